@@ -187,19 +187,19 @@ def flip_table(
 def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> str:
     """Return a change in plain words.
 
-    For example "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone
+    For example "The debate corrected 139 labels and introduced 67 errors: 72 more correct than the extractor alone
     (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
     """
     total = change.total
     if not total.n:
         return f"{who} cannot be compared with {than}: no {noun} has gold and a value from both."
     if not total.corrected and not total.regressed:
-        return f"{who} changed no {noun} from wrong to right or back: exactly as many right as {than}."
+        return f"{who} changed no {noun} from wrong to correct or back: exactly as many correct as {than}."
     corrected, errors = format_count(total.corrected, noun), format_count(total.regressed, "error")
     if total.net == 0:
-        outcome = "as many right as"
+        outcome = "as many correct as"
     else:
-        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} right than"
+        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} correct than"
     return f"{who} corrected {corrected} and introduced {errors}: {outcome} {than} ({_points(change.gain)})."
 
 

@@ -90,12 +90,12 @@ def test_sentence_of_a_gain_with_its_interval() -> None:
     assert interval.high == pytest.approx(0.083, abs=0.004)
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
     assert summary_of(table) == (
-        "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone "
+        "The debate corrected 139 labels and introduced 67 errors: 72 more correct than the extractor alone "
         f"(+6.0 points, 95% interval {low} to {high})."
     )
     backwards = flip_table(reference, [("extractor", after), ("judge", before)], list("abcde"))
     assert summary_of(backwards) == (
-        "The debate corrected 67 labels and introduced 139 errors: 72 fewer right than the extractor alone "
+        "The debate corrected 67 labels and introduced 139 errors: 72 fewer correct than the extractor alone "
         f"(−6.0 points, 95% interval −{high} to −{low})."
     )
 
@@ -109,13 +109,13 @@ def change(corrected: int, regressed: int, kept: int) -> Flip:
 def test_sentences_of_small_changes() -> None:
     sides = {"who": "The critic", "than": "the extractor"}
     assert sentence(change(1, 0, 9), **sides) == (
-        "The critic corrected 1 label and introduced 0 errors: 1 more right than the extractor (+10.0 points)."
+        "The critic corrected 1 label and introduced 0 errors: 1 more correct than the extractor (+10.0 points)."
     )
     assert sentence(change(2, 2, 6), **sides) == (
-        "The critic corrected 2 labels and introduced 2 errors: as many right as the extractor (0.0 points)."
+        "The critic corrected 2 labels and introduced 2 errors: as many correct as the extractor (0.0 points)."
     )
     assert sentence(change(0, 0, 4), who="The debate", than="the extractor alone", noun="document") == (
-        "The debate changed no document from wrong to right or back: exactly as many right as the extractor alone."
+        "The debate changed no document from wrong to correct or back: exactly as many correct as the extractor alone."
     )
     assert "cannot be compared" in sentence(change(0, 0, 0), **sides)
 

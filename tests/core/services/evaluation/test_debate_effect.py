@@ -154,7 +154,7 @@ def test_flip_table_includes_documents_on_which_two_extractors_differ(project, k
     assert (flip_table.documents, flip_table.excluded) == (5, 0)
     cells = 2 if kind == "multilabel" else 1  # Service and Price of each corrected document
     assert flip_table.whole.total.corrected == 2 * cells
-    assert f"{2 * cells} more right than the extractor alone (" in effect.sentence
+    assert f"{2 * cells} more correct than the extractor alone (" in effect.sentence
     assert effect.critic is not None
     assert (effect.critic.raised, effect.critic.justified) == (3 * cells, 3 * cells)
     assert coverage.of_debate(session, run).n == 5

@@ -232,9 +232,9 @@ def test_flip_table(session, run_id):
 def test_summary_emphasises_the_main_finding(session, run_id):
     parts = summary(debate_effect(session, session.run(run_id)))
     assert "".join(text for text, _ in parts).startswith(
-        "The debate corrected 3 labels and introduced 1 error: 2 more right than"
+        "The debate corrected 3 labels and introduced 1 error: 2 more correct than"
     )
-    assert [text for text, strong in parts if strong] == ["2 more right than the extractor alone"]
+    assert [text for text, strong in parts if strong] == ["2 more correct than the extractor alone"]
     assert "Each label gained cost $" in "".join(text for text, _ in parts)
 
 
@@ -344,7 +344,7 @@ def test_steps_that_undo_each_other_are_reported(project):
     asyncio.run(store_debate(project, run.run_id, "y", lists, sample_world.both("a")))
     text = "".join(part for part, _ in summary(debate_effect(sample_world.session_on(project), run)))
     assert text.startswith(
-        "The debate changed no label from wrong to right or back: exactly as many right as the extractor alone."
+        "The debate changed no label from wrong to correct or back: exactly as many correct as the extractor alone."
     )
     assert text.endswith("A later step reversed what one step changed.")
 
