@@ -43,6 +43,8 @@ Rows = Sequence[Mapping[str, Any]]
 MAX_WORDED = 20
 """Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
+FULL_CELL = 0.5
+"""Strength of the colour of a matrix cell with a share of 1. A stronger one would make its words hard to read."""
 MAX_WITH_COUNTS = 6
 """Maximum number of columns of a confusion matrix whose cells show counts beside shares."""
 MAX_CONFUSED = 40
@@ -467,7 +469,8 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
 
 
 def _fill(share: float, shades: Mapping[str, str]) -> str:
-    return palette.blend(shades["bg2"], shades["bar"], share)
+    """Return the colour of a cell, light enough for words in the text colour."""
+    return palette.blend(shades["bg2"], shades["bar"], share * FULL_CELL)
 
 
 def _ink(share: float, shades: Mapping[str, str]) -> str:
@@ -497,7 +500,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     x_scale = _scale_beside_names((0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
-    y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3f", tickCount=6))
+    y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3~f", tickCount=6))
     fill = alt.Scale(domain=[True, False], range=[shades["right"], shades["tx3"]])
     tip = tooltip(
         name="Run",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.widgets import charts
 from app.widgets.palette import blend, both_themes, colours, contrast, palette, role_token, single_theme, text_colour
 
 
@@ -22,8 +23,8 @@ def test_blend_starts_and_ends_with_its_colours():
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_is_legible_on_every_shade_of_a_matrix(dark):
     shades = palette(dark)
-    backgrounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
-    assert all(contrast(text_colour(background, shades), background) > 3.9 for background in backgrounds)
+    backgrounds = [blend(shades["bg2"], shades["bar"], charts.FULL_CELL * step / 20) for step in range(21)]
+    assert all(contrast(text_colour(background, shades), background) > 4.5 for background in backgrounds)
 
 
 def test_colour_for_both_themes_is_resolved_for_one_theme():
