@@ -122,17 +122,18 @@ def example() -> None:
 
 
 def samples(workspace: Workspace) -> None:
-    """Draw the sample projects in rows of two, and the chats of authors below them."""
-    cards = sample_projects.sample_cards()
-    if not cards:
+    """Draw the sample projects in rows of three; the last one is the chats of authors."""
+    samples = sample_projects.sample_cards()
+    if not samples:
         return
     heading("Or open a sample")
-    for at in range(0, len(cards), 2):
-        for column, card in zip(st.columns(2), cards[at : at + 2], strict=False):
-            with column:
-                sample_card(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key))
+    cards = [(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key)) for card in samples]
     open_chats = partial(_open, author_files.ensure_sample_project, workspace, page="authors")
-    sample_card(author_files.sample_card(), open_chats)
+    cards.append((author_files.sample_card(), open_chats))
+    for at in range(0, len(cards), 3):
+        for column, (card, opened) in zip(st.columns(3), cards[at : at + 3], strict=False):
+            with column:
+                sample_card(card, opened)
 
 
 def sample_card(card: sample_projects.SampleCard, opened: Callable[[], None]) -> None:
@@ -171,7 +172,7 @@ def steps(overview: guided_path.Overview) -> None:
 def _action(step: guided_path.Step) -> str:
     if step.state == "now":
         return step.action
-    return "Open" if step.state == "done" and step.page in ("run", "review") else ""
+    return "Open" if step.state == "done" else ""
 
 
 WIDTHS = (3, 0.9, 0.9, 1.6, 1.3, 0.9, 0.8, 0.5)
