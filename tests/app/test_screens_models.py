@@ -173,7 +173,7 @@ def test_refresh_removes_the_result_of_an_earlier_test(session: ProjectSession) 
     at.selectbox(key="role-judge-connection").select("llamacpp").run()
     at.button(key="test-llamacpp").click().run()
     assert "Test model" in [button.label for button in at.button]
-    next(button for button in at.button if button.label == "Refresh").click().run()
+    next(button for button in at.button if button.label == "Refresh models").click().run()
     assert "Test model" not in [button.label for button in at.button]
 
 

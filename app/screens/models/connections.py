@@ -159,9 +159,8 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
     use = error_notices()(workspace.use_vectors)
     st.text_input(
-        "Text vectors",
+        "Model",
         placeholder="none; for example ollama/nomic-embed-text",
-        label_visibility="collapsed",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
         **bound("text-vectors", vectors_spec, lambda spec: use(spec.strip())),
     )
@@ -304,7 +303,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         st.text_input("Model", placeholder="name, or * for all models of the connection", key="price-model")
         left, right = st.columns(2, wrap=False)
         options: dict[str, Any] = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
-        left.number_input("Input", key="price-in", placeholder="0.40", **options)
-        right.number_input("Output", key="price-out", placeholder="1.60", **options)
+        left.number_input("Input, $", key="price-in", placeholder="0.40", **options)
+        right.number_input("Output, $", key="price-out", placeholder="1.60", **options)
         st.form_submit_button("Save price", on_click=save)
-    line("Dollars per million tokens. Your prices take precedence over list prices.", "q xs")
+    line("Per million tokens. Your prices take precedence over list prices.", "q xs")

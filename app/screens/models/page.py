@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from app import context
 from app.screens.models import connections, role_models
@@ -58,15 +56,24 @@ def main() -> None:
             ceiling = connections.price_ceiling()
             st.space("stretch")
             role_models.presets(plan, save)
-            st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="List the servers' models again")
+            st.button(
+                "Refresh models", icon=":material/refresh:", on_click=refresh, help="List the servers' models again"
+            )
         role_models.table(workspace, plan, roles, entries, ceiling, save)
     advice = st.container()
     left, right = st.columns((2.1, 1), gap="medium")
-    with left, st.container(border=True, key="places"):
-        heading("Connections")
-        connections.connections(workspace, entries, plan)
+    with left:
+        with st.container(border=True, key="places"):
+            heading("Connections")
+            connections.connections(workspace, entries, plan)
+        below, vectors = st.columns(2, border=True)
+    with below:
+        heading("Your prices")
+        connections.own_prices(workspace, entries)
+    with vectors:
+        heading("Text vectors")
     with right:
-        vectors = _side_cards(workspace, session, plan, entries)
+        _side_cards(workspace, session, plan)
     # Last, because they score all runs and read texts.
     with advice:
         role_models.recommendations(session, plan, roles, save)
@@ -77,13 +84,8 @@ def main() -> None:
         _wait_for_listings(workspace, pending)
 
 
-def _side_cards(
-    workspace: Workspace, session: ProjectSession, plan: planning.Plan, entries: Sequence[models.ConnectionEntry]
-) -> DeltaGenerator:
-    """Draw the cards beside the connections: a new one, the built-in model, text vectors and own prices.
-
-    Returns the card of the text vectors, to be filled.
-    """
+def _side_cards(workspace: Workspace, session: ProjectSession, plan: planning.Plan) -> None:
+    """Draw the cards beside the connections: a new one and the built-in model."""
 
     def set_pace(pace: int) -> None:
         planning.set_pace(session, float(pace))
@@ -110,13 +112,6 @@ def _side_cards(
             **bound("pace", round(plan.pace), set_pace),
         )
         line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
-    vectors = st.container(border=True, key="vectors")
-    with vectors:
-        heading("Text vectors")
-    with st.container(border=True, key="prices"):
-        heading("Your prices")
-        connections.own_prices(workspace, entries)
-    return vectors
 
 
 @st.fragment(run_every=0.5)

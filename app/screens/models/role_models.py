@@ -276,7 +276,7 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
     with st.container(border=True, key="recommendations"):
         heading("Recommendations from your runs")
         if results := model_scores(session, runs):
-            _scores_table(results)
+            _scores_table(session, results)
         recommended = recommend_models(session, runs, tuple(role.name for role in roles))
         lines = (
             f'<div class="moot-line"><b>{escape(titles)}:</b> {escape(sentence)}</div>'
@@ -302,14 +302,14 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
 
-def _scores_table(results: Sequence[ModelScores]) -> None:
+def _scores_table(session: ProjectSession, results: Sequence[ModelScores]) -> None:
     keys = ("macro_recall", "macro_precision", "macro_f1")
     shown = [metric for metric in metrics("multilabel") if metric.key in keys]
     rows = [
         (
             result.spec,
             result.title,
-            result.run_id,
+            session.run_name(result.run_id),
             f"{result.scores.n:,}",
             *(estimate_html(result.scores[metric.key]) for metric in shown),
         )
