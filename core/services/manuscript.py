@@ -518,7 +518,7 @@ def _models(session: ProjectSession, run: RunRow) -> Table:
     served = session.store.transcripts.served_models(run.run_id)
     rows = [
         (
-            role,
+            role.replace("_", " "),
             model.spec,
             ", ".join(sorted(served.get(role, ()))) or "not reported",
             "none" if model.is_builtin else describe_sampling(model.sampling),
