@@ -46,6 +46,13 @@ def test_step_opens_its_page(workspace: Workspace) -> None:
     assert "Import your texts" in html(at)
 
 
+def test_step_that_is_done_opens_its_page(workspace: Workspace) -> None:
+    fill(projects.create_project(workspace, "started"))
+    at = open_page("home")
+    at.button(key="go-codebook").click().run()
+    assert "Prompt preview" in html(at)
+
+
 def test_step_that_needs_a_new_run_opens_its_setup(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "changed")
     fill(session)

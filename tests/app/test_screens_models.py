@@ -18,7 +18,8 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.app.studio import html, open_page
-from tests.core.services.sessions import fill
+from tests.core.services.sessions import annotate, fill
+from tests.core.store.helpers import set_gold
 from tests.servers.running import llama_cpp, mock_llm
 
 
@@ -160,6 +161,14 @@ def test_names_of_a_connection_and_a_preset_may_equal_words_of_the_page(
         assert "Preset name is in use" in html(at)
     finally:
         models.delete_preset("name")
+
+
+def test_recommendations_name_the_run(session: ProjectSession) -> None:
+    version = session.store.codebooks.latest()
+    assert version is not None
+    set_gold(session.store, {"d0": {"gold": {version.codebook.items[0]: True}}})
+    run = annotate(session)
+    assert f'<td class="text">{session.run_name(run.run_id)}</td>' in html(open_page("models"))
 
 
 def test_unreachable_server_is_reported(session: ProjectSession) -> None:
