@@ -36,6 +36,7 @@ def documents(at):
 def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -> None:
     at = open_page("personas")
     assert "2 personas in 1 group on the panel" in html(at), "the default panel has two simple roles"
+    assert not [field for field in at.text_input if field.key == "personas-note"], "there is nothing to save yet"
     source = SAMPLES / "panel" / "reading_at_home.md"
     documents(at).set_value([(source.name, source.read_bytes(), "text/markdown")]).run()
     assert source.name in html(at)

@@ -308,7 +308,7 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
             )
         else:
             line("No version yet. Panel runs use the default personas.", "q xs")
-        if status.dirty or status.saved is None:
+        if status.dirty:
             st.text_input(f"Note for v{status.next_version}", key=NOTE)
     run = personas.last_panel(session)
     if run is not None:
