@@ -178,7 +178,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         case "rating":
             scale_fields(fields, codebook, label)
         case "multilabel":
-            note = "open labels are asked on Authors, not in runs"
+            note = "open labels are used on Authors only, not in runs"
             fields.draw(
                 st.selectbox,
                 "Answers",

@@ -81,8 +81,8 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0), "multilabel")
-    assert "after 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate(), "multilabel")
-    assert "after 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4), "multilabel")
+    assert "Submit 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate(), "multilabel")
+    assert "Submit 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4), "multilabel")
     assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9), "multilabel")
     known = Estimate(0.918, Interval(0.874, 0.95))
     sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
@@ -125,7 +125,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     at.run()
     assert "Price &lt;b&gt;" in html(at)
     assert "<img" not in html(at)
-    assert "A first estimate of the accuracy" in html(at)  # below the suggestion
+    assert "for a first estimate of the accuracy" in html(at)  # below the suggestion
     next(button for button in at.button if button.label == "Add as exclude example").click().run()
     assert not at.exception
     latest = session.store.codebooks.latest()
@@ -134,7 +134,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     assert session.store.events.all(kinds=["codebook"])[0].actor == "ada"
     assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
     assert "Saved as version 2 of the codebook" in html(at)
-    assert "A first estimate of the accuracy" in html(at)
+    assert "for a first estimate of the accuracy" in html(at)
     at.run()
     assert "Suggested example" not in html(at)  # no further suggestion
 

@@ -62,7 +62,7 @@ def test_page_states_that_tests_use_the_baseline(filled: ProjectSession) -> None
     settings = run.settings.model_copy(update={"role_models": dict.fromkeys(run.settings.role_models, mini)})
     other = filled.store.runs.create(settings, ["d0"])
     at = open_page("lab")
-    assert f"These results say nothing about gpt-4.1-mini, which {other.title} used." in html(at)
+    assert f"Their results say nothing about the run “{other.title}”, which used gpt-4.1-mini." in html(at)
     at = button(at, f"Use the models of {other.title}")
     assert "instead of a language model" not in html(at)
 

@@ -240,7 +240,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
         return
     used = latest.settings.role_models.values()
     models = ", ".join(configuration.model_names(model for model in used if not model.is_builtin))
-    words = f"These results say nothing about {models}, which {latest.title} used."
+    words = f"Their results say nothing about the run “{latest.title}”, which used {models}."
     notice("warn", "Tests use the word-list baseline instead of a language model", words)
     use = f"Use the models of {literal(latest.title)}"
     st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")

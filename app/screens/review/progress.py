@@ -303,8 +303,8 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     if not estimate.has_interval:
         count = format_count(estimate.missing, "more document")
         return (
-            f"A first estimate of the accuracy on all {estimate.documents:,} documents appears after {count} in the "
-            "order of the queue."
+            f"Submit {count} in the order of the queue for a first estimate of the accuracy on all "
+            f"{estimate.documents:,} documents."
         )
     span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
     points = f"±{TARGET_WIDTH * 50:g} points"
