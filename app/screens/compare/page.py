@@ -21,6 +21,7 @@ from core.codebook import Kind, label_noun
 from core.documents import Reference
 from core.formatting import (
     MISSING,
+    format_count,
     format_number,
     format_p_value,
     format_percent,
@@ -68,13 +69,13 @@ def main() -> None:
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
         reference = reference_picker(offered, key="compare-reference")
         points = st.number_input(
-            "Margin, points",
+            "Equivalence margin, points",
             0.5,
             50.0,
             None,
             0.5,
             key="compare-margin",
-            width=150,
+            width=210,
             placeholder="none",
             help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
             "equivalent, or the second not inferior.",
@@ -204,8 +205,8 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
                 }
                 for row in rows
             ],
-            title="Documents",
-            note=f"{total:,}{more}; + corrected, − regressed",
+            title="Id",
+            note=f"{format_count(total, 'document')}{more}; + corrected, − regressed",
             listing=", ".join(WORDS[cast(Outcome, kind)] for kind in kinds),
             key="compare-cases",
         )
@@ -317,7 +318,7 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
             return ""
         unit = f"difference in {measure}, points"
         picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", title=title, unit=unit)
-        st.caption(f"An asterisk and a colour: {rule(kind)}")
+        st.caption(f"Colour and asterisk mark a significant difference: {rule(kind)}")
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")
         return picked
