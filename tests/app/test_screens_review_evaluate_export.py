@@ -59,7 +59,7 @@ def texts(app):
     ("name", "head"),
     [
         ("review", "Nothing to review yet"),
-        ("evaluate", "No run to evaluate"),
+        ("evaluate", "Nothing to evaluate yet"),
         ("export", "Nothing to export yet"),
         ("manuscript", "Nothing to write about yet"),
     ],

@@ -42,7 +42,7 @@ from core.stats.scoring import Scores
 def main() -> None:
     session = context.require_project()
     words = "When a run has verdicts, this page shows its scores and the effect of the debate."
-    runs = runs_or_empty_page(session, "Evaluate", "No run to evaluate", words, sign="bars")
+    runs = runs_or_empty_page(session, "Evaluate", "Nothing to evaluate yet", words, sign="bars")
     if not runs:
         return
     run = selected_run(runs, key="evaluate-run")

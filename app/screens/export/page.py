@@ -19,9 +19,9 @@ from core.services.project_session import ProjectSession
 from core.services.review import actions
 
 REVIEWS: tuple[tuple[actions.Status, str], ...] = (
-    ("Submitted", "reviewed"),
-    ("Draft", "review not submitted"),
-    ("Discarded", "discarded in review"),
+    ("Submitted", "Reviewed"),
+    ("Draft", "Review not submitted"),
+    ("Discarded", "Discarded in review"),
 )
 
 
@@ -79,16 +79,17 @@ def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
 def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
     runs = [session.run(run_id) for run_id in (run.run_id, *others)]
     with layout.panel("Contents", "" if others else run_date(run), key="export-contents"):
+        documents = sum(run.documents for run in runs)
         rows = [
-            (f"Rows of {len(runs)} runs" if others else "Documents", sum(run.documents for run in runs)),
-            ("with a verdict", sum(run.verdicts for run in runs)),
-            ("unresolved", sum(run.unresolved for run in runs)),
-            ("failed", sum(run.failed for run in runs)),
-            ("not started", sum(run.documents - run.ended for run in runs)),
+            (f"Rows of {len(runs)} runs" if others else "Documents", documents),
+            ("With a verdict", sum(run.verdicts for run in runs)),
+            ("Unresolved", sum(run.unresolved for run in runs)),
+            ("Failed", sum(run.failed for run in runs)),
+            ("Not started", documents - sum(run.ended for run in runs)),
             *((name, sum(export.count_reviews(session, run, status) for run in runs)) for status, name in REVIEWS),
             ("Debate turns", sum(run.turns for run in runs)),
         ]
-        facts([(name, f"{count:,}") for name, count in rows if count or name[0].isupper()])
+        facts([(name, f"{count:,}") for name, count in rows if count])
         st.caption(
             "Tables have separate columns for gold, verdicts, reviews and the decisions of each role. A label without "
             "a value is empty."
