@@ -91,8 +91,7 @@ def first_import(session: ProjectSession) -> None:
 def project(session: ProjectSession) -> None:
     """Draw the documents of the project."""
     codebook = codebooks.editor_codebook(session)
-    count = count_documents(session)
-    with header("Data", f"{format_count(count, 'document')} in {session.name}"):
+    with header("Data", session.name):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
             with st.spinner("Reading the documents"):
                 state.data.gold_draft = importing.draft_from_project(session, codebook)
