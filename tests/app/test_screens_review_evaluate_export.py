@@ -136,7 +136,7 @@ def test_evaluate_lists_the_documents_of_a_cell_for_the_drawer(screen, project):
     app = screen("evaluate", evaluate_cell=("a", "fp"))
     drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
     assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
-    assert drawn["moot_document_list"]["note"] == "1 document where gold says absent and the verdict says present"
+    assert drawn["moot_document_list"]["note"] == "1 document: gold absent, verdict present"
     drawer = drawn["moot_document_drawer"]
     assert [run["id"] for run in drawer["runs"]] == [run_id]
     assert [action["text"] for action in drawer["actions"]] == ["Correct in Review", "Test in Lab"]

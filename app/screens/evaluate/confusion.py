@@ -112,7 +112,7 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         return
     labels = {label.id: label for label in evaluation.run.settings.codebook.labels}
     label = labels[cell[0]]
-    says = reference_names(evaluation.reference).says
+    reference = reference_names(evaluation.reference).noun
     if evaluation.run.settings.codebook.kind == "choice":
         ids = list(labels)
         total = evaluation.scores.confusion[ids.index(cell[0])][ids.index(cell[1])]
@@ -132,7 +132,7 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
     document_list(
         [{"id": row.document_id, "excerpt": excerpt(row.text), "role": row.error_by} for row in rows],
         title=head,
-        note=f"{format_count(total, 'document')} where {says} {true} and the verdict says {predicted}",
+        note=f"{format_count(total, 'document')}: {reference} {true}, verdict {predicted}",
         heading="error introduced by" if any(row.error_by for row in rows) else "",
         roles=debate.titles,
         key="evaluate-cases",

@@ -135,7 +135,7 @@ def _bound(bound: Bound, basis: str) -> None:
         words = "The verdict is at least as good as the best choice among the first answers."
         if (bound.gap.value or 0.0) > 0:
             gap = _percent(bound.gap)
-            words = f"{gap} more would be correct if the verdict always followed the correct first answer."
+            words = f"Another {gap} would be correct if the verdict always followed the correct first answer."
         st.caption(words)
 
 

@@ -22,8 +22,6 @@ class ReferenceNames:
     """alone: "Gold", "Reviewed by Ann" """
     noun: str
     """within a sentence, without an article: "gold", "review by Ann" """
-    says: str
-    """as the beginning of a sentence: "gold says", "the authors say" """
     missing: str
     """what a document without this reference lacks: "gold", "a review by Ann" """
 
@@ -34,25 +32,21 @@ def reference_names(reference: Reference) -> ReferenceNames:
     who = source.who
     match source.kind:
         case "gold" if source.by_author:
-            return ReferenceNames("Authors", "authors", "the authors say", "a label by its author")
+            return ReferenceNames("Authors", "authors", "a label by its author")
         case "gold" if who:
-            return ReferenceNames(f"Rater {who}", f"rater {who}", f"Rater {who} says", f"gold by {who}")
+            return ReferenceNames(f"Rater {who}", f"rater {who}", f"gold by {who}")
         case "gold":
-            return ReferenceNames("Gold", "gold", "gold says", "gold")
+            return ReferenceNames("Gold", "gold", "gold")
         case "reviewed" if who:
-            return ReferenceNames(
-                f"Reviewed by {who}", f"review by {who}", f"the review by {who} says", f"a review by {who}"
-            )
+            return ReferenceNames(f"Reviewed by {who}", f"review by {who}", f"a review by {who}")
         case "reviewed":
-            return ReferenceNames("Reviewed", "review", "the review says", "a review")
+            return ReferenceNames("Reviewed", "review", "a review")
         case "latent":
-            return ReferenceNames(
-                "Estimated truth", "estimated truth", "the estimated truth says", "an estimated label"
-            )
+            return ReferenceNames("Estimated truth", "estimated truth", "an estimated label")
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"
             missing = f"a verdict of {who}" if not role else f"a list of {who}{role}"
-            return ReferenceNames(f"Run {who}{role}", f"run {who}{role}", f"Run {who}{role} says", missing)
+            return ReferenceNames(f"Run {who}{role}", f"run {who}{role}", missing)
 
 
 @cached_until_commit

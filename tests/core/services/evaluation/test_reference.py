@@ -21,13 +21,13 @@ from tests.core.store.helpers import make_settings, store_debate, store_debates
 @pytest.mark.parametrize(
     ("reference", "names"),
     [
-        ("gold", ("Gold", "gold", "gold says", "gold")),
-        ("gold@Ann", ("Rater Ann", "rater Ann", "Rater Ann says", "gold by Ann")),
-        ("author", ("Authors", "authors", "the authors say", "a label by its author")),
-        ("reviewed", ("Reviewed", "review", "the review says", "a review")),
-        ("reviewed@Ann", ("Reviewed by Ann", "review by Ann", "the review by Ann says", "a review by Ann")),
-        ("run:r1", ("Run r1", "run r1", "Run r1 says", "a verdict of r1")),
-        ("run:r1/critic", ("Run r1, critic", "run r1, critic", "Run r1, critic says", "a list of r1, critic")),
+        ("gold", ("Gold", "gold", "gold")),
+        ("gold@Ann", ("Rater Ann", "rater Ann", "gold by Ann")),
+        ("author", ("Authors", "authors", "a label by its author")),
+        ("reviewed", ("Reviewed", "review", "a review")),
+        ("reviewed@Ann", ("Reviewed by Ann", "review by Ann", "a review by Ann")),
+        ("run:r1", ("Run r1", "run r1", "a verdict of r1")),
+        ("run:r1/critic", ("Run r1, critic", "run r1, critic", "a list of r1, critic")),
     ],
 )
 def test_each_reference_has_names(reference, names):
