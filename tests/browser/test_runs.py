@@ -93,6 +93,7 @@ def test_long_name_of_a_run_leaves_room_for_its_state(open_studio: OpenStudio, t
     run_in_thread(rename, project, "Courtroom, a model with a long name at temperature 0.5, 200 documents")
     _, page = open_studio("--project", project, path="/run")
     head = page.locator(".st-key-run-header .moot-head")
+    expect(head.get_by_role("heading")).to_have_text("Run")  # the name is in the picker beside it
     state = head.locator(".moot-badge")
     expect(state).to_have_text("done")
     lines, badge = head.bounding_box(), state.bounding_box()

@@ -221,7 +221,7 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
 def _annotate(session: ProjectSession, current: labelling.AuthorLabelling) -> None:
     """Draw the next question that a second person has not answered, with what annotators may see."""
     left, right = st.columns(2)
-    by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())
+    by = " ".join(left.text_input("Your name or a code", key="authors-annotator", max_chars=60).split())
     group = right.text_input("Group of annotators", key=with_default("authors-group", "people"), max_chars=30).strip()
     if not by or group in files.OWN_GROUPS:
         line("Enter your name and a group, such as people or experts. You guess what the author answered.")

@@ -255,7 +255,7 @@ def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], refere
     runs = [row.run for row in selected]
     if not runs:
         with layout.panel("Details", key="runs-details"):
-            line("The results and settings of the selected run, or what differs between two or more.")
+            line("Select a run to see its results and settings, or several runs to see what differs.")
     elif len(runs) == 1:
         _one_run(session, selected[0])
     else:
