@@ -230,7 +230,7 @@ def test_search_filters_the_review_rows(screen, project):
     sample_world.build(project)
     app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
-    assert "1 document found, 8 of all waiting" in texts(app)
+    assert "1 document found, 8 of all waiting, 1 debate not ended" in texts(app)
     app.text_input(key="review-search").set_value("no such words").run()
     assert "No document matches" in texts(app)
     app.button(key="review-nothing-0").click().run()

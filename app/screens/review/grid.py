@@ -83,7 +83,9 @@ def grid_view(
         found, waiting = format_count(page.total, "document"), queue.open_count(session, run, actor=actor)
         words = f"{found} found, {waiting:,} of all" if queue_filter.narrowed else f"{found}, {waiting:,}"
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-acts"):
-            st.html(f'<div class="moot-legend"><span>{words} waiting</span></div>', width="content")
+            not_ended = run.documents - run.ended
+            debates = f", {format_count(not_ended, 'debate')} not ended" if not_ended else ""
+            st.html(f'<div class="moot-legend"><span>{words} waiting{debates}</span></div>', width="content")
             message = escape(state.review.saved)
             st.html(f'<div class="moot-saved" role="status" title="{message}">{message}</div>', width="stretch")
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
