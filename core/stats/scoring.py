@@ -32,7 +32,7 @@ from core.stats.arrays import (
     one_hot,
     ratings,
 )
-from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends
+from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends, t_quantile
 from core.stats.metric_intervals import Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
 
@@ -482,6 +482,9 @@ class _Patterns:
                 quantile = self.design.quantile(int(units[column]), self.level)
                 if metric.interval == "correlation" and units[column] < CORRELATED and quantile != 0:
                     quantile = None
+            elif documents[column] > units[column]:  # the cells of a document are dependent, as in ``ratio``
+                variance *= units[column] / max(1.0, units[column] - 1)
+                quantile = t_quantile(units[column] - 1, self.level) if units[column] > 1 else None
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.stats import metrics, scoring
 from core.stats.arrays import BinaryGrid, one_hot
 from core.stats.intervals import Estimate, Interval, wilson
-from core.stats.metric_intervals import Design
+from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import difference, normal_p, score
 from tests.core.stats.samples import uniform_sample
 
@@ -116,6 +116,19 @@ def test_scores_of_a_label_have_the_interval_of_a_share() -> None:
     assert less.value == pytest.approx(-0.4)
     assert less.interval is not None
     assert less.interval.low < -0.4 < less.interval.high
+
+
+@pytest.mark.parametrize("documents", [1, 2, 10, 80])
+def test_label_accuracy_has_the_interval_of_the_ratio_of_right_cells(documents: int) -> None:
+    reference, weak, _ = grids(documents, seed=3)
+    right = (reference == weak).sum(axis=1)
+    expected = ratio(right, np.full(documents, 3), Design())
+    result = score("multilabel", reference, weak, ABC)["accuracy"]
+    assert result.value == pytest.approx(expected.value)
+    assert (result.interval is None) == (expected.interval is None)
+    if result.interval is not None and expected.interval is not None:
+        ends = (expected.interval.low, expected.interval.high)
+        assert (result.interval.low, result.interval.high) == pytest.approx(ends, rel=1e-6)
 
 
 def test_choice_equals_multilabel_of_its_one_hot_codes() -> None:
