@@ -59,7 +59,9 @@ STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM document
 """Columns that differ whenever the documents or their gold may."""
 _TEXT_DIGESTS = """
 SELECT document_id, coalesce(
-    sha256(text || chr(31) || coalesce(array_to_string(json_extract_string(context, '$.*'), chr(31)), '')), digest, ''
+    sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
+                    THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END,
+    digest, ''
 ) AS digest
 FROM (SELECT document_id FROM events WHERE document_id IS NOT NULL
       UNION SELECT document_id FROM run_documents UNION SELECT document_id FROM run_precedents)
@@ -378,22 +380,28 @@ def _new_ids(known: Mapping[str, str], texts: Mapping[str, tuple[str, ...]]) -> 
     taken = set(texts)
     new_ids: dict[str, str] = {}
     for id, fields in texts.items():
-        if id not in known:
-            continue
-        digests = _digests(fields)
-        if known[id] in digests:
+        digest = _digest(fields)
+        if id not in known or _is_same(known[id], digest):
             continue
         candidates = (f"{id} ({number})" for number in count(2))
-        new_ids[id] = next(new for new in candidates if new not in taken and known.get(new, digests[0]) in digests)
+        new_ids[id] = next(
+            new for new in candidates if new not in taken and (new not in known or _is_same(known[new], digest))
+        )
         taken.add(new_ids[id])
     return new_ids
 
 
-def _digests(fields: tuple[str, ...]) -> tuple[str, str]:
-    """Return the digest of text fields in ``_TEXT_DIGESTS``, and the one of older projects: of the first field only."""
+def _digest(fields: tuple[str, ...]) -> str:
+    """Return the digest of text fields in ``_TEXT_DIGESTS``: that of the text, a colon and that of its context."""
     text, *context = fields
-    whole = "\x1f".join((text, "\x1f".join(context)))
-    return hashlib.sha256(whole.encode()).hexdigest(), hashlib.sha256(text.encode()).hexdigest()
+    parts = (text, "\x1f".join(context)) if context else (text,)
+    return ":".join(hashlib.sha256(part.encode()).hexdigest() for part in parts)
+
+
+def _is_same(first: str, second: str) -> bool:
+    """Return True for digests of the same text with the same context; context may be added or left out."""
+    (text, _, context), (other_text, _, other_context) = first.partition(":"), second.partition(":")
+    return text == other_text and (context == other_context or "" in (context, other_context))
 
 
 def _with_new_ids(table: Columns, column: str, new_ids: Mapping[str, str]) -> Columns:

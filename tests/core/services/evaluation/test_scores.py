@@ -391,7 +391,7 @@ def rating_run(project):
     """Store a rating run on four documents with one rating a point too high."""
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     project.store.documents.add(
-        Document(f"r{n}", {"text": STORY[: 2 * n - 1], "story": STORY}, gold={"gold": {"c": n}}) for n in range(1, 5)
+        Document(f"r{n}", {"text": STORY[: 2 * n - 1]}, gold={"gold": {"c": n}}) for n in range(1, 5)
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, [f"r{n}" for n in range(1, 5)])
