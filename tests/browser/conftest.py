@@ -64,25 +64,41 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def tab(profile: BrowserContext) -> Iterator[Page]:
+    """Return a tab for all tests of a module, because a new tab takes about two seconds of processor time.
+
+    A test that routes web sockets, adds scripts or closes its tab opens another one.
+    """
+    page = profile.new_page()
+    yield page
+    page.close()
+
+
 @pytest.fixture
 def open_tab(profile: BrowserContext) -> Iterator[OpenTab]:
-    """Return a function that opens an address in a new tab of this size, without cookies of earlier tests.
+    """Return a function that opens an address in a tab of this size, without cookies of earlier tests.
 
-    With ``path``, the tab opens this page of the studio whose entrance is the address, without a visit to Home before.
+    The tab is a new one without ``tab``. With ``path``, the tab opens this page of the studio whose entrance is the
+    address, without a visit to Home before.
     """
 
-    def open_tab(address: str, path: str = "", width: int = 1280, height: int = 800) -> Page:
+    def open_tab(address: str, path: str = "", width: int = 1280, height: int = 800, tab: Page | None = None) -> Page:
         if path:
             profile.request.get(address, max_redirects=0)  # sets the cookie
-        page = profile.new_page()
+        page = tab or profile.new_page()
+        if page.url != "about:blank":
+            page.evaluate("sessionStorage.clear()")  # as in a new tab
         page.set_viewport_size({"width": width, "height": height})
         page.goto(urljoin(address, path))
         return page
 
     profile.clear_cookies()
+    kept = profile.pages
     yield open_tab
     for page in profile.pages:
-        page.close()
+        if page not in kept:
+            page.close()
 
 
 @pytest.fixture

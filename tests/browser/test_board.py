@@ -38,10 +38,16 @@ def studio() -> Iterator[str]:
 
 
 @pytest.fixture
-def page(open_tab: OpenTab, studio: str) -> Page:
-    page = open_tab(f"{studio}/moot/enter?token=dev", width=1600, height=1000)
+def page(open_tab: OpenTab, studio: str, tab: Page) -> Page:
+    page = open_tab(f"{studio}/moot/enter?token=dev", width=1600, height=1000, tab=tab)
     page.wait_for_selector(".tile .id")
     return page
+
+
+@pytest.fixture
+def new_page(open_tab: OpenTab, studio: str) -> Page:
+    """Return a new tab that draws no page yet."""
+    return open_tab(f"{studio}/moot/enter?token=dev", "/_stcore/health", width=1600, height=1000)
 
 
 ALL = """(selector) => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
@@ -155,7 +161,8 @@ def test_visiting_another_page_keeps_the_text(page: Page) -> None:
     assert_text_kept(page, before)
 
 
-def test_reconnecting_sends_cursors_and_repeats_no_text(page: Page) -> None:
+def test_reconnecting_sends_cursors_and_repeats_no_text(new_page: Page, studio: str) -> None:
+    page = new_page
     sent: list[dict[str, Any]] = []
     wires: list[Any] = []
 
@@ -166,7 +173,7 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(page: Page) -> None:
         server.on_message(lambda text: wire.send(text))
 
     page.route_web_socket(re.compile("/moot/live"), relay)
-    page.reload()
+    page.goto(studio)
     page.wait_for_selector(".tile .id")
     wait_for_text(page)
     wait_for_more_text(page, reply_text(page))
@@ -197,7 +204,7 @@ def test_tiles_and_arrow_keys_change_the_debate(page: Page) -> None:
 
 def test_hostile_text_is_escaped(page: Page) -> None:
     requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
+    page.on("request", note := lambda request: requests.append(request.url))
     page.get_by_role("button", name=re.compile("Finished")).press("Enter")  # the button moves as its count grows
     page.get_by_label("Find a finished debate").fill("onerror")
     page.wait_for_function(
@@ -216,6 +223,7 @@ def test_hostile_text_is_escaped(page: Page) -> None:
     page.get_by_text("every small view once").wait_for()
     page.get_by_text("onerror=").first.wait_for()
     assert page.evaluate("window.__owned") is None
+    page.remove_listener("request", note)
 
 
 START_AND_END_REPLAY = f"""async (button) => {{
@@ -228,7 +236,8 @@ START_AND_END_REPLAY = f"""async (button) => {{
 """Return the text at the start of the replay. In one step, because a replay ends by itself after some seconds."""
 
 
-def test_click_on_a_finished_debate_survives_an_update_of_the_list(page: Page) -> None:
+def test_click_on_a_finished_debate_survives_an_update_of_the_list(new_page: Page, studio: str) -> None:
+    page = new_page
     lists: list[list[str]] = []
 
     def note(frame: str | bytes) -> None:
@@ -237,7 +246,7 @@ def test_click_on_a_finished_debate_survives_an_update_of_the_list(page: Page) -
             lists.append([row["document_id"] for row in message["rows"]])
 
     page.on("websocket", lambda socket: "/moot/live" in socket.url and socket.on("framereceived", note))
-    page.reload()
+    page.goto(studio)
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     row = page.locator(".finished-row").first
     row.hover()
@@ -266,19 +275,21 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     assert reply_text(page) == text
 
 
-def test_page_with_an_expired_cookie_shows_a_message(page: Page) -> None:
+def test_page_with_an_expired_cookie_shows_a_message(new_page: Page, studio: str) -> None:
+    page = new_page
     page.route_web_socket(re.compile("/moot/live"), lambda socket: socket.close(code=1006))
-    page.reload()
+    page.goto(studio)
     page.wait_for_selector(".live-run")
     page.context.clear_cookies()
     page.get_by_text("This window has no access to the run.").wait_for()
     expect(page.locator(".tile .id")).to_have_count(0)
 
 
-def test_page_requests_nothing_from_other_hosts(page: Page, studio: str) -> None:
+def test_page_requests_nothing_from_other_hosts(new_page: Page, studio: str) -> None:
+    page = new_page
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
-    page.reload()
+    page.goto(studio)
     page.wait_for_selector(".turns .reply:not(:empty)")
     page.wait_for_load_state("networkidle")
     assert [url for url in requested if not url.startswith((studio, "data:", "blob:"))] == []
@@ -290,7 +301,6 @@ def test_streamlits_own_menus_are_hidden(page: Page) -> None:
 
 
 def test_live_run_follows_the_theme(page: Page) -> None:
-    page.emulate_media(color_scheme="light")
-    expect(page.locator(".live-run")).to_have_css("color", "rgb(26, 31, 40)")
-    page.emulate_media(color_scheme="dark")
-    expect(page.locator(".live-run")).to_have_css("color", "rgb(230, 233, 238)")
+    for scheme, color in (("dark", "rgb(230, 233, 238)"), ("light", "rgb(26, 31, 40)")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(page.locator(".live-run")).to_have_css("color", color)

@@ -17,10 +17,10 @@ from tests.core.services import sample_world
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
 
-    from tests.browser.studios import OpenTab
-
 ROOT = Path(__file__).parents[2]
 GRID = "/review?view=Grid"
+EMPTY = "/_stcore/health"
+"""Address for a new tab that draws no page yet."""
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
 
 pytestmark = pytest.mark.browser
@@ -38,11 +38,12 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(open_tab: OpenTab, entrance: str) -> Page:
-    """Open the grid by its address."""
-    page = open_tab(entrance, GRID)
-    wait_for_rows(page)
-    return page
+def page(request: pytest.FixtureRequest, entrance: str, tab: Page) -> Page:
+    """Open the grid by its address, or keep it open from the last test."""
+    if "view=Grid" not in tab.url:
+        request.getfixturevalue("open_tab")(entrance, GRID, tab=tab)
+    wait_for_rows(tab)
+    return tab
 
 
 def visit(page: Page, name: str) -> None:
@@ -107,6 +108,7 @@ def test_edit_survives_a_reload_and_can_be_undone(page):
 
 
 def test_quick_clicks_are_all_stored(page):
+    load_grid(page)  # without the message of an earlier test
     for label in ("a", "b", "a"):  # the third click reverts the first
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
@@ -187,7 +189,7 @@ def test_an_unreadable_label_can_be_decided(page):
 
 def test_hostile_text_is_shown_and_not_executed(open_tab, entrance):
     requested = []
-    page = open_tab(entrance)
+    page = open_tab(entrance, EMPTY)
     page.on("request", lambda request: requested.append(request.url))
     load_grid(page)
     text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
@@ -198,10 +200,10 @@ def test_hostile_text_is_shown_and_not_executed(open_tab, entrance):
     assert not [url for url in requested if "evil.example" in url]
 
 
-def test_submitted_reviews_change_evaluate(open_tab, entrance):
+def test_submitted_reviews_change_evaluate(open_tab, entrance, tab):
     from playwright.sync_api import expect
 
-    page = open_tab(entrance, "/evaluate")
+    page = open_tab(entrance, "/evaluate", tab=tab)
     expect(page.locator(".moot-metrics")).to_contain_text("Macro F1")
     main = page.get_by_test_id("stMain")
     expect(main.get_by_text("Reviewed")).to_have_count(0)  # without reviews, gold is the only reference
@@ -222,10 +224,10 @@ def test_submitted_reviews_change_evaluate(open_tab, entrance):
     expect_value(page, "d5", "a", "absent")
 
 
-def test_reload_and_back_keep_the_document(open_tab, entrance):
+def test_reload_and_back_keep_the_document(open_tab, entrance, tab):
     from playwright.sync_api import expect
 
-    page = open_tab(entrance, "/review")
+    page = open_tab(entrance, "/review", tab=tab)
     shown = page.locator(".middle .mono").first
     shown.wait_for()
     first = shown.inner_text()
@@ -290,7 +292,7 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
         line.on_message(lambda message: (sent.append(message), server.send(message)))
         server.on_message(lambda message: held.append(message) if delayed else line.send(message))
 
-    page = open_tab(entrance)
+    page = open_tab(entrance, EMPTY)
     page.route_web_socket(re.compile("_stcore/stream"), relay)
     load_grid(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")

@@ -52,14 +52,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     folder = tmp_path_factory.mktemp("runs")
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
-        annotate(project, "--limit", 30, *options)
+        annotate(project, "--limit", 10, *options)
     with studio(folder, "--project", str(project)) as running:
         yield running
 
 
 @pytest.fixture
-def page(open_tab: OpenTab, running: Studio) -> Page:
-    page = open_tab(running.entrance, "/runs")
+def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
+    page = open_tab(running.entrance, "/runs", tab=tab)
     page.locator(".leaderboard tbody tr").first.wait_for()
     return page
 
@@ -243,8 +243,10 @@ def test_click_on_a_heading_sorts(page: Page) -> None:
     assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
 
 
-def test_document_opens_beside_its_list_and_is_kept_in_the_address(open_tab: OpenTab, running: Studio) -> None:
-    page = open_tab(running.entrance, "/data")
+def test_document_opens_beside_its_list_and_is_kept_in_the_address(
+    open_tab: OpenTab, running: Studio, tab: Page
+) -> None:
+    page = open_tab(running.entrance, "/data", tab=tab)
     rows = page.locator(".document-list tr[data-id]")
     rows.nth(1).click()
     drawer = page.locator(".document-drawer")
