@@ -65,6 +65,13 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """Start a studio on the sample project for all tests of a module."""
+    with studio(tmp_path_factory.mktemp("studio")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def tab(profile: BrowserContext) -> Iterator[Page]:
     """Return a tab for all tests of a module, because a new tab takes about two seconds of processor time.
 

@@ -22,7 +22,7 @@ import pytest
 
 from app.pages import PAGES
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import Studio, studio
+from tests.browser.studios import Studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -53,12 +53,6 @@ PROBE = """async (address) => {
     image: await tag('img', '/app/static/logo-icon.svg'),
   };
 }"""
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    with studio(tmp_path_factory.mktemp("studio")) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,25 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from tests.browser.studios import OpenTab, Studio
+
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
+    return open_tab(running.entrance, tab=tab)
 
 
 def manage(page: Page, row: int, action: str) -> None:
     page.get_by_role("button", name=re.compile("^Manage hotel-aspects")).nth(row).click()
     page.get_by_role("button", name=action).click()
+
+
+def test_only_the_page_scrolls_and_never_the_frame_around_it(page: Page) -> None:
+    expect(page.get_by_role("button", name=re.compile("^Manage hotel-aspects"))).to_be_visible()
+    heights = page.get_by_test_id("stAppViewContainer").evaluate("frame => [frame.scrollHeight, frame.clientHeight]")
+    assert heights[0] == heights[1], "hidden elements of the page enlarge the frame"
 
 
 def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None:
@@ -30,9 +43,3 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
-
-
-def test_only_the_page_scrolls_and_never_the_frame_around_it(page: Page) -> None:
-    expect(page.get_by_role("button", name=re.compile("^Manage hotel-aspects"))).to_be_visible()
-    heights = page.get_by_test_id("stAppViewContainer").evaluate("frame => [frame.scrollHeight, frame.clientHeight]")
-    assert heights[0] == heights[1], "hidden elements of the page enlarge the frame"

@@ -10,15 +10,14 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from tests.browser.studios import OpenStudio
+    from tests.browser.studios import OpenTab, Studio
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(open_studio: OpenStudio) -> Page:
-    _, page = open_studio(width=1600, height=1000)
-    visit(page, "Lab")
+def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
+    page = open_tab(running.entrance, "/lab", width=1600, height=1000, tab=tab)
     page.get_by_text("No tests yet").wait_for()
     return page
 
@@ -39,6 +38,36 @@ def wait_for_result(page: Page, text: str) -> None:
     """Wait until the result of the trial is shown with this text."""
     page.locator(".st-key-lab-did").get_by_text(text).wait_for()
     page.locator(".trial-results .summary").wait_for()
+
+
+def test_codebook_opened_after_the_lab_shows_the_same_definition(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    description = page.get_by_role("textbox", name="Description")
+    expect(description).not_to_be_empty()
+    shown = description.input_value()
+    visit(page, "Codebook")
+    page.get_by_role("textbox", name="Codebook name").wait_for()
+    expect(description).to_have_value(shown)
+
+
+def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.get_by_role("radio", name="Judge").click(force=True)
+    editor = page.get_by_label("Judge prompt")
+    editor.click()
+    editor.press("Control+End")
+    page.keyboard.type("\n{{ nobody }}")
+    page.get_by_text("the variable 'nobody' does not exist").first.wait_for()
+    expect(page.locator(".template-editor .coloured .error")).to_have_text("{{ nobody }}")
+    for _ in range(len("{{ nobody }}")):
+        page.keyboard.press("Backspace")
+    page.keyboard.type("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
+    page.get_by_text("exceeded the time or memory limit").first.wait_for()
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("button", name="Reset to shipped").click()
+    page.get_by_text("v1 shipped", exact=True).first.wait_for()
 
 
 def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> None:
@@ -88,33 +117,3 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     pilot.press("Tab")
     page.get_by_role("button", name="Start with 3", exact=True).click()
     page.get_by_text("codebook v2").first.wait_for()
-
-
-def test_codebook_opened_after_the_lab_shows_the_same_definition(page: Page) -> None:
-    from playwright.sync_api import expect
-
-    description = page.get_by_role("textbox", name="Description")
-    expect(description).not_to_be_empty()
-    shown = description.input_value()
-    visit(page, "Codebook")
-    page.get_by_role("textbox", name="Codebook name").wait_for()
-    expect(description).to_have_value(shown)
-
-
-def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
-    from playwright.sync_api import expect
-
-    page.get_by_role("radio", name="Judge").click(force=True)
-    editor = page.get_by_label("Judge prompt")
-    editor.click()
-    editor.press("Control+End")
-    page.keyboard.type("\n{{ nobody }}")
-    page.get_by_text("the variable 'nobody' does not exist").first.wait_for()
-    expect(page.locator(".template-editor .coloured .error")).to_have_text("{{ nobody }}")
-    for _ in range(len("{{ nobody }}")):
-        page.keyboard.press("Backspace")
-    page.keyboard.type("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}")
-    page.get_by_text("exceeded the time or memory limit").first.wait_for()
-    page.get_by_role("button", name="Discard").click()
-    page.get_by_role("button", name="Reset to shipped").click()
-    page.get_by_text("v1 shipped", exact=True).first.wait_for()
