@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-DOCUMENTS = 30
+DOCUMENTS = 12
 
 
 def test_run_continues_in_the_copy_of_a_removed_project(open_studio: OpenStudio, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tests of a run in a browser: page changes, reloads, pauses and crashes lose no reply."""
+"""Tests of a run in a browser: page changes, a second tab, pauses and crashes lose no reply."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture
-def page(open_tab: OpenTab, running: Studio) -> Page:
+def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
     """Open the setup of a new run, whether or not the project has runs."""
-    return open_tab(running.entrance, "/run?run=new", width=1600, height=1000)
+    return open_tab(running.entrance, "/run?run=new", width=1600, height=1000, tab=tab)
 
 
 def click(page: Page, name: str) -> None:
@@ -69,7 +69,7 @@ def stop(page: Page) -> None:
     wait_for_button(page, "Resume")
 
 
-def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) -> None:
+def test_run_survives_page_switch_second_tab_and_pause(page: Page, running: Studio) -> None:
     start(page)
     wait_for_text(page)
 
@@ -79,15 +79,14 @@ def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) 
     wait_for_button(page, "Pause")
     wait_for_text(page)
 
-    page.reload()
-    wait_for_button(page, "Pause")
-    wait_for_text(page)
+    other = page.context.new_page()  # a second tab reads the state from the project, as after a reload
+    other.goto(f"{running.address}/run")
+    wait_for_button(other, "Pause")
+    wait_for_text(other)
 
     click(page, "Pause")
     wait_for_button(page, "Resume")
     before = finished_count(page)
-    other = page.context.new_page()  # a second tab reads the state from the project
-    other.goto(f"{running.address}/run")
     wait_for_button(other, "Resume")
     assert finished_count(page) == before  # no debate has finished since the pause
     click(other, "Resume")
