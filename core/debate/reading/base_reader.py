@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
 from core.debate.reading.decision_markers import (
     CONTENT,
+    OWN_PART,
+    ROLE,
+    SENTENCE,
     MarkedReply,
     Marker,
+    is_inside,
     is_of_document,
     is_reported,
     next_document,
@@ -20,14 +24,32 @@ from core.debate.reading.decision_markers import (
 from core.debate.reading.json_answers import CHOSEN, PRESENT, UNDECIDED, answer_of, by_name, is_claim
 from core.debate.reading.json_blocks import Block, entries, lookup
 from core.debate.reading.label_names import names_of
-from core.debate.reading.labels_grammar import Unreadable, is_comment, quoted_names, residue, unknown_names
+from core.debate.reading.labels_grammar import (
+    Unreadable,
+    is_comment,
+    quoted_names,
+    residue,
+    unknown_names,
+    without_bullet,
+)
 from core.debate.reading.marker_patterns import MarkerKind
 from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import MaybeAnswer, tokenise
+from core.debate.reading.tokens import ANSWERS, MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
 _KEY = re.compile(r'"([^"\\\n]{1,200})"\s{0,20}:')
+_HEADED = re.compile(
+    r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
+)
+"""A heading with what stands behind it: "Verdict: A"."""
+_ANOTHER_LIST = re.compile(
+    rf"\b(?:{ROLE}|agent|alternative|available|before|candidate|close|codebook|compare|confiden|consider|certain|definition|disagree|discuss|disput"
+    r"|draft|earlier|exampl|format|initial|next|option|original|other|possib|potential|previous|runner|second|sourc)",
+    re.IGNORECASE,
+)
+"""Words of a heading of labels that are not the decision."""
+_NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 
@@ -68,8 +90,11 @@ class Reader(ABC):
         for candidate in reversed(candidates):
             self.start = candidate.start
             if isinstance(candidate, Block):
-                return self._read_block(candidate)
-            if (reading := self._read_marker(candidate)) is not None:
+                reading: Reading | None = self._read_block(candidate)
+            else:
+                reading = self._read_marker(candidate)
+            if reading is not None:
+                self._check_later_blocks(reading, candidates[-1])
                 return reading
         return None
 
@@ -160,6 +185,49 @@ class Reader(ABC):
             if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
                 return block
         return None
+
+    def _check_later_blocks(self, reading: Reading, last: Marker | Block) -> None:
+        """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
+        start = self.start
+        for block in self.marked.blocks:
+            if block.start > max(last.start, start) and block is not last and not is_reported(self.marked, block.start):
+                later = self._read_answers_by_name(block)
+                if later is not None and dict(later.values) != dict(reading.values):
+                    raise Unreadable("it announces different decisions")
+        self.start = start
+
+    def _check_later_lists(self, end: int, chosen: Set[str]) -> None:
+        """Raise ``Unreadable`` if a heading after a decision has other labels: "The label is A.\n\nVerdict: B".
+
+        A heading that announces a decision of one's own may not have fewer labels either.
+        """
+        heading = ""
+        for begin, stop in self.marked.spans(end):
+            for sentence in SENTENCE.split(self.marked.lines[begin:stop]):
+                if not CONTENT.search(sentence) or is_inside(begin + 1, self.marked.quoted):
+                    continue
+                headed = _HEADED.fullmatch(sentence)
+                words, body = (headed["heading"], headed["body"]) if headed else (heading, sentence)
+                heading = words if headed and not CONTENT.search(body) else ""
+                if not words or heading or "\x00" in body or self.names.find(words) is not None:
+                    continue
+                is_own = OWN_PART.search(words.casefold()) is not None
+                tokens = tokenise(without_bullet(body), self.names, codes=is_own)
+                named = {token.item for token in tokens if token.item}
+                is_list = {token.kind for token in tokens} <= _NAMES_ONLY and not self._is_another_list(words)
+                if is_list and named != chosen and (is_own or not named <= chosen):
+                    raise residue(sentence)
+
+    def _is_another_list(self, heading: str) -> bool:
+        """Return True if a heading names absent or other labels: "Rejected", "Extractor", "Second choice"."""
+        tokens = tokenise(heading, self.names)
+        is_denied = any(token.kind in ANSWERS and not token.value for token in tokens)
+        kinds = {token.kind for token in tokens}
+        return (
+            is_denied
+            or bool(kinds & {"neg", "negation", "rest", "closed", "hedge"})
+            or (_ANOTHER_LIST.search(heading) is not None)
+        )
 
     def _check_restated(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last two decisions differ and one directly follows the other."""

@@ -204,6 +204,7 @@ class ChoiceReader(Reader):
             raise Unreadable(f"the decision names more than one label: {self._quoted(items)}" if items else NO_CHOICE)
         check_comment(self.marked.lines[end : self.marked.line_end(end)], self.names)
         check_following(self.marked.lines[end:], {items[0]: True}, "choice", self.names)
+        self._check_later_lists(end, {*items})
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})

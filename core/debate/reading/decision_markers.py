@@ -184,7 +184,7 @@ _ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotato
 _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
 """Who says what follows: "Prosecution: ...", "## Anna (group A)"."""
-_OWN_PART = re.compile(
+OWN_PART = re.compile(
     r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|my|i)\b"
 )
 """Headings and speakers of a reply's own decision."""
@@ -402,7 +402,7 @@ def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> 
     own_speakers = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
     if len(own_speakers) < 2:
         return markers
-    other_speakers = {speaker for speaker in own_speakers if not _OWN_PART.search(speaker)}
+    other_speakers = {speaker for speaker in own_speakers if not OWN_PART.search(speaker)}
     return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in other_speakers]
 
 

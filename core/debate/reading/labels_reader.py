@@ -331,6 +331,7 @@ class LabelsReader(Reader):
             raise Unreadable(f"the decision says none and also names {self._quoted(present)}")
         if not present and not statements.none and self._missing(values):
             raise Unreadable("the decision names no label that is present and does not say none")
+        self._check_later_lists(end, {*present})
         reasons = dict.fromkeys((item for item, value in values.items() if value is None), LEFT_OPEN) | self.open
         return Reading(
             values={item: bool(values.get(item)) for item in self.items if item not in reasons},
