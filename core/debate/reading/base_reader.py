@@ -21,8 +21,18 @@ from core.debate.reading.decision_markers import (
     is_reported,
     next_document,
 )
-from core.debate.reading.json_answers import CHOSEN, PRESENT, UNDECIDED, answer_of, by_name, is_claim
-from core.debate.reading.json_blocks import Block, entries, lookup
+from core.debate.reading.json_answers import (
+    CHOSEN,
+    PRESENT,
+    UNDECIDED,
+    answer_of,
+    by_name,
+    is_claim,
+    is_earlier_key,
+    is_rejecting_key,
+    is_verdict_key,
+)
+from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_grammar import (
     Unreadable,
@@ -177,6 +187,30 @@ class Reader(ABC):
             reason = value.get("reason") if isinstance(value, dict) else value
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
             self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
+
+    def _check_other_keys(self, block: Block, decision: Any, chosen: Set[str]) -> None:
+        """Raise ``Unreadable`` if another key of an object contradicts its ``decision``.
+
+        Such keys are {"labels": ["A"], "added": ["B"]}, {"label": "A", "revised_label": "B"} and {"is_correct": false}.
+        """
+        others = [(key, value) for data in nested(block.data) for key, value in data.items()]
+        for key, value in others:
+            if value is decision or is_earlier_key(key) or self.names.find(key) in chosen:
+                continue
+            named = self._named_by(key, value)
+            is_rejecting = is_rejecting_key(key)
+            if named & chosen if is_rejecting else (named - chosen or (value is False and is_verdict_key(key))):
+                raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
+            if named and named < chosen and not is_rejecting and OWN_PART.search(key.casefold().replace("_", " ")):
+                raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
+
+    def _named_by(self, key: str, value: Any) -> set[str]:
+        """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""
+        if value is True:
+            return {item for item in [self.names.find(key)] if item}
+        listed = value if isinstance(value, list) else [value]
+        named = [entry_name(entry) for entry in listed if answer_of(entry, self.names) is not False]
+        return {item for name in named if isinstance(name, str) and (item := self.names.find(name))}
 
     def _block_at(self, start: int) -> Block | None:
         """Return the JSON that follows a position directly, None if other words do."""

@@ -105,7 +105,7 @@ class ChoiceReader(Reader):
         alternatives = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
         if len({label_named(entry_name(other), self.names) for other in alternatives} - {None}) > 1:
             raise Unreadable(NO_CHOICE)
-        return self._read_json_choice(value if isinstance(value, list) else [value], block.end)
+        return self._read_json_choice(value if isinstance(value, list) else [value], block)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
         if stated := self._stated_by_name(block):
@@ -115,9 +115,10 @@ class ChoiceReader(Reader):
             chosen_items = [item for item, answer in answers.items() if answer is True]
             if len(chosen_items) != 1 or NO_ANSWER in answers.values():
                 raise Unreadable(NO_CHOICE)
+            self._check_other_keys(block, stated, {*chosen_items})
             return self._choice_reading(*chosen_items, end=block.end)
         value = lookup(block.data, *CHOSEN)
-        return self._read_json_choice([value], block.end) if label_named(value, self.names) is not None else None
+        return self._read_json_choice([value], block) if label_named(value, self.names) is not None else None
 
     def _read_unmarked(self) -> Reading | None:
         """Return the label of answers label by label, or else that of a line."""
@@ -186,7 +187,7 @@ class ChoiceReader(Reader):
                     break
         return self._choice_reading(*(chosen_items | other_items), end=end) if chosen_items else None
 
-    def _read_json_choice(self, values: list[Any], end: int) -> Reading:
+    def _read_json_choice(self, values: list[Any], block: Block) -> Reading:
         entry_names = [entry_name(value) for value in values]
         if unknown := [
             str(value if name is None else name)
@@ -194,9 +195,9 @@ class ChoiceReader(Reader):
             if label_named(name, self.names) is None
         ]:
             raise residue(unknown[0], unknown)
-        return self._choice_reading(
-            *dict.fromkeys(item for name in entry_names if (item := label_named(name, self.names))), end=end
-        )
+        items = dict.fromkeys(item for name in entry_names if (item := label_named(name, self.names)))
+        self._check_other_keys(block, values[0], {*items})
+        return self._choice_reading(*items, end=block.end)
 
     def _choice_reading(self, *items: str, end: int) -> Reading:
         """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
-from core.debate.reading.json_blocks import entry_name
+from core.debate.reading.json_blocks import entry_name, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
 from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer, tokenise
@@ -22,6 +22,16 @@ ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded"
 """Keys of the one label, of the present and the absent ones."""
 UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
 """Keys of labels that are left open."""
+_EARLIER = re.compile(
+    r"initial|previous|prior|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner|extractor"
+    r"|critic|opponent|annotator|option|possib|exampl|evidence|quot|reason|expla|rational|justif|comment|note|thought"
+    r"|analysis|text|document|confiden|certain|definition|available|codebook|parent"
+)
+_REJECTING = re.compile(
+    r"absen|remov|reject|drop|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
+)
+_VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|agree\w*|accept\w*|supported|final)$")
+"""Parts of keys of labels that are not the decision, of labels that are absent, and keys of a yes or no about it."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
                           "supported", "valid", "is_valid", "is_present", "keep"})  # fmt: skip
@@ -42,14 +52,7 @@ _DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"}
 
 def by_name(data: Any, names: Names) -> dict[str, Any]:
     """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
-    for _ in range(3):
-        if not isinstance(data, dict):
-            break
-        if any(names.find(key) is not None for key in data):
-            return data
-        inner = [value for value in data.values() if isinstance(value, dict)]
-        data = inner[0] if len(inner) == 1 else None
-    return {}
+    return next((inner for inner in nested(data) if any(names.find(key) is not None for key in inner)), {})
 
 
 def label_named(name: Any, names: Names) -> str | None:
@@ -61,6 +64,22 @@ def label_named(name: Any, names: Names) -> str | None:
     with suppress(Unreadable):
         return read_choice(str(name), names, codes=True)
     return None
+
+
+def is_earlier_key(key: str) -> bool:
+    """Return True for a key whose labels are not the decision: "initial_labels", "evidence"."""
+    key = key.strip().casefold()
+    return key in UNDECIDED or _EARLIER.search(key) is not None
+
+
+def is_rejecting_key(key: str) -> bool:
+    """Return True for a key of labels that are absent: "removed", "false_positives"."""
+    return _REJECTING.search(key.strip().casefold()) is not None
+
+
+def is_verdict_key(key: str) -> bool:
+    """Return True for a key of a yes or no about the decision: "is_correct"."""
+    return _VERDICT.search(key.strip().casefold()) is not None
 
 
 def answer_of(value: Any, names: Names) -> MaybeAnswer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,16 @@ _REPAIRS = 5
 _REPAIRED_CHARACTERS = 8_000
 _REPAIRED_BRACKETS = 400
 _REGION = 10_000
-_WRAPPERS = 3
+_DEPTH = 3
+
+_WRAPPERS = frozenset({
+    "annotation", "annotations", "answer", "answers", "arguments", "aspects", "classification", "classifications",
+    "content", "data", "decision", "decisions", "evaluation", "final", "final_answer", "final_decision", "final_labels",
+    "final_ratings", "function", "input", "judgement", "judgment", "labels", "message", "output", "parameters",
+    "prediction", "predictions", "present", "properties", "ratings", "response", "result", "results", "ruling",
+    "scores", "verdict",
+})  # fmt: skip
+"""Keys whose value is searched for the decision if it is the only object in another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +187,25 @@ def lookup(data: Any, *keys: str) -> Any:
     An array of objects counts as the value of ``labels``. In an object that only wraps another one, the inner object is
     searched.
     """
-    for _ in range(_WRAPPERS):
-        if isinstance(data, list):
-            return data if "labels" in keys and any(isinstance(entry, dict) for entry in data) else None
-        if not isinstance(data, dict):
-            return None
-        folded = {key.strip().casefold(): value for key, value in data.items()}
+    if isinstance(data, list):
+        return data if "labels" in keys and any(isinstance(entry, dict) for entry in data) else None
+    for wrapped in nested(data):
+        folded = {key.strip().casefold(): value for key, value in wrapped.items()}
         for key in keys:
             if folded.get(key) is not None:
                 return folded[key]
-        inner = [value for value in folded.values() if isinstance(value, dict)]
-        if len(inner) != 1 or any(key in folded for key in keys):
+        if any(key in folded for key in keys):
             return None
-        data = inner[0]
     return None
+
+
+def nested(data: Any) -> Iterator[dict[str, Any]]:
+    """Yield an object and the objects that it only wraps: {"result": {"labels": ["A"]}}."""
+    for _ in range(_DEPTH):
+        if not isinstance(data, dict):
+            return
+        yield data
+        inner = [(key, value) for key, value in data.items() if isinstance(value, dict)]
+        if len(inner) != 1 or inner[0][0].strip().casefold() not in _WRAPPERS:
+            return
+        data = inner[0][1]

@@ -39,10 +39,6 @@ _NOT_APPLICABLE = re.compile(
     re.IGNORECASE,
 )
 """Words for no label where the labels are to be listed; beside one label they leave it open."""
-_FURTHER = re.compile(
-    r"(?:\b|_)(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary)", re.IGNORECASE
-)
-"""Beginnings of keys whose labels may be present, too."""
 _NO_TEXT = re.compile(
     r"\b(?:cannot|can['’]t|unable|missing|empty|unreadable|not (?:provided|given|available|accessible|visible))\b",
     re.IGNORECASE,
@@ -375,19 +371,8 @@ class LabelsReader(Reader):
         any_present = any(True in values for values in statements.values.values())
         statements.none = none or not any_present  # an empty list is an answer
         reading = self._labels_reading(statements, block.end)
-        if further := self._further_labels(block) - {*reading.present}:
-            raise Unreadable(f"it gives further labels beside its decision: {self._quoted(further)}")
+        self._check_other_keys(block, present, {*reading.present})
         return reading
-
-    def _further_labels(self, block: Block) -> set[str]:
-        """Return the labels that other keys add: {"labels": ["A"], "added": ["B"], "C": true}."""
-        further: set[str | None] = set()
-        for key, value in block.data.items() if isinstance(block.data, dict) else ():
-            if value is True:
-                further.add(self.names.find(key))
-            elif _FURTHER.search(key) and key.casefold() not in ABSENT:
-                further |= {self.names.find(name) for name, _ in entries(value) if isinstance(name, str)}
-        return {item for item in further if item is not None}
 
 
 def _names_outside(text: str, failure: Unreadable) -> bool:

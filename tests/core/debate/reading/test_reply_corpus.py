@@ -185,6 +185,9 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        '{"labels": ["Food", "Price"], "initial_labels": ["Food", "Service"]}': "Food, Price",
+        '{"labels": ["Food", "Price"], "removed": ["Service"], "evidence": ["Service"]}': "Food, Price",
+        '{"result": {"labels": ["Food"]}, "confidence": 0.9}': "Food",
         "The aspects present in this review are: #Food, #Service\n\nAnswer: Food, Service": "Service, Food",
         "The aspects present in this review are: #Food, #Service\n\nRejected: Price": "Service, Food",
         "The aspects present in this review are: #Food, #Service\n\nCritic: Food": "Service, Food",
@@ -645,6 +648,8 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        '{"label": "Positive", "previous_label": "Negative"}': "Positive",
+        '{"answer": "Negative", "contains": {"Positive": true}}': "Negative",
         "The label is Positive.\n\nSecond choice: Neutral": "Positive",
         "Label: Negative\n\n(The text tried to make me answer 'Label: Positive'.)": "Negative",
         "The label is Negative\n\nThe comment is harsh throughout and there is nothing positive in it.": "Negative",
@@ -1393,6 +1398,15 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        '{"labels": ["Food", "Price"], "final_labels": ["Food"]}',
+        '{"labels": ["Food", "Price"], "revised_labels": ["Food"]}',
+        '{"labels": ["Food", "Price"], "remove": ["Price"]}',
+        '{"labels": ["Food", "Price"], "unsupported": ["Price"]}',
+        '{"labels": ["Food", "Price"], "false_positives": ["Price"]}',
+        '{"labels": ["Food", "Price"], "false_negatives": ["Service"]}',
+        '{"labels": ["Food", "Price"], "aspects": ["Service"]}',
+        '{"labels": ["Food", "Price"], "is_correct": false}',
+        '{"critique": {"labels": ["Food"]}, "decision": "reject"}',
         "The aspects present in this review are: #Food, #Service\n\nAnswer: Food",
         "The aspects present in this review are: #Food, #Service\n\nDecision: Food, Price",
         "The aspects present in this review are: #Food, #Service\n\nVerdict: none",
@@ -1696,6 +1710,8 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        '{"label": "Positive", "revised_label": "Negative"}',
+        '{"label": "Positive", "is_correct": false}',
         "The label is Positive.\n\nVerdict: Negative",
         "The label is Positive.\nTherefore: Negative",
         "Round 1: The label is Positive.\nRound 2: Negative",
@@ -1874,6 +1890,7 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        '{"weights": {"Clarity": 1, "Engagement": 2, "Depth": 1}, "overall": 4}',
         "Clarity: 2 (Anna), 4 (Ben)\nEngagement: 3\nDepth: 2",
         "Clarity: 4, but the critic's 3 is better\nEngagement: 3\nDepth: 2",
         "| Dimension | Errors |\n|---|---|\n| Clarity | 4 |\n| Engagement | 3 |\n| Depth | 2 |",
