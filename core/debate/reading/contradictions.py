@@ -84,13 +84,31 @@ _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
     r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
-    r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
+    r"(?: (?:a|only|just))* *(?P<number>-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
-_RERATED = re.compile(
-    r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?)\b"
+NOT_GIVEN = re.compile(
+    rf"\b(?:not|no|nor|from|than|instead|of|over|above|below|initial\w*|original\w*|first|before|previous\w*|earlier|was"
+    rf"|considered|tempted|both|confiden\w*|certain\w*|weight|lines?|pages?|sentences?|paragraphs?|sections?|parts?|rules?"
+    rf"|steps?|points?|questions?|nicht|statt|von|{ROLE})\b",
+    re.IGNORECASE,
 )
-"""Words that give a dimension another rating: "Clarity should be lower"."""
+"""Words before a number that does not replace the rating: "4 (not 5)", "4 (down from 5)", "4 (critic: 3)"."""
+_LATER_NUMBER = re.compile(
+    r"(?P<words>\W+(?:[^\W\d_][^\W\d_'’]*\W+){0,5}?)(?P<number>\d{1,15}(?:\.\d{1,15})?)"
+    r"(?=\s*(?:$|[.,;)!]|(?:and|but|because|after|for|since|now|instead|rather|sein|geben)\b))"
+)
+"""A number that stands alone behind a dimension: "Clarity drops to 3 after the objection"."""
+_NUMBER_FOR = re.compile(r"(?P<words>\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?) (?:for|on|in|für|pour|para)(?: the)? $")
+_RERATED = re.compile(
+    r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?"
+    r"|(?:one|two|1|2) (?:points? )?(?:lower|higher|less|more)|(?:half )?an? point (?:lower|higher|less|more)"
+    r"|by (?:one|two|1|2|a point)|i (?:was|am) too (?:high|low|generous|strict|harsh|lenient)|subtract\w*|deduct\w*)\b"
+    r"|§(?:['’]s (?:rating|score))? (?:is|was) too (?:high|low|generous|strict|harsh|lenient)\b"
+)
+"""Words that give a dimension another rating: "Clarity should be lower", "Subtract one point from Clarity"."""
+_NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
+_ALL_RATINGS = re.compile(r"\b(?:all|each|every|both)\b|\b(?:the|my) (?:ratings|scores)\b")
 _CHANGED = re.compile(
     r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?\d", re.IGNORECASE
 )
@@ -176,22 +194,30 @@ def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another rating: "Clarity should be lower", "I raise it to 4"."""
     if len(names.items) == 1 and _CHANGED.search(sentence):
         return True
-    return _RERATED.search(sentence.casefold()) is not None and bool(names.mentions(sentence))
+    is_of_ratings = bool(names.mentions(sentence)) or _ALL_RATINGS.search(sentence.casefold()) is not None
+    return is_of_ratings and _RERATED.search(names.masked(sentence)) is not None
 
 
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
+    folded = sentence.casefold()
     mentions = names.mentions(sentence)
-    for mention, limit in zip(
-        mentions, [*(following.start for following in mentions[1:]), len(sentence)], strict=False
-    ):
-        number = _STATED_NUMBER.match(sentence, mention.end, limit)
-        if (
-            number is not None
-            and float(number[1]) != decided.get(mention.item, float(number[1]))
-            and (is_agreed(sentence.casefold()) or not is_reporting(sentence[: mention.start].casefold()))
-        ):
-            return True
+    starts = [0, *(mention.end for mention in mentions)]
+    ends = [*(following.start for following in mentions[1:]), len(sentence)]
+    for mention, start, end in zip(mentions, starts, ends, strict=False):
+        numbers = (
+            _STATED_NUMBER.match(sentence, mention.end, end),
+            _LATER_NUMBER.match(sentence, mention.end, end),
+            _NUMBER_FOR.search(sentence[start : mention.start]),
+        )
+        is_own = is_agreed(folded) or not (
+            is_reporting(folded[: mention.start]) or _NOT_NOW.search(folded[: mention.start])
+        )
+        for number in filter(None, numbers):
+            given = float(number["number"])
+            words = number.groupdict().get("words") or ""
+            if is_own and not NOT_GIVEN.search(words) and given != decided.get(mention.item, given):
+                return True
     return False
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from core.codebook import Codebook
-from core.debate.reading.contradictions import is_anothers
+from core.debate.reading.contradictions import NOT_GIVEN, is_anothers
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, Marker, is_inside, is_reported
+from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names, split_ordinals
+from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.tokens import NUMERALS
 from core.debate.turns import Reading
@@ -48,6 +50,21 @@ _REVISED = re.compile(
     r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
 """Words after a rating that give another number."""
+_SECOND = re.compile(
+    r"[,;:(.–—-]\s?(?P<words>(?:[^\W\d_]+[:,]?\s){0,4})(?P<number>\d{1,15}(?:\.\d{1,15})?)"
+    r"(?=\s?(?:$|[,;)]|\.(?!\d)|(?:after|because|for|since|due)\b))"
+)
+"""Another number that stands alone behind a rating: "4 (now 3)", "4, lowered to 3 after the remark"."""
+_OTHER_SCALE = re.compile(
+    r"(?:\(\s?(?:scale:?\s)?(?:of\s|from\s)?[-−]?\d{1,3}\s?(?:[-–—]|to|bis)\s?"
+    r"|(?:\(\s?|(?:ratings?|scores?)\s)\(?(?:out\sof|max(?:imum)?[.:]?(?:\sof)?|/)\s?"
+    r"|\b(?:scale|range)\s(?:of\s|from\s)?[-−]?\d{1,3}\s?(?:[-–—]|to|bis)\s?)(?P<top>\d{1,15})(?=\s?(?:$|[):,;.|]))",
+    re.IGNORECASE,
+)
+"""A scale in a heading, a column or beside a rating: "(1-10)", "(out of 10)", "Score /10", "on a scale of 1 to 10"."""
+_TOP_KEYS = ("scale", "range", "max", "maximum", "max_score", "max_rating", "out_of", "scale_max")
+_TOP = re.compile(r"(\d{1,15})\D*$")
+_RATING_KEYS = re.compile(r"rating|score|value|final|revis|correct|adjust|new|updat")
 _LOOK_AHEAD = 1_000
 """Characters after a rating in which words about it are searched, and the most of a sentence that consists of ratings.
 Without a limit, a long line takes quadratic time."""
@@ -79,6 +96,10 @@ _DECIDING_COLUMNS = (
 """Titles of the column that has the ratings, the surest first."""
 _COUNTS = re.compile(r"\b(?:errors?|mistakes?|count|number|weight|max(?:imum)?|confidence|mentions?)\b", re.IGNORECASE)
 """Titles of columns with other numbers."""
+_NOT_RATED = re.compile(
+    rf"{_COUNTS.pattern}|\b(?:{ROLE}|initial|previous|earlier|first|original)|^\W*(?:no|nr|id|rank)?\W*$", re.IGNORECASE
+)
+_MAX = re.compile(r"\W*max", re.IGNORECASE)
 _WIDE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
 _BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
@@ -287,10 +308,13 @@ class _Table:
         if all(self._names.find(titles.get(index, "")) for index in numbers):
             return ", ".join(f"{titles[index]}: {cells[index]}" for index in numbers)
         name = next((cell for cell in cells if self._names.find(cell.strip("*_` "))), cells[0])
+        top = next((f"/{cells[index]}" for index in numbers if _MAX.match(titles.get(index, ""))), "")
         for title in _DECIDING_COLUMNS:
             deciding = [index for index in titles if index and title.search(titles[index])]
+            others = [index for index in {*numbers} - {*deciding} if not _NOT_RATED.search(titles.get(index, ""))]
             if deciding:
-                return f"{name} | {cells[deciding[0]] if len(deciding) == 1 else '?'}"
+                is_plain = len(deciding) == 1 and not (others and title is _DECIDING_COLUMNS[-1])
+                return f"{name} | {cells[deciding[0]] + top if is_plain else '?'}"
         is_rating = len(numbers) == 1 and not _COUNTS.search(titles.get(numbers[0], ""))
         return line if is_rating else f"{name} | ?"
 
@@ -379,7 +403,16 @@ class _Collected:
         """Take what a JSON reply says of one dimension."""
         item = self.names.find(str(name))
         while isinstance(value, dict):
-            value = next((value[key] for key in ("rating", "score", "value") if key in value), None)
+            folded = {str(key).strip().casefold(): number for key, number in value.items()}
+            given = [n for key, n in folded.items() if _RATING_KEYS.search(key) and not is_earlier_key(key)]
+            tops = [folded[key] for key in _TOP_KEYS if key in folded]
+            if item is not None and any(is_other_top(top, {self.scale_of(item).max}) for top in tops):
+                self.reasons[item] = "it is rated on another scale"
+                return
+            value = next((folded[key] for key in ("rating", "score", "value") if key in folded), None)
+            if item is not None and any(isinstance(n, int | float) and n not in (value, *tops) for n in given):
+                self.reasons[item] = "rated with two numbers"
+                return
         if item is None:
             self.unknown.setdefault(str(name)[:200])
         elif value is None:
@@ -396,6 +429,7 @@ class _Collected:
         number = _NUMBER.match(folded.text, position)
         end = number.end() + _LOOK_AHEAD if number else 0
         revised = _REVISED.search(folded.text, number.end(), end) if number else None
+        second = self._second(folded.text, number.start("number"), number.end(), end) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif (
@@ -408,11 +442,23 @@ class _Collected:
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
         elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() : end]):
             self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
+        elif second is not None:
+            self.reasons.setdefault(item, f'another number follows: "{second.group().strip()}"')
         elif revised and not self.names.mentions(folded.text[number.end() : revised.end()]):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
             digits = _MINUS.sub("-", number["number"])
             self.rate(item, float(digits) if "." in digits else int(digits))
+
+    def _second(self, text: str, start: int, position: int, end: int) -> re.Match[str] | None:
+        """Return another number that stands alone behind a rating, before the next dimension; None without."""
+        for second in _SECOND.finditer(text, position, end):
+            if self.names.mentions(text[position : second.end()]):
+                return None
+            is_same = text[start:position].strip(" _*").startswith(second["number"])
+            if not is_same and second["words"] and not NOT_GIVEN.search(second["words"]):
+                return second
+        return None
 
     def rate(self, item: str, value: int | float) -> None:
         """Take a number, if it is on the scale."""
@@ -433,6 +479,26 @@ class _Collected:
             if len(set(ratings)) > 1
         }
         return Reading(values, reasons | conflicts, tuple(self.unknown))
+
+
+def check_scale(text: str, tops: Container[int]) -> None:
+    """Raise ``Unreadable`` if a text states a scale whose highest point is none of ``tops``."""
+    for match in _OTHER_SCALE.finditer(text):
+        if int(match["top"]) not in tops:
+            raise Unreadable(f"it rates on another scale: {quoted_names([match.group().strip()])}")
+
+
+def check_json_scale(data: Mapping[str, Any], tops: Container[int]) -> None:
+    """Raise ``Unreadable`` if an object states another scale: {"scale": "1-10"}, {"max": 10}."""
+    for key, value in data.items():
+        if key.strip().casefold() in _TOP_KEYS and is_other_top(value, tops):
+            raise Unreadable(f"it rates on another scale: {quoted_names([str(value)])}")
+
+
+def is_other_top(value: Any, tops: Container[int]) -> bool:
+    """Return True if a JSON value states a scale whose highest point is none of ``tops``."""
+    top = _TOP.search(str(value))
+    return top is not None and int(top[1]) not in tops
 
 
 def _unwrapped(line: str) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from core.debate.reading.base_reader import CUT, Reader
 from core.debate.reading.contradictions import check_following, check_rating_lines
 from core.debate.reading.decision_markers import Marker
-from core.debate.reading.json_blocks import Block, lookup
+from core.debate.reading.json_answers import is_earlier_key
+from core.debate.reading.json_blocks import Block, lookup, nested
 from core.debate.reading.labels_grammar import Unreadable, quoted_names
-from core.debate.reading.ratings_grammar import ratings_in, ratings_in_sentences, ratings_of, unmarked_ratings
+from core.debate.reading.ratings_grammar import (
+    check_json_scale,
+    check_scale,
+    ratings_in,
+    ratings_in_sentences,
+    ratings_of,
+    unmarked_ratings,
+)
 from core.debate.turns import Reading
+
+_RATINGS = re.compile(r"rating|score|final|revis|correct|adjust|updat")
+"""Keys of ratings."""
 
 
 class RatingsReader(Reader):
@@ -29,11 +41,12 @@ class RatingsReader(Reader):
         ratings, end, complete = ratings_of(self.marked, marker, self.codebook, self.names, self.open)
         if self.cut and not complete:
             raise Unreadable(CUT)
-        self._check_ratings(ratings, marker.end, end)
+        self._check_ratings(ratings, marker.start, end)
         return self._ratings_reading(ratings)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
         ratings = ratings_in(block.data if value is None else value, self.codebook, self.names)
+        self._check_other_ratings(block, ratings, value)
         self._check_ratings(ratings, block.end, block.end)
         return self._ratings_reading(ratings)
 
@@ -44,7 +57,25 @@ class RatingsReader(Reader):
         numbers = block.data if isinstance(block.data, list) else stated
         if not numbers:
             return None
-        return self._reading_if_all_rated(ratings_in(numbers, self.codebook, self.names), block.end)
+        ratings = ratings_in(numbers, self.codebook, self.names)
+        self._check_other_ratings(block, ratings, numbers)
+        self.start = block.start
+        return self._reading_if_all_rated(ratings, block.end)
+
+    def _check_other_ratings(self, block: Block, ratings: Reading, decision: Any) -> None:
+        """Raise ``Unreadable`` if other keys of an object state another scale or other ratings."""
+        for data in nested(block.data):
+            check_json_scale(data, self._tops)
+            for key, value in data.items():
+                if isinstance(value, dict | list) and value is not decision and _RATINGS.search(key.casefold()):
+                    others = {} if is_earlier_key(key) else ratings_in(value, self.codebook, self.names).values
+                    if any(ratings.values.get(item, number) != number for item, number in others.items()):
+                        raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")
+
+    @property
+    def _tops(self) -> set[int]:
+        """The highest points of the scales."""
+        return {self.codebook.scale_of(item).max for item in self.items}
 
     def _read_unmarked(self) -> Reading | None:
         for find in (unmarked_ratings, ratings_in_sentences):
@@ -60,11 +91,15 @@ class RatingsReader(Reader):
     def _reading_if_all_rated(self, ratings: Reading, end: int) -> Reading | None:
         if not ratings.values or self._missing({**ratings.values, **ratings.undecided}):
             return None
-        self._check_ratings(ratings, self.start, end)
         self.start = ratings.start or self.start
+        self._check_ratings(ratings, self.start, end)
         return self._ratings_reading(ratings)
 
     def _check_ratings(self, ratings: Reading, start: int, end: int) -> None:
+        lines, heading = self.marked.lines, start
+        while (heading := lines.rfind("\n", 0, len(lines[:heading].rstrip())) + 1) and lines.startswith("|", heading):
+            pass  # a table, up to the line above its titles
+        check_scale(lines[heading:end], self._tops)
         check_rating_lines(self.marked.lines[start:end], ratings.values, self.names)
         check_following(self.marked.lines[end:], ratings.values, "rating", self.names)
 
