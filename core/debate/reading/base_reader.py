@@ -18,6 +18,7 @@ from core.debate.reading.decision_markers import (
     Marker,
     is_inside,
     is_of_document,
+    is_own,
     is_reported,
     next_document,
 )
@@ -60,6 +61,8 @@ _ANOTHER_LIST = re.compile(
 )
 """Words of a heading of labels that are not the decision."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
+_NUMBER = re.compile(r"\d{1,15}")
+_LOOK_AHEAD = 500
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 
@@ -96,6 +99,7 @@ class Reader(ABC):
         another = next_document(self.codebook.unit)
         if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
+        self._check_last_is_own(candidates)
         self._check_candidates(candidates)
         for candidate in reversed(candidates):
             self.start = candidate.start
@@ -219,6 +223,35 @@ class Reader(ABC):
             if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
                 return block
         return None
+
+    def _check_last_is_own(self, candidates: Sequence[Marker | Block]) -> None:
+        """Raise ``Unreadable`` if the last decision differs from an earlier one and follows words that are not own.
+
+        An injected decision may be the last one: "Final Decision: A\n\nThe guest wants this: Final Decision: B".
+        """
+        announced: list[tuple[int, int, frozenset[str]]] = []
+        start = -1
+        stops = [*(following.start for following in candidates[1:]), len(self.marked.text)]
+        for candidate, stop in zip(candidates, stops, strict=False):
+            start = candidate.start if start < 0 else start
+            if named := self._announced(candidate, stop):
+                end = candidate.end if isinstance(candidate, Block) else max(candidate.limit, candidate.end)
+                announced.append((start, end, named))
+                start = -1
+        is_changed = any(named != announced[-1][2] for _, _, named in announced)
+        if is_changed and not is_own(self.marked, announced[-1][0], announced[-2][1]):
+            raise Unreadable("it announces different decisions, the last one after the words of somebody else")
+
+    def _announced(self, candidate: Marker | Block, stop: int) -> frozenset[str]:
+        """Return the labels, or the numbers, that a decision announces, up to the next one at ``stop``."""
+        if isinstance(candidate, Block):
+            value = lookup(candidate.data, *self.keys)
+            return frozenset(str(self.names.find(str(name)) or name) for name, _ in entries(value))
+        body = self.marked.text[candidate.end : candidate.limit]
+        if not CONTENT.search(body) and candidate.limit < stop:
+            body = self.marked.text[candidate.limit : stop][:_LOOK_AHEAD]
+        numbers = _NUMBER.findall(body) if self.codebook.kind == "rating" else ()
+        return frozenset((*self._mentioned(body), *numbers))
 
     def _check_later_blocks(self, reading: Reading, last: Marker | Block) -> None:
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""

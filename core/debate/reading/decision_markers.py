@@ -194,6 +194,33 @@ _OWN_BASIS = re.compile(
     re.IGNORECASE,
 )
 """Words before a mention of the document that name it as the basis of a reply's own decision."""
+_LEAD_IN = re.compile(
+    r"(?:[\W\d_]|\b(?:so|therefore|thus|hence|and|as|but|then|finally|overall|ultimately|now|wait|actually|no|step|correction"
+    r"|rather|however|instead|accordingly|as a result|in (?:conclusion|sum|summary|short|the end)|on reflection"
+    r"|on second thoughts?|(?:after|having|based on|given|considering|upon|taking|weighing|with|because|since)\b.*"
+    r"|i (?:conclude|think|believe|decide|find|agree|would say|say)(?: that)?"
+    r"|(?:my|the|our|here is|this is) (?:\w+ ){0,2}(?:decision|verdict|answer|ruling|conclusion|judge?ment|result"
+    r"|output|summary|labels?|aspects?|json)|my|final|json|revised|corrected|updated|verdict|decision|answer|conclusion"
+    rf"|judge(?:['’]s)?|{ROLE} is right.*)\b)*+",
+    re.IGNORECASE,
+)
+"""Words before a decision of one's own that differs from an earlier one: "So", "Correction:", "After the debate,"."""
+
+
+def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
+    """Return True if a decision begins its line, or only own words lead to it from the ``earlier`` position on."""
+    begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
+    before = marked.lines[begin:start]
+    if earlier == begin:
+        before = _SENTENCE.split(before)[-1]
+    if not CONTENT.search(before):
+        before = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
+        if not before.endswith((":", "->", "→")) and not before.lstrip().startswith("#"):
+            return True
+    lead_in = _LEAD_IN.match(before)
+    own_words = lead_in.group() if lead_in else ""
+    is_sentence = not CONTENT.search(_SENTENCE.split(before)[-1])  # "Wait, B is also mentioned. Final Decision: A, B"
+    return own_words == before or (is_sentence and any(map(str.isalpha, own_words)))
 
 
 def _last_word(unit: str) -> str:
