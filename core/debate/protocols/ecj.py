@@ -13,8 +13,9 @@ Deviations: definitions, examples and a guideline are in the prompts (future wor
 extractor ends with its list instead of beginning with it. It may name a doubtful aspect if words of the text support
 it, because a critic follows. The critic is not asked to disagree always but to look for errors, and knows that it
 replies to an extractor and not to a user. The judge may give reasons before its one line. That the judge adds no label
-is enforced, not only requested: the judge may only take labels that an analysis chose in any round, or named in a reply
-without a decision. Ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
+is enforced, not only requested: the judge may only take labels that an analysis chose or left open in any round, or
+named in a reply without a decision. (In the paper it may take any that an analysis mentions, also a rejected one.)
+Ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
 our addition and off by default.
 """
 

@@ -25,6 +25,14 @@ def test_judge_may_add_a_label_that_the_critic_mentions() -> None:
     assert not verdict.notes
 
 
+def test_judge_may_choose_labels_that_an_analysis_left_open() -> None:
+    open_label = "Undecided: Price\nThe aspects present in this review are: #Service"
+    verdict, _ = run_debate(ECJ, context_of(ECJ), n0=open_label, n2=decision_text("multilabel", "Service", "Price"))
+    assert list(verdict.values.values()) == [True, True, False]
+    verdict, _ = run_debate(ECJ, context_of(ECJ, "choice"), n0="Undecided: Price", n2=decision_text("choice", "Price"))
+    assert verdict.values == {"label": PRICE}
+
+
 def test_choice_named_by_neither_analysis_is_unresolved() -> None:
     verdict, _ = run_debate(ECJ, context_of(ECJ, "choice"), n2=decision_text("choice", "Price"))
     assert verdict.values == {"label": None}
