@@ -218,7 +218,7 @@ class DebateContext:
                     reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was chosen by neither analysis"
 
     def _chosen_labels(self, reply: Reply) -> Iterable[str]:
-        """Return the labels that a reply selects or leaves open, or all that its text mentions if it has no decision."""
+        """Return the labels that a reply selects or leaves open, or all that it mentions if it has no decision."""
         reading = reply.reading
         if not reading.readable or CHOICE_ITEM in reading.undecided:
             return parse.mentions(reply.text, self.codebook)

@@ -90,7 +90,7 @@ class Reader(ABC):
             block for block in self.marked.blocks if block.error or lookup(block.data, *self.keys) is not None
         ]
         candidates.sort(key=lambda candidate: candidate.start)
-        if self.cut and self.marked.torn > (candidates[-1].start if candidates else -1):
+        if self.cut and self._torn() > (candidates[-1].start if candidates else -1):
             raise Unreadable(CUT)
         if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
             raise Unreadable("the last decision is in a block quotation")
@@ -223,6 +223,11 @@ class Reader(ABC):
             if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
                 return block
         return None
+
+    def _torn(self) -> int:
+        """Return the start of a decision that the text's end cuts off, or -1: "Answer: Food, Serv"."""
+        unfinished = self.marked.lines.rfind("\n") + 1
+        return max([self.marked.torn, *(marker.start for marker in self.marked.weak if marker.start >= unfinished)])
 
     def _check_last_is_own(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last decision differs from an earlier one and follows words that are not own.

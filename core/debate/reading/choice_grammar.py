@@ -18,6 +18,7 @@ _LEADING = frozenset(
 _CONTRAST = re.compile(
     r"(?:(?:and|but) )?(?:not|nor)|(?:nicht|pas|non|não|niet|nie)$|rather than|instead of|as opposed to|over$"
 )
+_COUNTED = frozenset({"labels", "aspects", "categories", "topics", "themes", "codes"})
 _FITTING = frozenset(
     {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
 )
@@ -52,6 +53,8 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         following = tuple(token for token in following if token.start >= fitting.end())
     elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
+    if tokens[end - 1].kind == "code" and following and following[0].text in _COUNTED:
+        raise residue(text)  # "2 labels"
     if _is_denied(following) or (following and _goes_on(following, text, names)):
         raise residue(text)
     name = names.written(item)

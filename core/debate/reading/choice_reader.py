@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -26,6 +27,8 @@ _LOOK_BACK = 200
 _START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
+_PLACE = re.compile(r"(?:^|[\s(])(\d{1,2})\s?[.):][\s*_`\"']*\Z")
+"""The number of an option before its name."""
 _MAX_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 
@@ -88,7 +91,7 @@ class ChoiceReader(Reader):
             start, limit = line.end - len(without_bullet(CITATION.sub("", line.text))), line.end
         if self.cut and limit >= len(text):
             raise Unreadable(CUT)
-        item = read_choice(unwrapped(text[start:limit]), self.names, codes=True)
+        item = read_choice(unwrapped(text[start:limit]), self.names, codes=self._has_codes)
         if item is not None:
             self.start = start
             return self._choice_reading(item, end=limit)
@@ -100,6 +103,16 @@ class ChoiceReader(Reader):
         if re.match(r"(?:none|no label)\b|$", words, re.I):
             raise Unreadable(NO_CHOICE)
         raise self._unreadable_words(words)
+
+    @cached_property
+    def _has_codes(self) -> bool:
+        """False if the reply numbers the labels otherwise than the codebook: "1. A", where 1 is the code of B."""
+        text = self.marked.text
+        for mention in self.names.mentions(text):
+            place = _PLACE.search(text, max(mention.start - _LOOK_BACK, 0), mention.start)
+            if place and self.names.find_code(float(place[1])) != mention.item:
+                return False
+        return True
 
     def _read_value(self, block: Block, value: Any) -> Reading:
         alternatives = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
@@ -178,7 +191,7 @@ class ChoiceReader(Reader):
                 other_items.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.marked.text[begin : line.end]
-                item = read_choice(unwrapped(text), self.names, codes=codes)
+                item = read_choice(unwrapped(text), self.names, codes=codes and self._has_codes)
                 if item is not None:
                     if _is_question(text):
                         return None

@@ -91,6 +91,8 @@ _BEGINNINGS = (
     "final decision", "final ratings", "the label is", "the labels are", "the aspects are", "undecided:",
 )  # fmt: skip
 _SHORTEST_BEGINNING = 5
+_LONGEST_BEGINNING = 5
+"""Most words of a torn marker after other words: "After the debate, my final deci"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,6 +482,8 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
     """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
+    if marker.kind == "sentence" and _is_inside_name(lines, marker.end, names):
+        return False  # "Arts, culture fits better", if "Arts, culture" is a label
     if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
         return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
     if marker.kind in ("aspects", "label") and elsewhere(names.unit).search(lines, marker.start, marker.end):
@@ -511,6 +515,13 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
     )
 
 
+def _is_inside_name(lines: str, position: int, names: Names) -> bool:
+    """Return True if a position is inside a label's name on its line."""
+    begin = max(lines.rfind("\n", 0, position) + 1, position - _LOOK_BACK)
+    before = lines[begin : position + _LOOK_BACK].partition("\n")[0]
+    return any(mention.start < position - begin < mention.end for mention in names.mentions(before))
+
+
 def _is_name(line: str, names: Names) -> bool:
     """Return True if a line starts with a whole label name: "Not mentioned", but not "not mentioned in the text"."""
     folded = fold(line)
@@ -539,4 +550,6 @@ def _torn_marker(lines: str) -> int:
     if len(words) < _SHORTEST_BEGINNING:
         return -1
     torn = any(form.startswith(words) or words.startswith(form) for form in _BEGINNINGS)
+    endings = [words[space.end() :] for space in re.finditer(" ", words)][-_LONGEST_BEGINNING:]
+    torn = torn or any(form.startswith(ending) for ending in endings if " " in ending for form in _BEGINNINGS)
     return len(lines) - len(last) if torn else -1

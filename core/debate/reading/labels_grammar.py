@@ -45,6 +45,7 @@ _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
 _SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
+_VERDICTS = frozenset({"agree", "disagree", "agreed", "disagreed", "in", "out"})
 _EXCEPT = re.compile(r"(?:and|but|,)? ?(?:except|excluding|leaving|apart|other|minus)")
 _STRONG = re.compile(rf"{_EXCEPT.pattern}|(?:and|but|,)? ?without")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
@@ -630,13 +631,18 @@ def is_comment(text: str, names: Names, *, implicit: bool = True) -> bool:
 
 def _takes_back(tokens: Sequence[Token], subject: str, *, implicit: bool) -> bool:
     words = [token.text for token in tokens if token.kind != "link"]
-    if implicit and tokens and (not words or (len(words) == 1 and (words[0] in _SHADES or words[0][:1].isdigit()))):
-        return True  # "Food: -", "Food: 4", "Food: negative"
+    if implicit and tokens and (not words or (len(words) == 1 and _is_unclear(words[0]))):
+        return True  # "Food: -", "Food: 4", "Food: negative", "Food: T", "Food: disagree"
     dangerous = _HEDGES | _DENIALS if implicit else _HEDGES
     return any(
         token.kind in dangerous or (token.kind in ("name", "struck") and token.item != subject)
         for token in every(tokens)
     )
+
+
+def _is_unclear(word: str) -> bool:
+    """Return True if a word may be a yes or a no as the only answer for a label."""
+    return word in _SHADES or word in _VERDICTS or word[:1].isdigit() or (len(word) == 1 and word.isascii())
 
 
 def _affirms(tokens: Sequence[Token]) -> bool:

@@ -69,7 +69,7 @@ _VOCABULARY = {
     r"|no\ (?:other|further|additional)\ (?:aspects?|labels?|categor(?:y|ies)|topics?|themes?)",
     "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
     r"|remaining(?:\ \w+)?)"
-    r"|everything\ else|all\ others?",
+    r"|everything\ else|all\ others?|other\ (?:aspects|labels|categories|topics|themes|codes)",
     "all": rf"all(?:\ of)?(?:\ (?:the|these|those|them))?(?:\ (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
     r"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ (?:aspects|labels|categories|topics|themes|codes))?"
     r"(?=\W*(?:$|[.;!])|\ (?:are|apply)\b)",
@@ -143,14 +143,18 @@ _LEXER = re.compile(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
         for kind, pattern in _VOCABULARY.items()
     )
-    + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬])",
+    + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬~↑↓])",
     re.DOTALL,
 )
 _ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}
 _NUMBER = re.compile(r"[-+−]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
 _ATTACHED = re.compile(r"[^\W_]|[-+−±–—]")
 """A character before a number that makes it no code: a letter, a digit or a sign."""
-_STRUCK = re.compile(r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>[^~<]*)(?:~~|</(?P=tag)>)")
+_STRUCK = re.compile(
+    r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>(?:[^~<]|<(?!/?(?:s|del|strike)>))*+)(?(tag)</(?P=tag)>|~~)"
+)
+_OTHERS = re.compile(r"other (?:aspects|labels|categories|topics|themes|codes)\b")
+"""Words for all labels that are not named, also if a label is called "Other"."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SEPARATOR = re.compile(r" ?(?:[,;/|、]|and\b) ?")
 _KEPT_LENGTH = 200
@@ -257,7 +261,8 @@ def _scan(
         if text[position] == " ":
             position += 1
             continue
-        if (named := names.at(folded, position)) and named[1] <= end:
+        named = None if _OTHERS.match(text, position, end) else names.at(folded, position)
+        if named and named[1] <= end:
             yield Token("name", *folded.source(position, named[1]), item=named[0])
             position, listed = named[1], True
             after_name = position + (text[position : position + 1] == " ")

@@ -52,6 +52,8 @@ BOOKS = {
     ),
     "signed": book("choice", "statement", "Dovish", "Hawkish", "Neutral", codes=(-1, 1, 0)),
     "stance": book("choice", "post", "Supports", "Opposes", "Partly supports", "Neutral", "Not mentioned"),
+    "trial": book("multilabel", "trial", "Age <18", "Age >65", "Sex"),
+    "field": book("choice", "article", "Arts, culture", "Sports", "Culture"),
     "yesno": book("choice", "claim", "Yes", "No", "Unclear"),
     "relevance": book("choice", "abstract", "Relevant", "Irrelevant", "Partially relevant", "Cannot tell", "Other"),
     "essay": book("rating", "essay", "Clarity", "Engagement", "Depth", scale={"min": 1, "max": 5}),
@@ -840,6 +842,7 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "1. Dovish\n2. Hawkish\n3. Neutral\n\nThe answer is 2.": "Hawkish",
         "The label is 2": "Hawkish",
         "The label is 2 (Hawkish)": "Hawkish",
         "The label is Hawkish (2)": "Hawkish",
@@ -1020,6 +1023,7 @@ READ: dict[str, dict[str, str]] = {
         'Labels: Sadness\n\nThe tweet could be read as angry, but the words "I miss you" point to sadness instead.': "Sadness",
     },
     "words": {
+        "Final Decision: General, other aspects absent": "General",
         "The aspects present in this interview answer are: #Positive emotion, #Missing data": "Positive emotion, Missing data",
         "The aspects present in this interview answer are: #Missing data": "Missing data",
         "The aspects present in this interview answer are: #Other": "Other",
@@ -1325,6 +1329,10 @@ READ: dict[str, dict[str, str]] = {
         '{"decision": "none", "reason": "no words on dirt"}': "none",
         '{"decision": "Yes"}': "Cleanliness",
         '{"decision": "absent", "reason": "the towels were a gift"}': "none",
+    },
+    "trial": {
+        "Labels: ~~Age <18~~, Sex": "Sex",
+        "Final Decision: Age <18": "Age <18",
     },
 }
 REFUSED: dict[str, list[str]] = {
@@ -1882,6 +1890,9 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "1. Hawkish\n2. Dovish\n3. Neutral\n\nThe answer is 2.",
+        "(1) Hawkish (2) Dovish\nThe label is 1",
+        "I choose 2 labels",
         "The label is 1 (Hawkish)",
         "The label is 7",
         "1 or 2",
@@ -2076,6 +2087,11 @@ REFUSED: dict[str, list[str]] = {
         "Labels: Joy, Disgust\n\nDisgust is nowhere to be found.",
     ],
     "words": [
+        "Final Decision: General; ~Other",
+        "Final Decision: General: agree, Other: disagree",
+        "Final Decision: General: T, Other: F",
+        "Final Decision: General: in, Other: out",
+        "Final Decision: General↑ Other↓",
         "The aspects present in this interview answer are: #Positive, #Negative",
         "The aspects present in this interview answer are: #Rest, #sleep",
         "The aspects present in this interview answer are: #C",
@@ -2874,8 +2890,13 @@ EITHER: dict[str, dict[str, str]] = {
         "Final Ratings:\nAdequacy: 72, not 80": "72",
         "Final Ratings:\nAdequacy: 72, a fair translation": "72",
     },
+    "field": {
+        "Arts, culture fits better than Sports.": "Arts, culture",
+    },
 }
 CUT = [
+    ("hotel", "The aspects present in this review are: #Food\n\nAnswer: Food, Serv"),
+    ("hotel", "Final Decision: Food\n\nAfter reconsidering the critic's remarks, my final deci"),
     ("hotel", '{"labels": ["Food", "Pri'),
     ("hotel", '{"labels": ["Food"'),
     ("hotel", "The aspects present in this review are: #Food, #Pri"),
