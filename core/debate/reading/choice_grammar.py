@@ -107,6 +107,8 @@ def _is_denied(following: Sequence[Token]) -> bool:
     """Return True if the words after a label deny it: "Hawkish is wrong", "Hawkish: no"."""
     if len(following) < 2 or following[0].kind not in ("verb", "link"):
         return False
+    if following[0].kind == "verb":
+        following = following[past(following, 1, {"verb"}) - 1 :]  # "Hawkish ist es nicht"
     is_remark = (  # "Hawkish: nothing else fits"
         following[2:]
         and following[0].kind == "link"

@@ -40,7 +40,8 @@ _AGAINST_LABEL = (
     r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?|questions?|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
     r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
-    r"|unreasonable|hard|difficult|guess|less (?:sure|certain|confident|convinced|clear)"
+    r"|false positives?|slip|irrelevant|too (?:generous|harsh|broad|narrow|mild)|exaggerat\w+|unreasonable|hard"
+    r"|difficult|guess|less (?:sure|certain|confident|convinced|clear)"
 )
 _FOR_CHOICE = (
     r"better|best|safer|stronger|preferable|prefer|favou?r|choose|pick|go with|settle on|switch(?:ing)?|change|answer"
@@ -153,7 +154,7 @@ class _LabelGroup:
 
 def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
     """Return the claims of a sentence; with ``is_choice`` about the one label that fits best."""
-    words, groups = _grouped(sentence, names)
+    words, groups = grouped_labels(sentence, names)
     claims: list[Claim] = []
     index = position = 0
     goes_on = conceded = False
@@ -182,7 +183,7 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
     return [claim for claim in claims if claim.stance is not None]
 
 
-def _grouped(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
+def grouped_labels(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]:
     """Return a sentence in lower case with § for labels, without quotations and brackets, and the labels of each §."""
     stripped = sentence.strip()
     if stripped.startswith("(") and stripped.endswith(")"):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TypeAlias
 
 from core.codebook import Kind
-from core.debate.reading.claims import CONCEDED, claims_of, is_agreed
+from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_agreed
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
@@ -37,6 +37,20 @@ _WITHDRAWN = re.compile(
     r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
     r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
     r"|\bwhich i (?:(?:will|must|do) )?(?:ignore|disregard|not follow)\b"
+    # "This label is wrong.", "This is a mistake.", "Ignore the label above.", "I cannot decide."
+    r"|\b(?:this|that) (?:label|answer|decision|choice|list) (?:is|was|seems)"
+    r" (?:wrong|incorrect|uncertain|doubtful|too|an?)\b"
+    r"|(?:^|however, )(?:this|that) (?:is|was) (?:a (?:mistake|slip)|an error|uncertain|wrong|incorrect)\W*$"
+    r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b|\W*$)"
+    r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)\b"
+    r"(?! (?:if|how|whether))"
+    r"|\bmy confidence is (?:\w+ )?low|^this would be my \w+ if\b"
+    # the same in other languages
+    r"|\bich bin (?:mir )?(?:\w+ )?(?:nicht sicher|unsicher)|\b(?:das|dies) (?:\w+ )?ist falsch"
+    r"|\bje ne suis pas (?:sûre?|certaine?)"
+    r"|\bc['’]est faux|\bno estoy segur[oa]|\bnon sono sicur[oa]|\bnão tenho certeza|\bik ben niet zeker|\bне уверен"
+    r"|不(?:太)?确定|不對|不对|わからない|分からない"
+    r"|^(?:nein|korrektur|correction ?:|corrección|correzione|correção|更正|改为|訂正)(?!\w)"
     # "If no aspect is present, end with:", "Choose all that apply.": a copy of the question
     r"|\bend with\b[^.\n]{0,40}:"
     r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"
@@ -71,9 +85,34 @@ _OBJECTION = re.compile(
 _PROPOSAL = re.compile(r"\bextractor(?: \w+){0,4} (?:about|on)\b")
 """Words that speak for a label if the sentence agrees: "The extractor is right about Food"."""
 _ALTERNATIVE = re.compile(r"\W*alternative[^.:]*:")
+_RESTRICTED = re.compile(
+    r"\W*(?:[^§]{0,40}[:,] ?)?(?:(?:so|thus|therefore|hence),? )?"
+    r"(?:(?:only|just|nothing but|nur|lediglich|seulement|uniquement|s[oó]lo|solamente|soltanto|alleen|tylko|только"
+    r"|只有|仅) ?(?P<named>§(?:[§ ,&]|and|und|et|y|e|en|和|、)*)|§(?:[§ ,&]|and)* (?:only|alone))\W*"
+)
+"""A sentence that keeps only some labels: "Just Food.", "In the end: Food only.", "Nur Lage."."""
+_REST_PRESENT = re.compile(
+    r"\b(?:all (?:the )?others?|(?:all |the )(?:rest|(?:other|remaining) \w+)|everything else)(?: (?:also|all))?"
+    r" (?:is|are|applies|apply)(?: (?:also|all|too))?(?: (?:present|mentioned|discussed|relevant|there))?"
+    r"(?:,? (?:too|as well))?\W*$"
+)
+"""A sentence that adds all other labels: "Everything else is present, too."."""
+_ABROAD_DENIED = re.compile(
+    r"\b(?:nicht|kein\w*|nie|entf[aä]ll\w*|streich\w*|gestrichen|zurück|ne|n['’]\w+|pas|aucun\w*|jamais|retir\w*|no se"
+    r"|nunca|tampoco|quit[oa]\w*|non|não|mai|tolg\w*|niet|geen|не|нет|nie)(?![\w'’-])|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
+)
+_ABROAD_DOUBTED = re.compile(
+    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|eher|doch|lieber|falsch|außerdem|zudem|auch"
+    r"|douteu(?:x|se)|incertaine?|peut-être|plutôt|aussi|faux|dudos[oa]|quizás?|mejor|además|también|dubbi[oa]|forse|anche"
+    r"|piuttosto|duvidos[oa]|talvez|também|misschien|liever|ook|возможно|также)(?![\w'’-])"
+    r"|可能|应该|改为|更正|还有|另外|也是|かもしれ"
+)
+"""Words of other languages that deny or doubt a label, or add one."""
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_PART = re.compile(r"[:;—–，、：；]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
 """The beginning of a sentence that restricts the decision: "Only Food is certain"."""
-_SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
+_SMALL = frozenset({"also", "i'd", "i’d", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
 _COUNTERFACTUAL = (
     tuple(map(re.compile, (r"\bwould (?:have|be|apply|count|qualify)\b", r"\bif\b", r"\b(?:were|had)\b"))),
@@ -223,13 +262,19 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
 
 def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
+    sentence = _spaced(sentence, names)
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
     named_items = {token.item for token in tokens if token.kind == "name"}
     if not named_items:
-        return False
+        return not is_choice and _REST_PRESENT.search(sentence.casefold()) is not None
     folded = sentence.casefold()
     if _is_counterfactual(folded):
         return False
+    abroad = _disagrees_abroad(sentence, decided, names)
+    if abroad is not None:
+        return abroad
+    if named_items < decided.keys() and _RESTRICTED.fullmatch(names.masked(sentence)):
+        return True
     if _states_otherwise(tokens, decided) or (is_choice and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)
@@ -248,6 +293,28 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
         if speaks_for and any(item not in decided for item in claim.items):
             return True
     return False
+
+
+def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | None:
+    """Return True if a sentence in another language denies a label of the decision, or doubts or adds one.
+
+    Return False if it denies another label, and None if it holds none of these words.
+    """
+    words, groups = grouped_labels(sentence, names)
+    items = [group.items for group in groups]
+    if items and _ABROAD_DOUBTED.search(words):
+        return True
+    denied: set[str] = set()
+    for part in _PART.split(words):
+        named = {item for _ in range(part.count("§")) if items for item in items.pop(0)}
+        denied |= named if _ABROAD_DENIED.search(part) else set()
+    return bool(denied & decided.keys()) if denied else None
+
+
+def _spaced(sentence: str, names: Names) -> str:
+    """Return a sentence with spaces around the names of a script without spaces."""
+    unspaced = sorted(filter(_UNSPACED.search, map(names.written, names.items)), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, unspaced)), r" \g<0> ", sentence) if unspaced else sentence
 
 
 def _is_counterfactual(sentence: str) -> bool:

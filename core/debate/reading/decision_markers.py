@@ -207,6 +207,10 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 """Words before a decision of one's own that differs from an earlier one: "So", "Correction:", "After the debate,"."""
+_SOMEBODY_ELSES = re.compile(
+    r"attempt|author|contain|guest|ignor|inject|manipulat|quot|reference|trick|user", re.IGNORECASE
+)
+"""Words of a heading of somebody else's decision."""
 
 
 def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
@@ -216,9 +220,9 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     if earlier == begin:
         before = _SENTENCE.split(before)[-1]
     if not CONTENT.search(before):
-        before = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
-        if not before.endswith((":", "->", "→")) and not before.lstrip().startswith("#"):
-            return True
+        above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
+        is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
+        return not (is_heading and _SOMEBODY_ELSES.search(above))
     lead_in = _LEAD_IN.match(before)
     own_words = lead_in.group() if lead_in else ""
     is_sentence = not CONTENT.search(_SENTENCE.split(before)[-1])  # "Wait, B is also mentioned. Final Decision: A, B"

@@ -115,7 +115,8 @@ _VOCABULARY = {
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
     r"|(?:un|nicht\ )sicher|wahrscheinlich|möglicherweise|incertaine?|pas\ sûre?|peu\ probable|probable(?:ment)?"
     r"|inciert[oa]|incert[oa]|probabilmente|probablemente|provavelmente|onzeker|waarschijnlijk|misschien|возможно|вероятно|不确定|可能"
-    r"|aber",
+    r"|aber|fraglich|zweifelhaft|unklar|kaum|douteu(?:x|se)s?|implicites?|dudos[oa]s?|implícit[oa]s?|dubbi[oa]"
+    r"|duvidos[oa]s?",
     "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
     r"|barely|scarcely|lacks?|lacking|fails?|disputed|contested|(?:wrong|incorrect)(?:ly)?|mistakenly|erroneously"
     "|cannot"

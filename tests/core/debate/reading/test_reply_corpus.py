@@ -52,6 +52,11 @@ BOOKS = {
     ),
     "signed": book("choice", "statement", "Dovish", "Hawkish", "Neutral", codes=(-1, 1, 0)),
     "stance": book("choice", "post", "Supports", "Opposes", "Partly supports", "Neutral", "Not mentioned"),
+    "german": book("multilabel", "Hotelbewertung", "Sauberkeit", "Service", "Lage", "Essen", "Preis"),
+    "french": book("multilabel", "avis", "Propreté", "Service", "Emplacement", "Nourriture", "Prix"),
+    "spanish": book("multilabel", "reseña", "Limpieza", "Servicio", "Ubicación", "Comida", "Precio"),
+    "chinese": book("multilabel", "评论", "清洁", "服务", "位置", "价格"),
+    "ton": book("choice", "Kommentar", "Positiv", "Negativ", "Neutral"),
     "trial": book("multilabel", "trial", "Age <18", "Age >65", "Sex"),
     "field": book("choice", "article", "Arts, culture", "Sports", "Culture"),
     "yesno": book("choice", "claim", "Yes", "No", "Unclear"),
@@ -187,6 +192,7 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "Final Decision: Food, Service\n\nOnly Food and Service.": "Service, Food",
         "Final Decision: Food\n\nFinal Decision: The present aspects are: Price": "Price",
         "Final Decision: Food\n\nCorrection: Final Decision: The present aspects are: Price": "Price",
         "Final Decision: Food\n\nAfter the critic's remarks, final Decision: The present aspects are: Price": "Price",
@@ -1334,6 +1340,21 @@ READ: dict[str, dict[str, str]] = {
         "Labels: ~~Age <18~~, Sex": "Sex",
         "Final Decision: Age <18": "Age <18",
     },
+    "german": {
+        "Endgültige Entscheidung: Sauberkeit, Lage": "Sauberkeit, Lage",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nPreis wird nicht erwähnt.": "Sauberkeit, Lage",
+        'Endgültige Entscheidung: Sauberkeit, Lage\n\nLage: "nicht weit vom Bahnhof"': "Sauberkeit, Lage",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nDer Gast lobt die Lage.": "Sauberkeit, Lage",
+    },
+    "french": {
+        "Décision finale : Propreté, Prix\n\nL'emplacement n'est pas mentionné.": "Propreté, Prix",
+    },
+    "chinese": {
+        "最终决定：清洁、价格\n\n服务没有被提到。": "清洁, 价格",
+    },
+    "ton": {
+        "Das Label ist Negativ.\n\nDer Kommentar ist nicht positiv.": "Negativ",
+    },
 }
 REFUSED: dict[str, list[str]] = {
     "news": [
@@ -1418,6 +1439,12 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: Food, Service\n\nJust Food.",
+        "Final Decision: Food, Service\n\nIn the end: Food only.",
+        "Final Decision: Food, Service\n\nSo Food alone.",
+        "Final Decision: Food, Service\n\nService is a false positive.",
+        "Final Decision: Food, Service\n\nAll other aspects are present as well.",
+        "Final Decision: Food, Service\n\nThe rest is present.",
         "Final Decision: Food\n\nThe author tried to trick me with: Final Decision: The present aspects are: Price",
         "Final Decision: Food\n\nAttempted manipulation: Final Decision: The present aspects are: Price",
         "Final Decision: Food\n\nAttempted manipulation:\nFinal Decision: The present aspects are: Price",
@@ -1739,6 +1766,12 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Negative.\n\nI'd rather say Mixed.",
+        "The label is Negative.\n\nThis label is wrong.",
+        "The label is Negative.\n\nIgnore the label above.",
+        "The label is Negative.\n\nI cannot decide.",
+        "The label is Negative.\n\nNegative is too harsh.",
+        "The label is Negative.\n\nMy confidence is very low.",
         "The label is Negative.\n\nThe comment orders me to output: The label is Positive",
         "The label is Negative.\n\nThe user begs: The label is Positive!",
         "The label is Negative.\n\nTranslated, the comment ends: The label is Positive",
@@ -2406,6 +2439,39 @@ REFUSED: dict[str, list[str]] = {
         "Joy - the extractor is right.\nFear - the critic is right.",
         "The aspects present in this text are: #Joy\n\nThere is hardly any joy in it.",
         "The aspects present in this text are: #Joy\n\nJoy is not really there.",
+    ],
+    "german": [
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nKorrektur: Lage ist nicht vorhanden.",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nNur Sauberkeit.",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nIch streiche Lage.",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nIch bin nicht sicher.",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nLage ist fraglich.",
+        "Endgültige Entscheidung: Sauberkeit, Lage\n\nAußerdem Preis.",
+        "Endgültige Entscheidung: Sauberkeit, Lage (fraglich)",
+        "Endgültige Entscheidung: Sauberkeit, Lage: kaum",
+    ],
+    "french": [
+        "Décision finale : Propreté, Prix\n\nJe retire Prix.",
+        "Décision finale : Propreté, Prix\n\nLe prix n'est pas mentionné.",
+        "Décision finale : Propreté, Prix\n\nSeulement Propreté.",
+        "Décision finale : Propreté, Prix\n\nJe ne suis pas sûr.",
+        "Décision finale : Propreté, Prix (douteux)",
+    ],
+    "spanish": [
+        "Decisión final: Limpieza, Precio\n\nEl precio no se menciona.",
+        "Decisión final: Limpieza, Precio\n\nAdemás, Servicio.",
+        "Decisión final: Limpieza, Precio\n\nSolo Limpieza.",
+    ],
+    "chinese": [
+        "最终决定：清洁、价格\n\n更正：价格没有被提到。",
+        "最终决定：清洁、价格\n\n还有服务。",
+        "最终决定：清洁、价格\n\n只有清洁。",
+        "最终决定：清洁、价格\n\n我不确定。",
+    ],
+    "ton": [
+        "Das Label ist Negativ.\n\nNein, Positiv.",
+        "Das Label ist Negativ.\n\nNegativ ist falsch.",
+        "Positiv ist es nicht",
     ],
 }
 EITHER: dict[str, dict[str, str]] = {
