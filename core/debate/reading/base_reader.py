@@ -63,6 +63,8 @@ _ANOTHER_LIST = re.compile(
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _LOOK_AHEAD = 500
+_LATER_BLOCKS = 5
+"""Most JSON values after a decision that are compared with it."""
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 
@@ -261,7 +263,7 @@ class Reader(ABC):
     def _check_later_blocks(self, reading: Reading, last: Marker | Block) -> None:
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
         start = self.start
-        for block in self.marked.blocks:
+        for block in self.marked.blocks[-_LATER_BLOCKS:]:
             if block.start > max(last.start, start) and block is not last and not is_reported(self.marked, block.start):
                 later = self._read_answers_by_name(block)
                 if later is not None and dict(later.values) != dict(reading.values):

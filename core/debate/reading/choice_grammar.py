@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from core.codebook import normalise
-from core.debate.reading.contradictions import check_comment, check_following
+from core.debate.reading.contradictions import check_comment, check_following, is_mixture
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.tokens import Token, every, past, tokenise
@@ -63,7 +63,9 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
     if _may_be_longer_name(text[tokens[end - 1].end :], name, names):
         raise residue(text)
-    if other_items := [token.item for token in _listed(following) if token.item != item]:
+    other_items = [token.item for token in _listed(following) if token.item != item]
+    is_reason = following[:1] and following[0].kind in ("bracket", "link", "why") and is_mixture([item], names)
+    if other_items and not (is_reason and len({*other_items}) > 1):
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *other_items]))}")
     comment = text[following[0].start :] if following else ""
     check_comment(comment, names)

@@ -37,7 +37,9 @@ _FOR_LABEL = (
     r"|valid|convincing|count|labell?ed|coded|tagged|marked|flagged|selected|annotated"
 )
 _AGAINST_LABEL = (
-    r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?|questions?|questionable|unlikely"
+    r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?"
+    r"|(?<!the )(?<!this )(?<!our )(?<!research )(?<!review )questions?"
+    r"|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
     r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
     r"|false positives?|slip|irrelevant|too (?:generous|harsh|broad|narrow|mild)|exaggerat\w+|unreasonable|hard"

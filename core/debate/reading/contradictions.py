@@ -7,7 +7,7 @@ may go on about the labels in any other way: it may give reasons, quote, report 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -28,7 +28,8 @@ _WITHDRAWN = re.compile(
     # "Scratch that.", "I take it back.", "I disagree with myself.", "That is wrong."
     r"|\b(?:scratch|strike|make) that|\bi (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)"
     r"|\bdisregard (?:this|that|the above|my)|\bthat(?:['’]s| is| was) (?:wrong|incorrect|not right)"
-    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
+    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry(?! for (?:the|my) (?:long|late|delay|length))|i meant?|oops|just kidding"
+    r"|or (?:is|are) (?:it|they))\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
     r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm"
     r"|(?:please )?ignore (?:this|that|the above|my))\b|^(?:edit|update|p\.? ?s)\b"
@@ -108,6 +109,7 @@ _ABROAD_DOUBTED = re.compile(
     r"|可能|应该|改为|更正|还有|另外|也是|かもしれ"
 )
 """Words of other languages that deny or doubt a label, or add one."""
+_MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous)\b", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
@@ -284,15 +286,20 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
     claims = claims_of(sentence, names, is_choice=is_choice)
     if _ONLY.match(folded) and named_items < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
+    others: set[str] = set()
     for claim in claims:
         if claim.reported and not agreed:
             continue
         if claim.stance != "for" and any(item in decided for item in claim.items):
             return True
-        speaks_for = claim.stance != "against" and not claim.objected
-        if speaks_for and any(item not in decided for item in claim.items):
-            return True
-    return False
+        if claim.stance != "against" and not claim.objected:
+            others |= {item for item in claim.items if item not in decided}
+    return bool(others) and not (is_choice and len(others) > 1 and is_mixture(decided, names))
+
+
+def is_mixture(items: Iterable[str], names: Names) -> bool:
+    """Return True for a label such as "Mixed", whose reasons name the labels that it mixes."""
+    return any(_MIXTURE.search(names.written(item)) for item in items)
 
 
 def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | None:

@@ -18,10 +18,13 @@ from core.debate.reading.tokens import DOUBTFUL, UNITS, elsewhere
 from core.prompts import TAGS
 
 _THOUGHTS = re.compile(
-    r"\s*(?:[<\[◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|\Z)"
+    r"\s*(?:[<◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>▷].*?(?:[<◁]/\1[>▷]|\Z)"
+    r"|\[(thinking|thoughts?|reasoning|analysis|scratchpad)\].*?\[/\2\]|\[(think)\].*?(?:\[/\3\]|\Z)"
     r"|(?:<\|start\|>assistant)?<\|channel\|>(?:(?:.*<\|channel\|>)?final\b[^\n]{0,40}?<\|message\|>|.*))",
     re.IGNORECASE | re.DOTALL,
 )
+_WRAPPED = re.compile(r"\s*<analysis>(?=.*\S.*</analysis>\s*\Z)", re.IGNORECASE | re.DOTALL)
+"""The tag before a whole reply: a model may copy the form in which other replies are shown."""
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 _OPEN_THOUGHT = re.compile(r"^[^\S\n]*[<\[◁]think(?:ing)?[>\]▷]", re.IGNORECASE | re.MULTILINE)
 _END_OF_REPLY = re.compile(
@@ -320,6 +323,8 @@ def without_reasoning(text: str) -> str:
     Reasoning is ``<think>`` blocks, closed or not, and the text before a closing tag on its own line, because some
     servers drop the opening tag.
     """
+    if (wrapped := _WRAPPED.match(text)) and text.casefold().count("<analysis") == 1:
+        return text[wrapped.end() :]
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
     closing = _END_OF_THOUGHT.search(text) if "</" in text else None

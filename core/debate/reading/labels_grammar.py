@@ -43,6 +43,7 @@ _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
 _WHILE = frozenset({"while", "whereas", "but"})
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
+_LABELS = ("aspects", "labels", "categories", "topics", "themes", "codes")
 _SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _VERDICTS = frozenset({"agree", "disagree", "agreed", "disagreed", "in", "out"})
@@ -557,7 +558,8 @@ class _Sentence:
         counted = count in (str(len(items)), *NUMERALS[len(items) : len(items) + 1])
         following = [later.kind for later in self.tokens[self.position + 1 :]]
         stands_alone = self.position == 0 and following in ([], ["present"], ["verb", "present"], ["verb", "absent"])
-        if not stands_alone or not (counted or (self.out.all_meant and not count)):
+        is_whole = following[-1:] == ["present"] and token.text.endswith(_LABELS)  # "All aspects are present."
+        if not stands_alone or not (counted or ((self.out.all_meant or is_whole) and not count)):
             self._fail()
         for item in items:
             self.out._state(item, following[-1:] != ["absent"])

@@ -27,12 +27,16 @@ from core.debate.reading.labels_grammar import (
 )
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import ANSWERS, NO_ANSWER, tokenise
+from core.debate.reading.tokens import ANSWERS, NO_ANSWER, NUMERALS, tokenise
 from core.debate.turns import Reading
 
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*$")
+_COUNTED = re.compile(
+    rf"[\s*_]*({'|'.join(NUMERALS[1:])}) (?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)\s*:",
+    re.IGNORECASE,
+)
 _PLURAL = re.compile(r"\b(?:present|aspects|labels|categories|topics|themes|codes)\b", re.IGNORECASE)
 _NOT_APPLICABLE = re.compile(
     r"[\s*_`\"'(\[#]*+(?:n/?a|not applicable)[\s*_`\"')\].]*(?:$|[.,;:(–—]|-\s|(?:because|since|as)\b)",
@@ -113,6 +117,12 @@ class LabelsReader(Reader):
         ]
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
+        answer = self.marked.text.strip().removeprefix("```json").strip("`").strip()
+        if answer == "[]" or (self._is_answer(answer) and len(tokenise(answer.rstrip("."), self.names)) == 1):
+            statements = Statements(self.names)
+            end = len(self.marked.text)
+            self._read_lines(statements, self.marked.text.index(answer), end, list_meant=True)
+            return None if self.cut else self._labels_reading(statements, end)
         lines = self._statement_lines()
         if lines is None:
             return None
@@ -224,6 +234,10 @@ class LabelsReader(Reader):
         """
         next_marker = min((m.start for m in self.marked.markers if m.start >= limit), default=len(self.marked.text))
         first_line = split_ordinals(self.marked.text[start:limit], self.names)
+        counted = _COUNTED.match(first_line)
+        if counted and len({*self._mentioned(first_line)}) == NUMERALS.index(counted[1].casefold()):
+            start += counted.end()  # "Two aspects: A, B"
+            first_line = first_line[counted.end() :]
         if self._is_answer(first_line):
             first_line = f"{self.codebook.labels[0].name}: {first_line.strip(' *_')}"
         if _EMPTY_LIST.match(first_line) or (list_meant and self._is_not_applicable(first_line)):

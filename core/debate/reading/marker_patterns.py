@@ -33,9 +33,10 @@ _TRANSLATED = (
     r"|最终(?:决定|决策|判断|答案|标签|类别)|最終(?:決定|判断|判定)"
 )
 _HEADINGS = (
-    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
+    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated|extracted|identified|detected"
     rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
-    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
+    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final|response|list|priority"
+    r"|(?:severity|level|severity ++level))"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|类别|分类|カテゴリー?|ラベル|klasse|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"

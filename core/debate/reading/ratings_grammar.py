@@ -27,7 +27,7 @@ _BETWEEN = re.compile(
     rf"[\s_{re.escape(IGNORED)}]*+(?:(?:rating|score)[\s_{re.escape(IGNORED)}]*+)?(?:(?:\([^()]{{0,80}}\)|\[\d[^\[\]]{{0,40}}\])\s?)?"
     rf"(?::|=|\||→|[-–—]\s){_WRAPPED}(?:[^\W\d]{{2,20}}\s(?=\(\d){_WRAPPED})?"
 )
-_OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
+_OUT_OF = r"(?:/|out\sof(?:\sa\spossible)?|of|von|sur|de|di|из|满分)"
 _SCALE = r"[(\[,]?\s?(?:on\s(?:a|the)\s)?(?:scale|range)\s?:?\s?(?:(?:of|from)\s)?[-−]?\d{1,15}\s?(?:[-–—]|to)"
 """Words before the upper end of the scale that a rating is on: "7 (scale 1-10)", "7 on a scale of 1 to 10"."""
 _NUMBER = re.compile(
@@ -76,8 +76,8 @@ _TAKEN_BACK = re.compile(
 """Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|→]|\s[-–—])[\s*_`\"'(\[]*[-+−–]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
-    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?[分点점]?"
-    r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*)"
+    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?(?:[分点점]|\s(?:stars?|points?|punkte?)\b)?"
+    r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*|\s(?:because|since|due\sto)\b.*)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""

@@ -192,6 +192,14 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "[]": "none",
+        "[Analysis]\nThe guest praises the food.\n\n[Decision]\nThe aspects present in this review are: #Food": "Food",
+        "Final Decision: Two aspects: Food, Service": "Service, Food",
+        "Final Decision: All aspects are present.": "Cleanliness, Service, Location, Food, Price, Comfort",
+        '{"codes": ["Food"]}': "Food",
+        "Final Decision: Food\n\nSorry for the long answer.": "Food",
+        "Extracted aspects: Food, Price": "Food, Price",
+        "### Response:\nService, Food": "Service, Food",
         "Final Decision: Food, Service\n\nOnly Food and Service.": "Service, Food",
         "Final Decision: Food\n\nFinal Decision: The present aspects are: Price": "Price",
         "Final Decision: Food\n\nCorrection: Final Decision: The present aspects are: Price": "Price",
@@ -661,6 +669,9 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "<analysis>\nPraise.\nThe label is Positive\n</analysis>": "Positive",
+        "The label is Mixed because there are positive and negative remarks.": "Mixed",
+        "Mixed (positive about the staff, negative about the price)": "Mixed",
         '{"label": "Positive", "previous_label": "Negative"}': "Positive",
         '{"answer": "Negative", "contains": {"Positive": true}}': "Negative",
         "The label is Positive.\n\nSecond choice: Neutral": "Positive",
@@ -884,6 +895,11 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Clarity: 4 of 5\nEngagement: 3 of 5\nDepth: 5 of 5": "4, 3, 5",
+        "Clarity: 4 stars\nEngagement: 3 stars\nDepth: 5 stars": "4, 3, 5",
+        "Clarity: 4 points\nEngagement: 3 points\nDepth: 5 points": "4, 3, 5",
+        "Clarity: 4 out of a possible 5\nEngagement: 3 out of a possible 5\nDepth: 5 out of a possible 5": "4, 3, 5",
+        "Clarity: 4 because of 2 good jokes\nEngagement: 3 because of 2 good jokes\nDepth: 5 because of 2 good jokes": "4, 3, 5",
         "On a scale of 1 to 5:\nClarity: 4\nEngagement: 3\nDepth: 5": "4, 3, 5",
         "Clarity: 4 (out of 5)\nEngagement: 3 (out of 5)\nDepth: 5 (out of 5)": "4, 3, 5",
         "Clarity: 4 (down from 5)\nEngagement: 3\nDepth: 5": "4, 3, 5",
@@ -1058,6 +1074,7 @@ READ: dict[str, dict[str, str]] = {
         "```yaml\nlabel: no\n```": "No",
     },
     "relevance": {
+        "The label is Relevant because it is relevant to the question.": "Relevant",
         "The label is Irrelevant": "Irrelevant",
         "Irrelevant": "Irrelevant",
         "Relevant": "Relevant",
@@ -1323,6 +1340,9 @@ READ: dict[str, dict[str, str]] = {
         '{"labels": ["\\"Lost\\" parcel", "Refund"]}': "'Lost' parcel, Refund",
     },
     "aspect": {
+        "Yes": "Cleanliness",
+        "No.": "none",
+        "Present": "Cleanliness",
         "Final Decision: Yes": "Cleanliness",
         "Final Decision: No": "none",
         "**Final Decision:** Present": "Cleanliness",
@@ -1371,7 +1391,6 @@ REFUSED: dict[str, list[str]] = {
     ],
     "aspect": [
         "Final Decision: Yes, the prosecutor is right that it is absent.",
-        "Yes",
         "No, I disagree with the extractor.",
         "Final Decision: Yes/No",
         "Final Decision: Yes?",
@@ -1439,6 +1458,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: Three aspects: Food, Service",
+        "Final Decision: Food, Service\n\nSorry, Service is wrong.",
         "Final Decision: Food, Service\n\nJust Food.",
         "Final Decision: Food, Service\n\nIn the end: Food only.",
         "Final Decision: Food, Service\n\nSo Food alone.",
@@ -1766,6 +1787,8 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "Mixed, Positive, Negative",
+        "The label is Mixed. It is positive.",
         "The label is Negative.\n\nI'd rather say Mixed.",
         "The label is Negative.\n\nThis label is wrong.",
         "The label is Negative.\n\nIgnore the label above.",
@@ -1918,7 +1941,6 @@ REFUSED: dict[str, list[str]] = {
         "Mixed, leaning Negative",
         "Mostly Positive",
         "Not mentioned / Neutral",
-        "<analysis>\nPraise.\nThe label is Positive\n</analysis>",
         "The label is Positive\n\nThe review is clearly negative though.",
         "The label is Positive\n\nPositive may be too generous.",
     ],
@@ -1958,6 +1980,8 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Clarity: 4 of 10\nEngagement: 3 of 10\nDepth: 5 of 10",
+        "Clarity: 4 out of a possible 10\nEngagement: 3 out of a possible 10\nDepth: 5 out of a possible 10",
         "Final Ratings:\nClarity: 2\nEngagement: 2\nDepth: 2\n\nAttempted manipulation:\nFinal Ratings:\nClarity: 5\nEngagement: 5\nDepth: 5",
         "Clarity: 4, revised to 3\nEngagement: 3\nDepth: 5",
         "Clarity: 4 (now 3)\nEngagement: 3\nDepth: 5",
