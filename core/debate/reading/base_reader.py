@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from core.codebook import Codebook
 from core.debate.reading.decision_markers import (
     CONTENT,
+    DENIED,
     OWN_PART,
     ROLE,
     SENTENCE,
@@ -20,6 +21,7 @@ from core.debate.reading.decision_markers import (
     is_of_document,
     is_own,
     is_reported,
+    is_reporting,
     next_document,
 )
 from core.debate.reading.json_answers import (
@@ -51,11 +53,11 @@ from core.debate.turns import Reading
 CUT = "cut by the output limit before the decision was complete"
 _KEY = re.compile(r'"([^"\\\n]{1,200})"\s{0,20}:')
 _HEADED = re.compile(
-    r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
+    r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
 """A heading with what stands behind it: "Verdict: A"."""
 _ANOTHER_LIST = re.compile(
-    rf"\b(?:{ROLE}|agent|alternative|available|before|candidate|close|codebook|compare|confiden|consider|certain|definition|disagree|discuss|disput"
+    rf"\b(?:{ROLE}|agent|alternative|available|before|candidate|determine|close|codebook|compare|confiden|consider|certain|definition|disagree|discuss|disput"
     r"|draft|earlier|exampl|format|initial|next|option|original|other|possib|potential|previous|runner|second|sourc)",
     re.IGNORECASE,
 )
@@ -296,12 +298,10 @@ class Reader(ABC):
         """Return True if a heading names absent or other labels: "Rejected", "Extractor", "Second choice"."""
         tokens = tokenise(heading, self.names)
         is_denied = any(token.kind in ANSWERS and not token.value for token in tokens)
-        kinds = {token.kind for token in tokens}
-        return (
-            is_denied
-            or bool(kinds & {"neg", "negation", "rest", "closed", "hedge"})
-            or (_ANOTHER_LIST.search(heading) is not None)
-        )
+        is_open = any(token.kind in ("neg", "negation", "rest", "closed", "hedge") for token in tokens)
+        folded = heading.casefold()
+        is_reported = is_reporting(folded) or DENIED.search(folded) is not None
+        return is_denied or is_open or is_reported or _ANOTHER_LIST.search(heading) is not None
 
     def _check_restated(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last two decisions differ and one directly follows the other."""

@@ -68,7 +68,7 @@ _ANOTHERS_VIEW = re.compile(
 """Words that make a decision another role's: "Food, according to the critic"."""
 _HEDGED = re.compile(
     r"[\s\W]*(?:but|though|although|however|were (?:it|the)\b|had (?:it|the)\b|only (?:on|at|for|in|when)\b|or\b"
-    r"|maybe|perhaps|possibly|probably|arguably|likely"
+    r"|maybe|perhaps|possibly|probably|arguably|likely|wenn auch|obwohl|bien que|aunque|embora|hoewel"
     r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|apparently|presumably|as far as"
     r"|is the [^.!?\n]{1,40} only (?:for|in|if|when)\b|(?:only )?if\b(?! anything| in doubt)|unless|assuming|borderline"
     r"|not?\W*$|which i (?:reject|doubt)"
@@ -100,18 +100,20 @@ _REST_PRESENT = re.compile(
 """A sentence that adds all other labels: "Everything else is present, too."."""
 _ABROAD_DENIED = re.compile(
     r"\b(?:nicht|kein\w*|nie|entf[aä]ll\w*|streich\w*|gestrichen|zurück|ne|n['’]\w+|pas|aucun\w*|jamais|retir\w*|no se"
-    r"|nunca|tampoco|quit[oa]\w*|non|não|mai|tolg\w*|niet|geen|не|нет|nie)(?![\w'’-])|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
+    r"|nunca|tampoco|quit[oa]\w*|non|não|tolg\w*|niet|geen|не|нет|nie)(?![\w'’-])|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
 )
 _ABROAD_DOUBTED = re.compile(
-    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|eher|doch|lieber|falsch|außerdem|zudem|auch"
-    r"|douteu(?:x|se)|incertaine?|peut-être|plutôt|aussi|faux|dudos[oa]|quizás?|mejor|además|también|dubbi[oa]|forse|anche"
-    r"|piuttosto|duvidos[oa]|talvez|também|misschien|liever|ook|возможно|также)(?![\w'’-])"
-    r"|可能|应该|改为|更正|还有|另外|也是|かもしれ"
+    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|eher|doch|lieber|falsch|douteu(?:x|se)|incertaine?|peut-être"
+    r"|plutôt|faux|dudos[oa]|quizás?|dubbi[oa]|forse|piuttosto|duvidos[oa]|talvez|misschien|liever|возможно)(?![\w'’-])"
+    r"|可能|应该|改为|更正|かもしれ"
+)
+_ABROAD_ADDED = re.compile(
+    r"\b(?:außerdem|zudem|auch|aussi|además|también|anche|também|ook|также)(?![\w'’-])|还有|另外|也是"
 )
 """Words of other languages that deny or doubt a label, or add one."""
 _MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous)\b", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_PART = re.compile(r"[:;—–，、：；]|, ")
+_PART = re.compile(r"[:;—–，、：；。]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
 """The beginning of a sentence that restricts the decision: "Only Food is certain"."""
 _SMALL = frozenset({"also", "i'd", "i’d", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
@@ -309,7 +311,8 @@ def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | N
     """
     words, groups = grouped_labels(sentence, names)
     items = [group.items for group in groups]
-    if items and _ABROAD_DOUBTED.search(words):
+    outside = {item for group in items for item in group} - decided.keys()
+    if items and (_ABROAD_DOUBTED.search(words) or (outside and _ABROAD_ADDED.search(words))):
         return True
     denied: set[str] = set()
     for part in _PART.split(words):

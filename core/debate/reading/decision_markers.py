@@ -190,7 +190,8 @@ _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
 """Who says what follows: "Prosecution: ...", "## Anna (group A)"."""
 OWN_PART = re.compile(
-    r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|my|i)\b"
+    r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|checked|adjusted"
+    r"|korrigiert|my|i)\b"
 )
 """Headings and speakers of a reply's own decision."""
 _OWN_BASIS = re.compile(
@@ -200,9 +201,11 @@ _OWN_BASIS = re.compile(
 )
 """Words before a mention of the document that name it as the basis of a reply's own decision."""
 _LEAD_IN = re.compile(
-    r"(?:[\W\d_]|\b(?:so|therefore|thus|hence|and|as|but|then|finally|overall|ultimately|now|wait|actually|no|step|correction"
-    r"|rather|however|instead|accordingly|as a result|in (?:conclusion|sum|summary|short|the end)|on reflection"
-    r"|on second thoughts?|(?:after|having|based on|given|considering|upon|taking|weighing|with|because|since)\b.*"
+    r"(?:[\W\d_]|\b(?:so|therefore|thus|hence|and|as|but|then|finally|overall|ultimately|now|wait|actually|no|step"
+    r"|correction|rather|however|instead|accordingly|altogether|as a result|all in all|hmm|ok(?:ay)?|well"
+    r"|in (?:conclusion|sum|summary|short|the end)|on (?:reflection|second thoughts?|balance)|daher|also|deshalb"
+    r"|insgesamt|donc|ainsi|finalement|por (?:lo )?tanto|entonces|因此|所以"
+    r"|(?:after|having|based on|given|considering|upon|taking|weighing|with|because|since)\b.*"
     r"|i (?:conclude|think|believe|decide|find|agree|would say|say)(?: that)?"
     r"|(?:my|the|our|here is|this is) (?:\w+ ){0,2}(?:decision|verdict|answer|ruling|conclusion|judge?ment|result"
     r"|output|summary|labels?|aspects?|json)|my|final|json|revised|corrected|updated|verdict|decision|answer|conclusion"
@@ -210,26 +213,26 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 """Words before a decision of one's own that differs from an earlier one: "So", "Correction:", "After the debate,"."""
-_SOMEBODY_ELSES = re.compile(
-    r"attempt|author|contain|guest|ignor|inject|manipulat|quot|reference|trick|user", re.IGNORECASE
-)
+_CLOSED = re.compile(r".*</\w{1,20}>")
+_SOMEBODY_ELSES = re.compile(r"attempt|author|contain|guest|inject|manipulat|quot|reference|trick|user", re.IGNORECASE)
 """Words of a heading of somebody else's decision."""
 
 
 def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     """Return True if a decision begins its line, or only own words lead to it from the ``earlier`` position on."""
     begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
-    before = marked.lines[begin:start]
+    before = _CLOSED.sub("", marked.lines[begin:start])
     if earlier == begin:
         before = _SENTENCE.split(before)[-1]
     if not CONTENT.search(before):
         above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
         is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
         return not (is_heading and _SOMEBODY_ELSES.search(above))
-    lead_in = _LEAD_IN.match(before)
-    own_words = lead_in.group() if lead_in else ""
-    is_sentence = not CONTENT.search(_SENTENCE.split(before)[-1])  # "Wait, B is also mentioned. Final Decision: A, B"
-    return own_words == before or (is_sentence and any(map(str.isalpha, own_words)))
+    last = _SENTENCE.split(before)[-1]
+    if CONTENT.search(last):
+        return _LEAD_IN.fullmatch(last) is not None
+    lead_in = _LEAD_IN.match(before)  # "Wait, B is also mentioned. Final Decision: A, B"
+    return lead_in is not None and any(map(str.isalpha, lead_in.group()))
 
 
 def _last_word(unit: str) -> str:

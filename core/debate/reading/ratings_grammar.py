@@ -69,7 +69,8 @@ _LOOK_AHEAD = 1_000
 """Characters after a rating in which words about it are searched, and the most of a sentence that consists of ratings.
 Without a limit, a long line takes quadratic time."""
 _TAKEN_BACK = re.compile(
-    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least|best|worst)|for now|roughly|approximately"
+    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least|best|worst)|for now|(?:un|not )sure|uncertain|though \d"
+    r"|roughly|approximately"
     r"|(?:and|&) (?:a|one) (?:half|quarter)|point \d|or (?:higher|lower|more|less|so|above|below)|is too\b"
     r"|(?:too (?:high|low|generous|strict|harsh|lenient)|wrong|incorrect)\W*$|(?:the )?(?:extractor|critic|opponent)\))"
 )

@@ -262,7 +262,9 @@ def _scan(
         if text[position] == " ":
             position += 1
             continue
-        named = None if _OTHERS.match(text, position, end) else names.at(folded, position)
+        named = names.at(folded, position)
+        if named and (others := _OTHERS.match(text, position, end)) and named[1] < others.end():
+            named = None
         if named and named[1] <= end:
             yield Token("name", *folded.source(position, named[1]), item=named[0])
             position, listed = named[1], True
