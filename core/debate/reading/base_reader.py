@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
@@ -277,22 +277,37 @@ class Reader(ABC):
 
         A heading that announces a decision of one's own may not have fewer labels either.
         """
-        heading = ""
+        for heading, named in self._later_lists(end):
+            is_own_heading = OWN_PART.search(heading.casefold()) is not None
+            is_changed = named != chosen and (is_own_heading or not named <= chosen)
+            if is_changed and self.names.find(heading) is None and not self._is_another_list(heading):
+                raise residue(f"{heading}: {', '.join(map(self.names.written, sorted(named))) or 'none'}")
+
+    def _later_lists(self, end: int) -> Iterator[tuple[str, set[str]]]:
+        """Yield the headings from ``end`` on that have nothing but labels behind or below them, with these labels."""
+        heading, named, is_list = "", set[str](), False
         for begin, stop in self.marked.spans(end):
-            for sentence in SENTENCE.split(self.marked.lines[begin:stop]):
-                if not CONTENT.search(sentence) or is_inside(begin + 1, self.marked.quoted):
-                    continue
+            if is_inside(begin + 1, self.marked.quoted):
+                continue
+            for sentence in filter(CONTENT.search, SENTENCE.split(self.marked.lines[begin:stop])):
                 headed = _HEADED.fullmatch(sentence)
-                words, body = (headed["heading"], headed["body"]) if headed else (heading, sentence)
-                heading = words if headed and not CONTENT.search(body) else ""
-                if not words or heading or "\x00" in body or self.names.find(words) is not None:
+                if headed is not None:
+                    if is_list:
+                        yield heading, named
+                    heading, named, is_list = headed["heading"], set(), False
+                body = without_bullet(headed["body"] if headed else sentence)
+                if not CONTENT.search(body):
                     continue
-                is_own = OWN_PART.search(words.casefold()) is not None
-                tokens = tokenise(without_bullet(body), self.names, codes=is_own)
-                named = {token.item for token in tokens if token.item}
-                is_list = {token.kind for token in tokens} <= _NAMES_ONLY and not self._is_another_list(words)
-                if is_list and named != chosen and (is_own or not named <= chosen):
-                    raise residue(sentence)
+                tokens = tokenise(body, self.names, codes=OWN_PART.search(heading.casefold()) is not None)
+                if heading and {token.kind for token in tokens} <= _NAMES_ONLY and "\x00" not in body:
+                    is_list = True
+                    named |= {token.item for token in tokens if token.item}
+                else:
+                    if is_list:
+                        yield heading, named
+                    heading, is_list = "", False
+        if is_list:
+            yield heading, named
 
     def _is_another_list(self, heading: str) -> bool:
         """Return True if a heading names absent or other labels: "Rejected", "Extractor", "Second choice"."""

@@ -192,6 +192,7 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "The aspects present in this review are: #Food, #Service\n\nAnswer:\n- Food\n- Service": "Service, Food",
         "[]": "none",
         "[Analysis]\nThe guest praises the food.\n\n[Decision]\nThe aspects present in this review are: #Food": "Food",
         "Final Decision: Two aspects: Food, Service": "Service, Food",
@@ -1458,6 +1459,7 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "The aspects present in this review are: #Food, #Service\n\nAnswer:\n- Food\n- Price",
         "Final Decision: Three aspects: Food, Service",
         "Final Decision: Food, Service\n\nSorry, Service is wrong.",
         "Final Decision: Food, Service\n\nJust Food.",
