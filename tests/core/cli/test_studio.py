@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -114,14 +115,40 @@ def submit(page: str, path: str = "/") -> str:
         return str(answer.read().decode())
 
 
-def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) -> None:
-    process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Start a studio in a folder with settings of Streamlit. Yield the page that it opened, and the folder."""
+    folder = tmp_path_factory.mktemp("studio")
+    (folder / ".streamlit").mkdir()
+    (folder / ".streamlit" / "config.toml").write_text('[server]\nbaseUrlPath = "elsewhere"\n')
+    options = ("--port", free_port(), "--project", folder / "p.duckdb")
+    process, saved_page = start_studio(folder, *options, folder=folder)
     try:
-        assert "Opening Moot" in saved_page.read_text()
-        assert '<div id="root">' in submit(saved_page.read_text())
+        yield saved_page.read_text(), folder
     finally:
         process.kill()
         process.communicate()
+
+
+def test_the_browsers_request_waits_until_the_studio_is_started(opened: tuple[str, Path]) -> None:
+    page, _ = opened
+    assert "Opening Moot" in page
+    assert '<div id="root">' in submit(page)
+
+
+def test_streamlit_settings_of_the_current_folder_are_ignored(opened: tuple[str, Path]) -> None:
+    page, _ = opened
+    assert submit(page, "/_stcore/health") == "ok"
+
+
+def test_a_second_studio_leads_the_browser_to_the_first(opened: tuple[str, Path]) -> None:
+    page, folder = opened
+    submit(page)
+    (folder / "page.html").unlink()
+    second, saved_page = start_studio(folder, "--port", free_port(), "--project", folder / "p.duckdb")
+    assert submit(saved_page.read_text()) == page
+    assert b"already open at" in second.communicate(timeout=60)[1]
+    assert second.returncode == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on open files")
@@ -145,53 +172,19 @@ def test_idle_connections_of_another_user_do_not_block_the_studio(tmp_path: Path
         assert submit(page, "/_stcore/health") == "ok"
 
 
-def test_streamlit_settings_of_the_current_folder_are_ignored(tmp_path: Path) -> None:
-    (tmp_path / ".streamlit").mkdir()
-    (tmp_path / ".streamlit" / "config.toml").write_text('[server]\nbaseUrlPath = "elsewhere"\n')
-    options = ("--port", free_port(), "--project", tmp_path / "p.duckdb")
-    process, saved_page = start_studio(tmp_path, *options, folder=tmp_path)
-    try:
-        assert submit(saved_page.read_text(), "/_stcore/health") == "ok"
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_the_browser_shows_why_the_studio_did_not_start(tmp_path: Path) -> None:
+def test_only_a_browser_with_the_token_sees_why_the_studio_did_not_start(tmp_path: Path) -> None:
     (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
     process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
-    shown = submit(saved_page.read_text())
+    page = saved_page.read_text()
+    with pytest.raises(urllib.error.HTTPError, match="403") as refusal:
+        submit(re.sub(r'value="[^"]+"', 'value="guess"', page))
+    refusal.value.close()
+    shown = submit(page)
     output = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 2
     assert "Moot did not start" in shown
     assert "p.duckdb is not a" in shown
     assert "p.duckdb is not a" in output
-
-
-def test_a_request_without_the_token_gets_no_answer_from_a_studio_that_did_not_start(tmp_path: Path) -> None:
-    (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
-    process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
-    with pytest.raises(urllib.error.HTTPError, match="403") as refusal:
-        submit(re.sub(r'value="[^"]+"', 'value="guess"', saved_page.read_text()))
-    refusal.value.close()
-    assert "did not start" in submit(saved_page.read_text())
-    process.communicate(timeout=60)
-
-
-def test_a_second_studio_leads_the_browser_to_the_first(tmp_path: Path) -> None:
-    project = tmp_path / "p.duckdb"
-    first, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", project)
-    try:
-        page = saved_page.read_text()
-        submit(page)
-        saved_page.unlink()
-        second, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", project)
-        assert submit(saved_page.read_text()) == page
-        assert b"already open at" in second.communicate(timeout=60)[1]
-        assert second.returncode == 0
-    finally:
-        first.kill()
-        first.communicate()
 
 
 def test_slow_libraries_are_imported_after_the_browser_is_opened() -> None:
