@@ -23,7 +23,7 @@ from core.store.project import Project
 from tests.benchmarks.review import fill
 from tests.benchmarks.throughput import TOKENS, TPT, TTFT, prepare
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import own_settings, studio
+from tests.browser.studios import own_settings, studio, visit
 from tests.servers.running import mock_llm
 
 if TYPE_CHECKING:
@@ -49,11 +49,6 @@ def browsing(folder: Path, *options: str) -> Iterator[Page]:
         page.wait_for_timeout(SETTLING)
         yield page
         chromium.close()
-
-
-def visit(page: Page, name: str) -> None:
-    """Click the name of a page in the sidebar."""
-    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def timed(name: str, bound: int, *acts: Callable[[], object]) -> None:

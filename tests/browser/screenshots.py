@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import ROOT, settle, studio
+from tests.browser.studios import ROOT, settle, studio, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -82,11 +82,6 @@ def few_colours(picture: Image.Image) -> Image.Image:
     palette = Image.new("P", (1, 1))
     palette.putpalette([channel for _, colour in counts[:256] for channel in colour])  # type: ignore[union-attr]
     return picture.quantize(palette=palette, dither=Image.Dither.NONE)
-
-
-def visit(page: Page, name: str) -> None:
-    """Open a page of the studio through the navigation."""
-    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def main(folder: Path) -> None:

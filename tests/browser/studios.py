@@ -145,6 +145,16 @@ def settle(page: Page) -> None:
     page.wait_for_function(STABLE, polling=100)
 
 
+def visit(page: Page, title: str) -> None:
+    """Open another page by its link in the sidebar."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+
+
+def press(page: Page, name: str) -> None:
+    """Press the button with exactly this name."""
+    page.get_by_role("button", name=name, exact=True).click()
+
+
 @contextmanager
 def studio(folder: Path, *options: str) -> Iterator[Studio]:
     """Start a studio on the sample project, or on that of ``--project``, and stop it afterwards."""

@@ -22,7 +22,7 @@ import pytest
 
 from app.pages import PAGES
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import Studio
+from tests.browser.studios import Studio, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -161,7 +161,7 @@ def test_injected_scripts_are_blocked_and_the_pages_keep_their_own_policy(browse
     page = context.new_page()
     page.goto(running.entrance)
     for screen in PAGES.values():
-        page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
+        visit(page, screen.title)
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
         page.locator(".st-key-current-page", has_text=screen.title).wait_for()
         assert page.evaluate("violations.splice(0)") == []

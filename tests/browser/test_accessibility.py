@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app.pages import PAGES
-from tests.browser.studios import ROOT, settle, studio
+from tests.browser.studios import ROOT, settle, studio, visit
 from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def screen(request: pytest.FixtureRequest, page: Page) -> Page:
 
 def open_page(page: Page, title: str) -> None:
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+    visit(page, title)
     page.locator(".st-key-current-page", has_text=title).wait_for()
 
 

@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.browser.studios import run_in_thread
+from tests.browser.studios import run_in_thread, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -73,7 +73,7 @@ def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: Op
     claim = line.inner_text().removeprefix("Enough reviews. ")
     assert "240 documents are about Price (95% interval" in claim
     screenshot(page, "plan-enough")
-    page.get_by_test_id("stSidebar").get_by_role("link", name="For your paper").click()
+    visit(page, "For your paper")
     page.get_by_text("Before the review, the claim was fixed: share of Price within 18 points").wait_for()
     page.get_by_text(claim).wait_for()
     screenshot(page, "paper")

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
-from tests.browser.studios import run_in_thread, settle
+from tests.browser.studios import run_in_thread, settle, visit
 from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
     wait_for_done(page, 8)
 
     page.keyboard.type("1\n" * 8)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+    visit(page, "Data")
     page.locator(".document-list").wait_for()
     assert page.evaluate(SUBMITTED, 16) == 16
     with page.expect_event("close"):  # no key waits
@@ -308,7 +308,7 @@ def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio:
     path = tmp_path / "one.duckdb"
     running, page = open_filled(open_studio, path, 1)
     page.route("**/moot/review*", lambda _: None)  # no answer
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    visit(page, "Review")
     page.locator(".review-focus .columns").wait_for()
     page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
     page.keyboard.press("n")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.studios import press, visit
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -28,10 +30,6 @@ def ratings() -> str:
         for n in range(SIZE)
     ]
     return "\n".join([",".join(["id", "reply", *columns]), *rows])
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).first.click()
 
 
 def review_all(page: Page, next_step: str) -> None:
@@ -79,5 +77,5 @@ def test_a_new_user_reaches_an_accuracy_estimate(open_studio: OpenStudio, tmp_pa
         page.locator(".st-key-path-next button").click()
         review_all(page, "All steps done")
     else:
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Review", exact=True).click()
+        visit(page, "Review")
     expect(page.get_by_text(re.compile("of ratings are correct"))).to_be_visible()

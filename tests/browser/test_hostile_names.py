@@ -13,7 +13,7 @@ import yaml
 from app.pages import PAGES
 from core.runs import RunDetails
 from core.services.workspace import Workspace
-from tests.browser.studios import settle
+from tests.browser.studios import settle, visit
 from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project:
     page.on("request", lambda request: requests.append(request.url))
     page.reload()
     for screen in PAGES.values():
-        page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
+        visit(page, screen.title)
         page.locator(".st-key-current-page", has_text=screen.title).wait_for()
         _look(page)
         views = page.get_by_test_id("stMain").get_by_role("radiogroup", name=VIEWS).get_by_role("radio")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.studios import visit
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -20,10 +22,6 @@ def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
     page = open_tab(running.entrance, "/lab", width=1600, height=1000, tab=tab)
     page.get_by_text("No tests yet").wait_for()
     return page
-
-
-def visit(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def broken_and_fixed(page: Page) -> tuple[int, int]:

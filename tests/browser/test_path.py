@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.widgets import palette
-from tests.browser.studios import settle
+from tests.browser.studios import press, settle, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -33,14 +33,6 @@ ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boole
 REPLY_LENGTH = (
     f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"
 )
-
-
-def visit(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def import_previewed_file(page: Page) -> None:

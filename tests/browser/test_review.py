@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import pytest
 
 from core.store.project import Project
-from tests.browser.studios import run_in_thread, settle, studio
+from tests.browser.studios import run_in_thread, settle, studio, visit
 from tests.core.services import sample_world
 
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ def page(request: pytest.FixtureRequest, entrance: str, tab: Page) -> Page:
         request.getfixturevalue("open_tab")(entrance, GRID, tab=tab)
     wait_for_rows(tab)
     return tab
-
-
-def visit(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
 
 
 def open_grid(page: Page) -> None:

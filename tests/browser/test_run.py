@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import Studio, studio
+from tests.browser.studios import Studio, press, studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -41,10 +41,6 @@ def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
     return open_tab(running.entrance, "/run?run=new", width=1600, height=1000, tab=tab)
 
 
-def click(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
 def wait_for_button(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).wait_for()
 
@@ -65,7 +61,7 @@ def wait_for_text(page: Page) -> None:
 
 
 def stop(page: Page) -> None:
-    click(page, "Stop")
+    press(page, "Stop")
     wait_for_button(page, "Resume")
 
 
@@ -84,12 +80,12 @@ def test_run_survives_page_switch_second_tab_and_pause(page: Page, running: Stud
     wait_for_button(other, "Pause")
     wait_for_text(other)
 
-    click(page, "Pause")
+    press(page, "Pause")
     wait_for_button(page, "Resume")
     before = finished_count(page)
     wait_for_button(other, "Resume")
     assert finished_count(page) == before  # no debate has finished since the pause
-    click(other, "Resume")
+    press(other, "Resume")
     wait_for_button(page, "Pause")  # the first tab follows without a reload
     other.close()
     stop(page)
@@ -104,7 +100,7 @@ def test_crash_keeps_every_stored_reply(page: Page, running: Studio) -> None:
     page.goto(f"{running.address}/run")
     page.get_by_text("was interrupted at").wait_for()
     before = finished_count(page)
-    click(page, "Resume")
+    press(page, "Resume")
     wait_for_button(page, "Pause")
     page.wait_for_function(f"() => ({FINISHED})() > {max(before, 0)}", polling=100)
     stop(page)
