@@ -142,7 +142,9 @@ _LATER_NUMBER = re.compile(
     r"(?=\s*(?:$|[.,;)!]|(?:and|but|because|after|for|since|now|instead|rather|sein|geben)\b))"
 )
 """A number that stands alone behind a dimension: "Clarity drops to 3 after the objection"."""
-_NUMBER_FOR = re.compile(r"(?P<words>\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?) (?:for|on|in|für|pour|para)(?: the)? $")
+_NUMBER_FOR = re.compile(
+    r"(?P<words>\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?) (?:for|on|in|für|pour|para)(?: the)? \Z"
+)
 _RERATED = re.compile(
     r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?"
     r"|(?:one|two|1|2) (?:points? )?(?:lower|higher|less|more)|(?:half )?an? point (?:lower|higher|less|more)"
@@ -150,6 +152,8 @@ _RERATED = re.compile(
     r"|§(?:['’]s (?:rating|score))? (?:is|was) too (?:high|low|generous|strict|harsh|lenient)\b"
 )
 """Words that give a dimension another rating: "Clarity should be lower", "Subtract one point from Clarity"."""
+_LOOK_BACK = 300
+"""Most characters before a dimension in which its number, or words that report it, are searched."""
 _NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
 _ALL_RATINGS = re.compile(r"\b(?:all|each|every|both)\b|\b(?:the|my) (?:ratings|scores)\b")
 _CHANGED = re.compile(
@@ -244,6 +248,7 @@ def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
     folded = sentence.casefold()
+    agreed = is_agreed(folded)
     mentions = names.mentions(sentence)
     starts = [0, *(mention.end for mention in mentions)]
     ends = [*(following.start for following in mentions[1:]), len(sentence)]
@@ -251,15 +256,15 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
         numbers = (
             _STATED_NUMBER.match(sentence, mention.end, end),
             _LATER_NUMBER.match(sentence, mention.end, end),
-            _NUMBER_FOR.search(sentence[start : mention.start]),
-        )
-        is_own = is_agreed(folded) or not (
-            is_reporting(folded[: mention.start]) or _NOT_NOW.search(folded[: mention.start])
+            _NUMBER_FOR.search(sentence, max(start, mention.start - _LOOK_BACK), mention.start),
         )
         for number in filter(None, numbers):
             given = float(number["number"])
             words = number.groupdict().get("words") or ""
-            if is_own and not NOT_GIVEN.search(words) and given != decided.get(mention.item, given):
+            if NOT_GIVEN.search(words) or given == decided.get(mention.item, given):
+                continue
+            before = folded[max(mention.start - _LOOK_BACK, 0) : mention.start]
+            if agreed or not (is_reporting(before) or _NOT_NOW.search(before)):
                 return True
     return False
 

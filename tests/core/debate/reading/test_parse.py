@@ -829,7 +829,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 
 AFTER_A_DECISION = (
     "\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. ", "the critic is right about Food ",
-    "The Service would be if would be if ",
+    "The Service would be if would be if ", '{"present": ["Food"]}\n', "Answer: Food\n", "Better: Food, ",
 )  # fmt: skip
 
 
@@ -840,6 +840,15 @@ def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, 
     for decision in ("Final Decision: ", "Final Decision: Food\n"):
         read(decision + piece * (40_000 // len(piece)), codebook)
     assert time.process_time() - start < 15
+
+
+@pytest.mark.parametrize("piece", ["Fluency a b c d ", "Fluency is 2, ", "3 for Fluency ", "(1-", "|\n"])
+def test_hostile_text_after_ratings_takes_linear_time(piece: str) -> None:
+    start = time.process_time()
+    for before in ("", "initially "):
+        ratings = "Final Ratings:\nFluency: 3\nEffect Direction: 3\nPIO Consistency: 3\n"
+        read(f"{ratings}{before}{piece * (40_000 // len(piece))}", SUMMARY)
+    assert time.process_time() - start < 10
 
 
 def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
