@@ -294,14 +294,18 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
     if _ONLY.match(folded) and named_items < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
     others: set[str] = set()
+    is_denied = False
     for claim in claims:
         if claim.reported and not agreed:
             continue
         if claim.stance != "for" and any(item in decided for item in claim.items):
             return True
-        if claim.stance != "against" and not claim.objected:
+        if claim.stance == "against":
+            is_denied = True
+        elif not claim.objected:
             others |= {item for item in claim.items if item not in decided}
-    return bool(others) and not (is_choice and len(others) > 1 and is_mixture(decided, names))
+    is_of_mixture = is_choice and not is_denied and len(named_items - decided.keys()) > 1 and is_mixture(decided, names)
+    return bool(others) and not is_of_mixture
 
 
 def is_mixture(items: Iterable[str], names: Names) -> bool:

@@ -670,6 +670,7 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        '{"label": "Mixed", "explanation": "Positive about food but negative about price."}': "Mixed",
         "<analysis>\nPraise.\nThe label is Positive\n</analysis>": "Positive",
         "The label is Mixed because there are positive and negative remarks.": "Mixed",
         "Mixed (positive about the staff, negative about the price)": "Mixed",
@@ -1789,6 +1790,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Mixed. The comment is positive and not negative.",
         "Mixed, Positive, Negative",
         "The label is Mixed. It is positive.",
         "The label is Negative.\n\nI'd rather say Mixed.",
