@@ -160,6 +160,8 @@ class Statements:
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
                 raise residue(line)  # as in a diff: plus and minus may mean present and absent
+        if [token.kind for token in tokens[-2:]] == ["name", "stop"] and tokens[-1].text.startswith(".."):
+            raise residue(line)  # "Food, Service..."
         stated = inline = False
         stops = groupby(tokens, key=lambda token: token.kind == "stop")
         sentences = [list(sentence) for stop, sentence in stops if not stop]
@@ -174,6 +176,8 @@ class Statements:
             titled = _TITLE.match(line) is not None
             reader = _Sentence(self, sentence, content, bullet=bullet is not None, titled=titled)
             if reader.states_something():
+                if stated and {sentence[0].text, sentence[-1].text} & {"only", "just", "alone"}:
+                    raise residue(line)  # "Food, Service. Just Food."
                 if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not titled:
                     if stated and all(values == {sentence[0].value} for values in self.line_values.values()):
                         continue  # "Food: absent. Not mentioned."

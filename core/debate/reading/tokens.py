@@ -31,6 +31,7 @@ _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"at\ (?:(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))|in\ part|in\ a\ (?:sense|way)"
     r"|by\ (?:implication|inference)|so\ far|for\ (?:now|example|instance)"
     r"|as\ far\ as\ \w+\ can\ \w+|as\ an?\ (?:maximum|minimum|guess|example)"
+    r"|(?:only\ )?in\ passing"
     r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
     r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
 )

@@ -1460,6 +1460,9 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: Food, Service. Just Food.",
+        "Final Decision: Food, Service...",
+        "Food (only in passing)",
         "The aspects present in this review are: #Food, #Service\n\nAnswer:\n- Food\n- Price",
         "Final Decision: Three aspects: Food, Service",
         "Final Decision: Food, Service\n\nSorry, Service is wrong.",
