@@ -210,7 +210,8 @@ def check_lines(
             if is_contradicted:
                 raise residue(line.text)
         is_absent = statements.line_values and all(values == {False} for values in statements.line_values.values())
-        if statements.heading is False and is_absent:
+        is_left_open = any(line.start <= marker.start < line.end for marker in marked.undecided)
+        if is_left_open or (statements.heading is False and is_absent):
             parts.append(marked.lines[position : line.start])
             position = line.end
     return "".join(parts) + marked.lines[position:]

@@ -27,7 +27,7 @@ _DEPTH = 3
 _WRAPPERS = frozenset({
     "annotation", "annotations", "answer", "answers", "arguments", "aspects", "classification", "classifications",
     "content", "data", "decision", "decisions", "evaluation", "final", "final_answer", "final_decision", "final_labels",
-    "final_ratings", "function", "input", "judgement", "judgment", "labels", "message", "output", "parameters",
+    "final_ratings", "function", "input", "judgement", "judgment", "labels", "message", "output", "panel", "parameters",
     "prediction", "predictions", "present", "properties", "ratings", "response", "result", "results", "ruling",
     "scores", "verdict",
 })  # fmt: skip

@@ -534,3 +534,11 @@ def test_json_with_further_labels_is_not_read_in_part(text: str, present: set[st
 def test_comment_on_an_absent_label_may_not_affirm_it(text: str, present: set[str] | None) -> None:
     result = reading(text)
     assert (None if result.problem else {STAY.label(item).name for item in result.present}) == present
+
+
+def test_label_left_open_after_the_decision_is_undecided() -> None:
+    for reply in ("Final Decision: Food\nUndecided: Service", "Undecided: Service\nFinal Decision: Food"):
+        result = reading(reply)
+        assert not result.problem, reply
+        assert len(result.present) == len(result.undecided) == 1, reply
+    assert reading("Final Decision: Food\nUndecided: Food").present == ()
