@@ -93,8 +93,8 @@ def prefetch_results(session: ProjectSession) -> None:
 
     def compute() -> None:
         _ready.wait()
+        from core.services.evaluation.annotation_arrays import ranked_runs
         from core.services.evaluation.report import prefetch_scores
-        from core.services.evaluation.run_data import ranked_runs
         from core.services.review import queue
         from core.services.review.actions import default_reviewer
 
@@ -105,7 +105,7 @@ def prefetch_results(session: ProjectSession) -> None:
         if evaluation is not None:
             from app.screens.evaluate import score_bars  # imports Altair
             from core.services.evaluation.debate_effect import debate_effect
-            from core.services.evaluation.scores import role_scores
+            from core.services.evaluation.evaluation import role_scores
 
             roles = role_scores(session, evaluation.run, evaluation.reference)
             score_bars.preload(evaluation, roles, debate_effect(session, evaluation.run, evaluation.reference))

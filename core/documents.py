@@ -77,7 +77,7 @@ VERDICT = "verdict"
 
 Reference: TypeAlias = str
 """Name of the annotations to compare with: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
-``run:ID``, ``run:ID/ROLE`` or ``latent`` (see ``core.store.annotators``)."""
+``run:ID``, ``run:ID/ROLE`` or ``latent`` (see ``core.store.annotation_sources``)."""
 
 
 @dataclass(frozen=True, slots=True)

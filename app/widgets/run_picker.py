@@ -12,7 +12,7 @@ from app.widgets.elements import facts, line, literal, segments
 from core.documents import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.evaluation.reference import default_reference, reference_names
 from core.services.project_session import ProjectSession
 from core.services.runs.configuration import differences
@@ -45,7 +45,7 @@ def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] =
 
 def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str, *, sign: layout.Sign) -> list[RunRow]:
     """Return the runs of the project, best first; without any, draw the page that says so."""
-    runs = run_data.ranked_runs(session)
+    runs = annotation_arrays.ranked_runs(session)
     if not runs:
         layout.empty_page(title, head, text, {"Open Run": "run"}, sign=sign)
     return runs

@@ -126,7 +126,7 @@ def demo(as_json: bool) -> None:
     from core.files import shipped_folder
     from core.services.codebooks.codebook import read_codebook
     from core.services.data.importing import ImportOptions
-    from core.services.evaluation import scores
+    from core.services.evaluation import evaluation
     from core.services.runs import planning
 
     samples = shipped_folder("sample_data")
@@ -135,7 +135,7 @@ def demo(as_json: bool) -> None:
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with console.open_workspace(remember=False) as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
-            report = scores.to_json(scores.evaluate(outcome.session, outcome.rows[0]))
+            report = evaluation.to_json(evaluation.evaluate(outcome.session, outcome.rows[0]))
     result = outcome.result | {"evaluation": report}
     if as_json:
         console.print_json(result)

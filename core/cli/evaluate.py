@@ -188,7 +188,7 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
 
     Print differences to the first run, significance and cost.
     """
-    from core.services.evaluation.compare import comparison_report
+    from core.services.evaluation.run_comparison import comparison_report
 
     with console.open_session(project) as session:
         result = comparison_report(session, runs, reference, margin / 100 if margin else None)

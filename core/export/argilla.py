@@ -22,7 +22,7 @@ from core.export.export_row import (
     text_fields,
     write_lines,
 )
-from core.export.guide import Summary
+from core.export.readme import Summary
 from core.ingest.table import dump_json, unique_names
 
 NO_LABEL = "none"

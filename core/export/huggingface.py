@@ -19,8 +19,8 @@ from core.export.export_row import (
     peek_text_fields,
     text_fields,
 )
-from core.export.guide import Summary, origin
 from core.export.parquet import BATCH
+from core.export.readme import Summary, origin
 from core.formatting import escape_markdown
 from core.ingest.table import clean_value, unique_names
 

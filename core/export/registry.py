@@ -13,12 +13,12 @@ from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
 from core.export.csv_writer import write_csv
-from core.export.guide import Summary, observed, table_guide
 from core.export.huggingface import DATA, readme, write_huggingface
 from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
+from core.export.readme import Summary, observed, table_guide
 from core.files import atomic_write, is_disk_full
 from core.formatting import did_you_mean
 

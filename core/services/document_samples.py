@@ -82,7 +82,7 @@ def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int,
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class DocumentSample:
     """Documents with the stratum that each was drawn from.
 
     ``run_id`` is the run whose verdicts defined the strata, empty if there was none. ``held_out`` marks the whole
@@ -129,7 +129,7 @@ def draw_stratified(
     return drawn
 
 
-def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
+def project_sample(session: ProjectSession, size: int, seed: int = 0) -> DocumentSample:
     """Return the project's sample of this size and seed, drawing and storing it on first use.
 
     It consists of labelled documents if there are any, never of held-out ones, stratified by the latest run that is not
@@ -138,7 +138,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     stored = session.store.settings.get(name)
     if stored is not None:
-        sample = Sample(**stored)
+        sample = DocumentSample(**stored)
         if len(session.store.documents.load(sample.ids, gold=False)) == len(sample.ids):  # none was deleted since
             return sample
     split = holdout_split(session)
@@ -147,22 +147,22 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts and not run.is_canary), "")
-    drawn = Sample(
+    drawn = DocumentSample(
         draw_stratified(candidates, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )
     session.store.settings.set(name, asdict(drawn))
     return drawn
 
 
-def held_out_sample(session: ProjectSession) -> Sample:
+def held_out_sample(session: ProjectSession) -> DocumentSample:
     """Return the whole held-out split as a sample. Raises UsageError if it is empty."""
     held = labelled_ids(session, held_out=True)
     if not held:
         raise UsageError("The held-out split has no labelled document.", "Map a gold column or review more documents.")
-    return Sample(dict.fromkeys(held, "random"), 0, held_out=True)
+    return DocumentSample(dict.fromkeys(held, "random"), 0, held_out=True)
 
 
-def single_document(session: ProjectSession, document_id: str) -> Sample:
+def single_document(session: ProjectSession, document_id: str) -> DocumentSample:
     """Return a sample of one document. Raises UsageError for a held-out or unknown document."""
     if held_out_among(session, [document_id]):
         raise UsageError(
@@ -170,7 +170,7 @@ def single_document(session: ProjectSession, document_id: str) -> Sample:
         )
     if session.store.documents.get(document_id) is None:
         raise UsageError(f"Document '{document_id}' does not exist.", "Choose another one.")
-    return Sample({document_id: "random"}, 0)
+    return DocumentSample({document_id: "random"}, 0)
 
 
 MAX_VISIBLE = 2_000

@@ -20,9 +20,9 @@ from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
 from core.export import Format as Format
 from core.export.export_row import REVIEW, SharedColumns
-from core.export.guide import Summary, columns_guide, observed
+from core.export.readme import Summary, columns_guide, observed
 from core.runs import RunRow
-from core.services.evaluation.compare import difference
+from core.services.evaluation.run_comparison import difference
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles

@@ -25,20 +25,20 @@ from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import corrected_regression, run_data
+from core.services.evaluation import annotation_arrays, corrected_regression
+from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import siblings
-from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
-from core.services.review import plan
+from core.services.review import review_plan
 from core.services.review.agreement import blind_report
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling
 from core.services.runs.cost_estimate import adaptive_savings
 from core.services.runs.planning import PANEL
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_estimate
-from core.stats.sampling import Sample
-from core.store.annotators import GOLD, AnnotationSource
+from core.stats.sampling import WeightedSample
+from core.store.annotation_sources import GOLD, AnnotationSource
 
 Form: TypeAlias = Literal["markdown", "html", "latex"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "html": ".html", "latex": ".tex"}
@@ -128,7 +128,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     the weights.
     """
     codebook = run.settings.codebook
-    loaded = run_data.reviewed_sample(session, run)
+    loaded = annotation_arrays.reviewed_sample(session, run)
     sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
     positions = {row: number for number, row in enumerate(loaded.order.tolist())}
     groups = session.store.annotations.groups(run.run_id)
@@ -329,7 +329,7 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
             f"The reference is the review of all {population} documents with a complete verdict{who}.{sight} Scores "
             "describe these documents exactly and have no intervals."
         )
-    drawn, current = format_count(sample.drawn, "document"), plan.current_plan(session, run)
+    drawn, current = format_count(sample.drawn, "document"), review_plan.current_plan(session, run)
     compared = current is not None and current.claim == "better"
     favoured = "on which the two runs differ" if compared else "with signs of error and rare labels"
     chances = (
@@ -378,8 +378,8 @@ _WAYS = {
 
 def _without_weight(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Counter[str]:
     """Return the number of reviewed documents without a known probability, by how they were selected."""
-    loaded = run_data.verdict_arrays(session, run, report.reference)
-    design = run_data.sampling_design(session, run, report.reference, loaded)
+    loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
+    design = annotation_arrays.sampling_design(session, run, report.reference, loaded)
     assert design.sample is not None
     assert design.order is not None
     methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
@@ -387,10 +387,10 @@ def _without_weight(session: ProjectSession, run: RunRow, report: EvaluationRepo
     return Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
 
 
-def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Sample:
+def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> WeightedSample:
     """Return the reviewed documents that a report is based on."""
-    loaded = run_data.verdict_arrays(session, run, report.reference)
-    sample = run_data.sampling_design(session, run, report.reference, loaded).sample
+    loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
+    sample = annotation_arrays.sampling_design(session, run, report.reference, loaded).sample
     assert sample is not None
     return sample
 
@@ -407,11 +407,11 @@ def _raters(report: EvaluationReport) -> str:
 
 def _ties(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
     """Return sentences on values of several raters without a majority, and on those of one rater alone."""
-    codebook, loaded = run.settings.codebook, run_data.verdict_arrays(session, run)
+    codebook, loaded = run.settings.codebook, annotation_arrays.verdict_arrays(session, run)
     if not report.raters or codebook.kind == "rating":
         return ""
     grids = (
-        run_data.load_reference(
+        annotation_arrays.load_reference(
             session.store, run.run_id, codebook, loaded.documents, str(AnnotationSource(GOLD, name))
         )
         for name in report.raters
@@ -434,11 +434,11 @@ def _agreement(session: ProjectSession, run: RunRow, report: EvaluationReport) -
 
 def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     """Return the paragraph about the plan of the review and the sentence with its result, empty without a plan."""
-    current = plan.current_plan(session, run)
+    current = review_plan.current_plan(session, run)
     if current is None:
         return "", ""
     codebook = run.settings.codebook
-    status = plan.plan_status(session, run, current)
+    status = review_plan.plan_status(session, run, current)
     is_better, points = current.claim == "better", f"{100 * current.points:g} points"
     stop = f"one run was better, or neither could be by {points}" if is_better else "it was narrow enough"
     method = {
@@ -450,10 +450,10 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     }["share" if current.claim in ("correct", "better") else current.claim]
     expected = "" if is_better else f" at an expected error of {format_percent(current.expected)}"
     planned = (
-        f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
+        f"Before the review, the claim was fixed: {review_plan.describe_claim(codebook, current)}; "
         f"{format_count(current.reviews, 'review')} were planned{expected}, and {status.drawn:,} were used. {method}"
     )
-    return planned, plan.describe_result(codebook, status)
+    return planned, review_plan.describe_result(codebook, status)
 
 
 _REGRESSION = (
@@ -575,7 +575,7 @@ def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport
     texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
     source, _ = _SINGLE_SOURCES.get(_variant(run.settings), (_SOURCES.get(run.settings.protocol, ""), ""))
-    current = plan.current_plan(session, run)
+    current = review_plan.current_plan(session, run)
     claim = current.claim if current is not None else ""
     used = ["moot", *([source] if source else []), "wilson1927"]
     if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)).complete:

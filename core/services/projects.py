@@ -20,7 +20,7 @@ from core.services import preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.guided_path import last_run, reviewed_documents
 from core.services.project_session import ProjectSession
-from core.services.sample_data import SUFFIX
+from core.services.shipped_data import SUFFIX
 from core.services.workspace import Workspace
 from core.store.database import PROJECT_SUFFIXES, Ownership, copy_files, data_files, translate_error
 

@@ -5,8 +5,8 @@ Verdicts are known for all documents, human labels for the reviewed ones. The co
     lambda * sum over all of m(model) + sum over reviewed of w * (m(human) - lambda * m(model)) = 0
 
 where m is the score of a document (x times the residual), and w the number of documents that a reviewed one stands for
-(``core.stats.sampling.Sample``). Errors of the model therefore do not bias the coefficients, whether its labels are the
-outcome or predictors. Lambda from 0 to 1 weighs the verdicts and is chosen for the narrowest intervals. Sources:
+(``core.stats.sampling.WeightedSample``). Errors of the model therefore do not bias the coefficients, whether its labels
+are the outcome or predictors. Lambda, 0 to 1, weighs the verdicts and is chosen for the narrowest intervals. Sources:
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic 2023, *Prediction-powered inference*, Science 382; Angelopoulos, Duchi
 and Zrnic 2023, *PPI++*, section 6, for lambda; Egami, Hinck, Stewart and Wei 2023, *Using imperfect surrogates for
 downstream inference: design-based supervised learning*, NeurIPS, for known selection probabilities. Deviations: one
@@ -29,7 +29,7 @@ import numpy as np
 
 from core.stats.arrays import Codes, Numbers
 from core.stats.intervals import Estimate, Interval, t_quantile
-from core.stats.sampling import MIN_DRAWS, Sample
+from core.stats.sampling import MIN_DRAWS, WeightedSample
 
 Family: TypeAlias = Literal["linear", "logistic"]
 _ROUNDS = 100
@@ -86,7 +86,7 @@ def regression(
     human: Rows,
     wrong: Rows,
     reviewed: Codes,
-    sample: Sample,
+    sample: WeightedSample,
     *,
     groups: Codes | None = None,
     tuning: float | None = None,
@@ -108,7 +108,7 @@ def regression(
     if tuning is None:
         tuning = 0.0 if sample.complete else data.tuning(data.solve(1.0))
     # The verdicts alone are the case in which all documents are reviewed and the labels of people are the model's.
-    alone = _Equations(family, all_rows, all_rows, np.arange(count), Sample(np.zeros(count), count), groups)
+    alone = _Equations(family, all_rows, all_rows, np.arange(count), WeightedSample(np.zeros(count), count), groups)
     units = len(np.unique(groups)) if groups is not None else count
     corrected = data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn))
     naive = alone.estimates(0.0, wrong, units)
@@ -129,7 +129,7 @@ class _Equations:
     all_rows: Rows
     human: Rows
     reviewed: Codes
-    sample: Sample
+    sample: WeightedSample
     groups: Codes | None
 
     @property

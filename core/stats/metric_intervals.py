@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import TINY, Codes, Mask, Numbers
 from core.stats.intervals import LEVEL, Estimate, Interval, normal_quantile, t_quantile, wilson
-from core.stats.sampling import MIN_DRAWS, Sample
+from core.stats.sampling import MIN_DRAWS, WeightedSample
 
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
@@ -61,7 +61,7 @@ class Design:
     """
 
     groups: Codes | None = None
-    sample: Sample | None = None
+    sample: WeightedSample | None = None
     order: Codes | None = None
     auxiliary: Numbers | None = None
 

@@ -89,7 +89,7 @@ def draw_sizes(predicted: npt.ArrayLike, doubted: npt.ArrayLike, even: float) ->
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class WeightedSample:
     """Reviewed documents in the order of their decisions.
 
     ``probabilities`` is ``[document]``: the chance with which each was selected as the next one, given the documents
@@ -175,7 +175,7 @@ class Sample:
         return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0
 
 
-def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
+def share(sample: WeightedSample, z: npt.ArrayLike) -> Estimate:
     """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
 
     Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
@@ -186,7 +186,9 @@ def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     return _wilson_estimate(float(estimates.mean()), estimates, sample)
 
 
-def prediction_powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
+def prediction_powered(
+    sample: WeightedSample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float
+) -> Estimate:
     """Return the prediction-powered estimate of the share of a label over all documents.
 
     ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
@@ -204,7 +206,7 @@ def prediction_powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.
     return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
 
 
-def draws_needed(sample: Sample, width: float, now: Estimate) -> int | None:
+def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | None:
     """Return about how many more draws give an interval of this width (high end minus low end).
 
     This assumes that further draws resemble the present ones. 0 if the interval is that narrow already. None without
@@ -224,7 +226,7 @@ def draws_needed(sample: Sample, width: float, now: Estimate) -> int | None:
     return min(unreviewed, ceil(1 / wanted) - drawn)
 
 
-def _wilson_estimate(value: float, estimates: Numbers, sample: Sample) -> Estimate:
+def _wilson_estimate(value: float, estimates: Numbers, sample: WeightedSample) -> Estimate:
     """Return Wilson's interval with as many cases as give this variance."""
     count = len(estimates)
     if count < MIN_DRAWS:

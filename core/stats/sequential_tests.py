@@ -4,8 +4,8 @@
 mean at once, so that reviewing may stop as soon as an interval is narrow enough. Source: Waudby-Smith, Arbour, Sinha,
 Kennedy and Ramdas 2024, *Time-uniform central limit theory and asymptotic confidence sequences*, Ann. Stat. 52, theorem
 2.2, with its parameter for a planned number of draws (their appendix B.2). It holds for estimates that are unbiased
-given the past, as those of ``core.stats.sampling.Sample`` are, and for large numbers of draws. Therefore there is none
-before FIRST draws, and the variance includes half an error more than was observed, as in ``sampling``. In
+given the past, as those of ``core.stats.sampling.WeightedSample`` are, and for large numbers of draws. Therefore there
+is none before FIRST draws, and the variance includes half an error more than was observed, as in ``sampling``. In
 ``tests/benchmarks/coverage.py`` all intervals of a study contained the truth in 97% or more of the studies.
 
 ``accept_thresholds`` tests whether the error of accepted verdicts is at most a bound, from the strictest threshold to
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.intervals import LEVEL, Interval
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 
 FIRST = 20
 """Number of random draws before the first interval of a sequence."""
@@ -31,7 +31,7 @@ POWER = 0.8
 
 
 def confidence_sequence(
-    sample: Sample,
+    sample: WeightedSample,
     reference: npt.ArrayLike,
     predicted: npt.ArrayLike,
     over_all: float,

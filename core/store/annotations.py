@@ -11,7 +11,16 @@ import numpy.typing as npt
 from core.codebook import Codebook
 from core.documents import VERDICT, Value, as_rating
 from core.runs import CANARY
-from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
+from core.store.annotation_sources import (
+    GOLD,
+    LATENT,
+    REVIEWED,
+    AnnotationSource,
+    gold_table,
+    of_run,
+    source_of,
+    source_query,
+)
 from core.store.database import Reader
 from core.store.documents import STATE
 from core.store.row_conversion import dump, load
@@ -81,7 +90,7 @@ class Annotations(Reader):
         in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out.
         """
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
-        rows, params = select(self._connection, source)
+        rows, params = source_query(self._connection, source)
         value, coding = _coded_value(codebook)
         columns = self._connection.numbers(
             f"""

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.author_labelling.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
-from core.store.annotators import AUTHOR
+from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, Reader
 from core.store.documents import insert_documents
 from core.store.row_conversion import add_row, append, clean, dump, insert, load, scalar, value_of, value_text

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.documents import NEAR
-from core.store.annotators import KNOWN
+from core.store.annotation_sources import KNOWN
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository

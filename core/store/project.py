@@ -10,8 +10,8 @@ from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import bundle_tables, migrations
+from core.store.annotation_sources import LatentLabels
 from core.store.annotations import Annotations
-from core.store.annotators import LatentLabels
 from core.store.classifiers import ClassifierStore
 from core.store.database import Connection, copy_files, data_files, open_file
 from core.store.document_records import DocumentRecords

@@ -13,7 +13,7 @@ from core.documents import Value
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
-from core.store.annotators import KNOWN, select, source_of
+from core.store.annotation_sources import KNOWN, source_of, source_query
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
@@ -466,7 +466,7 @@ class RunCosts(Reader):
         params: dict[str, Any] = {"run": run_id, "superseded": superseded}
         only = ""
         if reference is not None:
-            rows, more = select(self._connection, source_of(reference))
+            rows, more = source_query(self._connection, source_of(reference))
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         costs = self._connection.rows(
             f"""

@@ -7,9 +7,9 @@ from pathlib import Path
 from app.screens.review.progress import plan_sentence
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services.review import actions, plan, queue
-from core.services.review.plan import ReviewPlan
+from core.services.review import actions, queue, review_plan
 from core.services.review.queue import QueueFilter
+from core.services.review.review_plan import ReviewPlan
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 
@@ -22,14 +22,14 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     session.store.codebooks.save(book)
     run = annotate(session)
     new_plan = ReviewPlan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
-    plan.save_plan(session, run, new_plan)
-    assert "0 reviewed, about 20 more" in plan_sentence(run, plan.plan_status(session, run, new_plan))
+    review_plan.save_plan(session, run, new_plan)
+    assert "0 reviewed, about 20 more" in plan_sentence(run, review_plan.plan_status(session, run, new_plan))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
-    result = plan_sentence(run, plan.plan_status(session, run, new_plan))
+    result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in result
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
-    result = plan_sentence(run, plan.plan_status(session, run, new_plan))
+    result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
     assert result.strip() == "Plan: F1 of Staff within 0.10. All 40 documents are reviewed."
     workspace.close()

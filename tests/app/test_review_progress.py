@@ -13,17 +13,17 @@ from app.screens.review import progress as view
 from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
 from core.services.lab.results import trial_result
 from core.services.project_session import ProjectSession
-from core.services.review import actions, plan
+from core.services.review import actions, review_plan
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
 from core.stats.comparison import Side
 from core.stats.intervals import Estimate, Interval
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from tests.app.studio import HOSTILE, html, studio
 
 pytestmark = pytest.mark.usefixtures("training")
@@ -74,7 +74,7 @@ def _estimate(**fields: object) -> AccuracyEstimate:
         "right": NONE,
         "f1": NONE,
         "labels": (),
-        "sample": Sample(np.full(12, 1 / 400), 400),
+        "sample": WeightedSample(np.full(12, 1 / 400), 400),
     }
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
 
@@ -111,14 +111,14 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 def _page() -> None:
     from app import context
     from app.screens.review import progress
-    from core.services.evaluation import run_data
+    from core.services.evaluation import annotation_arrays
 
     (session,) = context.workspace().sessions()
-    progress.draw(session, run_data.ranked_runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
+    progress.draw(session, annotation_arrays.ranked_runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
 
 
 def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -> None:
-    run = run_data.ranked_runs(session)[0]
+    run = annotation_arrays.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert "Suggested example" not in html(at)
     actions.edit(session, run.run_id, ["d0"], PRICE, False, actions.Attribution("ada"))
@@ -140,7 +140,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
 
 
 def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
-    run = run_data.ranked_runs(session)[0]
+    run = annotation_arrays.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)
@@ -179,14 +179,14 @@ def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> Non
 
 
 def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSession) -> None:
-    run = run_data.ranked_runs(session)[0]
+    run = annotation_arrays.ranked_runs(session)[0]
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
     at = AppTest.from_function(_page, default_timeout=60).run()
     at.button(key="review-plan-open").click().run()
     assert "All 9 documents are reviewed: <b>100.0%</b> of labels are correct. No plan is needed." in html(at)
     assert "plan-start" not in {button.key for button in at.button}
-    plan.save_plan(session, run, plan.ReviewPlan("correct", "", 0.1, 0.1, 25))
+    review_plan.save_plan(session, run, review_plan.ReviewPlan("correct", "", 0.1, 0.1, 25))
     at = AppTest.from_function(_page, default_timeout=60).run()
     at.button(key="review-plan-open").click().run()
     at.button(key="plan-end").click().run()
-    assert plan.current_plan(session, run) is None
+    assert review_plan.current_plan(session, run) is None

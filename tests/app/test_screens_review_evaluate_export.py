@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from app.state import ReviewState
 from app.widgets.elements import literal
-from core.services.review import actions, plan, queue
+from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from core.services.workspace import Workspace
 from tests.app.studio import html
@@ -84,13 +84,13 @@ def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
     app = screen("review")
     app.button(key="review-plan-open").click().run()
     assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", texts(app))
-    new_plan = plan.ReviewPlan("correct", "", 0.1, 0.1, 25)
-    plan.save_plan(session, session.run(run_id), new_plan)
+    new_plan = review_plan.ReviewPlan("correct", "", 0.1, 0.1, 25)
+    review_plan.save_plan(session, session.run(run_id), new_plan)
     app = screen("review")
     assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in texts(app)
     app.button(key="review-plan-open").click().run()
     app.button(key="plan-end").click().run()
-    assert plan.current_plan(session, session.run(run_id)) is None
+    assert review_plan.current_plan(session, session.run(run_id)) is None
 
 
 def test_evaluate_without_a_reference(screen, project, session):

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
+from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
-from core.services.evaluation.scores import cost_of_run
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
@@ -163,7 +163,7 @@ def test_archived_run_is_not_offered_on_run_data_and_lab(session):
     change_details(session, {archived.run_id: archived.details.model_copy(update={"status": "archived"})})
     picker = open_page("run").selectbox(key="run-picker")
     assert (picker.value, len(picker.options)) == (kept.run_id, 1)
-    assert selected_run(run_data.ranked_runs(session)) == session.run(kept.run_id)
+    assert selected_run(annotation_arrays.ranked_runs(session)) == session.run(kept.run_id)
     lab = open_page("lab")
     assert len(lab.selectbox(key="lab-run").options) == 1
 

@@ -28,7 +28,7 @@ from core.stats.comparison import MIN_POSITIVES, verdict_on
 from core.stats.corrected_regression import Family, Rows, regression
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from core.stats.significance import holm, mcnemar_of
 from tests.core.stats.samples import uniform_sample
 
@@ -170,7 +170,7 @@ def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DE
             times[order] = np.inf
             drawn = np.argsort(times)[: stop - len(order)].tolist()
             order, sizes = [*order, *drawn], [*sizes, *[frame] * len(drawn)]
-        sample = Sample.of_draws(order, sizes, documents)
+        sample = WeightedSample.of_draws(order, sizes, documents)
         variables = np.column_stack([np.ones(documents), answers]).astype(np.float64)
         reviews(reference, answers, Design(sample=sample, order=np.array(order), auxiliary=variables), table)
     return table
@@ -192,7 +192,7 @@ def stopping(documents: int, repeats: int, points: float) -> None:
             sizes = sampling.draw_sizes(answers[:, [column]], doubted[:, [column]], DEFAULT_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:500]
             y, f = reference[order, column].astype(float), answers[order, column].astype(float)
-            sample = Sample.of_draws(order, [sizes] * len(order), documents)
+            sample = WeightedSample.of_draws(order, [sizes] * len(order), documents)
             result = sequential_tests.confidence_sequence(sample, y, f, float(answers[:, column].mean()), planned=100)
             holds = [reference[:, column].mean() in interval for interval in result]
             stop = next(
@@ -238,7 +238,7 @@ def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) ->
             sizes = sampling.draw_sizes(model[:, None] == 1, doubted[:, None], DEFAULT_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:reviewed]
             rows = [Rows(label, np.column_stack([np.ones(documents), x])) for label in (model, human, 1 - model)]
-            sample = Sample.of_draws(order, [sizes] * reviewed, documents)
+            sample = WeightedSample.of_draws(order, [sizes] * reviewed, documents)
             fitted = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
             slope = fitted.coefficients[1]
             for list_, interval in ((covered, slope.estimate.interval), (naive, slope.naive.interval)):
@@ -263,7 +263,7 @@ def comparisons(documents: int, repeats: int) -> None:
             sizes = comparison_sizes(apart, sampling.MIN_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
             result = sequential_tests.confidence_sequence(
-                Sample.of_draws(order, [sizes] * len(order), documents),
+                WeightedSample.of_draws(order, [sizes] * len(order), documents),
                 gained[order],
                 np.zeros(len(order)),
                 0.0,

@@ -22,7 +22,7 @@ from core.codebook import Codebook, Label
 from core.llm.connections import parse_connection
 from core.runs import RoleModel
 from core.services.data.importing import ImportOptions, preview_file
-from core.services.evaluation.scores import evaluate as evaluate_run
+from core.services.evaluation.evaluation import evaluate as evaluate_run
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project

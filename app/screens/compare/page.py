@@ -30,9 +30,16 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, latent_truth, run_data
-from core.services.evaluation.compare import OUTCOMES, ComparedRun, Comparison, Outcome, Outcomes, comparison_report
+from core.services.evaluation import annotation_arrays, coverage, latent_truth, run_comparison
 from core.services.evaluation.reference import available_references
+from core.services.evaluation.run_comparison import (
+    OUTCOMES,
+    ComparedRun,
+    Comparison,
+    Outcome,
+    Outcomes,
+    comparison_report,
+)
 from core.services.project_session import ProjectSession
 from core.stats.comparison import Pair, rule
 from core.stats.intervals import format_estimate
@@ -51,7 +58,7 @@ WORDS: dict[Outcome, str] = {
 
 def main() -> None:
     session = context.require_project()
-    all_runs = run_data.ranked_runs(session)
+    all_runs = annotation_arrays.ranked_runs(session)
     runs = [run for run in all_runs if run.verdicts]
     if len(runs) < 2:
         words = "Two runs on the same documents can be compared: another protocol, model or prompt."
@@ -81,7 +88,7 @@ def main() -> None:
             "equivalent, or the second not inferior.",
         )
     margin = points / 100 if points else None
-    comparison = compare.comparison(session, ids, reference, margin)
+    comparison = run_comparison.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
         line(latent_truth.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
@@ -101,7 +108,7 @@ def main() -> None:
         label = _label_differences(pair, selected[0].settings.codebook.kind, basis, title)
     with left:
         _score_table(comparison)
-        _documents(session, compare.outcomes(comparison, pair), label, basis)
+        _documents(session, run_comparison.outcomes(comparison, pair), label, basis)
     document_drawer(session, compared, selected[0].settings.codebook, key="compare-drawer")
 
 
@@ -115,7 +122,9 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     before = [id for id in state.compare.runs if id in by_id]
     viewed = by_id.get(before[0] if before else state.run_id or "", runs[0])
     comparable = {
-        run.run_id: run for run in runs if compare.are_comparable(run.settings.codebook, viewed.settings.codebook)
+        run.run_id: run
+        for run in runs
+        if run_comparison.are_comparable(run.settings.codebook, viewed.settings.codebook)
     }
     default = [id for id in before if id in comparable]
     if not before:
@@ -127,7 +136,7 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
         list(comparable),
         default=default,
         format_func=lambda id: run_words(by_id[id]),
-        max_selections=compare.MAX_COMPARED,
+        max_selections=run_comparison.MAX_COMPARED,
         label_visibility="collapsed",
         placeholder="Runs of one codebook",
         key="compare-runs",
@@ -190,7 +199,9 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
             label_visibility="collapsed",
             key="compare-kinds",
         )
-        rows, total = compare.outcome_page(session, outcomes, cast(list[Outcome], kinds), label=label, limit=SHOWN)
+        rows, total = run_comparison.outcome_page(
+            session, outcomes, cast(list[Outcome], kinds), label=label, limit=SHOWN
+        )
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return

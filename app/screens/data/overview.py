@@ -23,7 +23,7 @@ from core.documents import Document
 from core.formatting import format_count, format_percent, format_timestamp, plural
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, Import, LengthSummary, first_rejected, format_gold
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
 
 PAGE_SIZE = 50
@@ -70,7 +70,7 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
             words = "Map gold columns to evaluate runs against them, or review documents by hand."
             notice("info", "No gold labels", words)
     _imports(session, overview.imports)
-    runs = run_data.ranked_runs(session)
+    runs = annotation_arrays.ranked_runs(session)
     run = selected_run(runs) if runs else None
     shown = run.settings.codebook if run else codebook or Codebook()
     document_drawer(session, [run] if run else [], shown, key="data-drawer")

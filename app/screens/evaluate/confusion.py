@@ -12,10 +12,9 @@ from app.widgets.document_drawer import SHOWN, document_list, excerpt
 from app.widgets.elements import page_number, pagination
 from app.widgets.labels import label_data
 from core.formatting import format_count
-from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
+from core.services.evaluation.evaluation import CELLS, EvaluationReport, cell_documents
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.scores import EvaluationReport
 from core.services.project_session import ProjectSession
 
 _CONFUSION_MATRIX = component("confusion_matrix")
@@ -52,7 +51,7 @@ def _label_matrices(evaluation: EvaluationReport, reference: str) -> None:
     for label in label_data(evaluation.run.settings.codebook):
         counts = evaluation.scores.counts[label["name"]]
         note = f"{counts.positives:,} present" if counts.positives else "none present"
-        labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in scores.CELLS}})
+        labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in CELLS}})
     _CONFUSION_MATRIX(
         key="evaluate-cells",
         data={"labels": labels, "reference": reference, "annotator": "verdict", "selected": state.evaluate.cell},
@@ -87,7 +86,7 @@ def _picked(evaluation: EvaluationReport) -> tuple[str, str] | None:
     names = evaluation.run.settings.codebook.label_names
     cell = state.evaluate.cell
     choice = evaluation.run.settings.codebook.kind == "choice"
-    if cell is not None and cell[0] in names and cell[1] in (names if choice else scores.CELLS):
+    if cell is not None and cell[0] in names and cell[1] in (names if choice else CELLS):
         return cell
     if choice:
         wrong = [
@@ -120,13 +119,13 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         head = true if true == predicted else f"{true} as {predicted}"
     else:
         total = getattr(evaluation.scores.counts[label.name], cell[1])
-        true, predicted = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
+        true, predicted = ("present" if value else "absent" for value in CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
     pages = -(-total // SHOWN)
     key = f"evaluate-case-page-{evaluation.run.run_id}-{'-'.join(cell)}"
     number = page_number(pages, key=key)
     pagination(pages, key=key)
-    rows = scores.cell_documents(
+    rows = cell_documents(
         session, evaluation.run, *cell, reference=evaluation.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
     document_list(

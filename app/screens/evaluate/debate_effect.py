@@ -27,9 +27,9 @@ from core.runs import RunRow
 from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
+from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
 from core.stats.flips import Objections

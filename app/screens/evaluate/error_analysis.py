@@ -15,7 +15,7 @@ from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Side, documents, of_label
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 

@@ -31,8 +31,8 @@ from core.runs import RunRow
 from core.services.evaluation import coverage, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
+from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.evaluation.reference import available_references, reference_names
-from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_estimate
 from core.stats.metrics import main_metric, metrics

@@ -13,7 +13,7 @@ from app.widgets.charts import Spec, cached, draw, inline_data, named_axis, styl
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
-from core.services.evaluation.scores import EvaluationReport
+from core.services.evaluation.evaluation import EvaluationReport
 from core.stats.intervals import Estimate
 from core.stats.scoring import Scores
 

@@ -14,7 +14,7 @@ from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
 from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.evaluation.compare import are_comparable
+from core.services.evaluation.run_comparison import are_comparable
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 

@@ -20,7 +20,7 @@ from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.lab import history
 from core.services.lab import suggestions as suggesting
 from core.services.project_session import ProjectSession
@@ -148,7 +148,7 @@ def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) ->
 
 def _errors_of(session: ProjectSession) -> str | None:
     """Draw the choice of the run whose errors are used. Returns None for the latest trial or run."""
-    runs = {run.run_id: run for run in run_data.ranked_runs(session) if run.verdicts}
+    runs = {run.run_id: run for run in annotation_arrays.ranked_runs(session) if run.verdicts}
     if not runs:
         return None
     if state.lab.errors_run not in runs:

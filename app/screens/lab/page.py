@@ -22,7 +22,7 @@ from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
@@ -197,7 +197,7 @@ def choose_document(session: ProjectSession, document_id: str) -> None:
 
 def choose_base(session: ProjectSession, base: RunRow | None) -> None:
     """Draw the form that chooses the run whose models, parameters and prompts the Lab uses."""
-    runs = {row.run_id: row for row in run_data.ranked_runs(session)}
+    runs = {row.run_id: row for row in annotation_arrays.ranked_runs(session)}
     if not runs:
         line("No runs yet. Tests use the models that are chosen on Models.", "q")
         return
@@ -234,7 +234,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     """Say that tests use the word-list baseline, if a run used another model."""
     if not is_instant(plan):
         return
-    latest = next((run for run in run_data.ranked_runs(session) if not run.settings.is_builtin), None)
+    latest = next((run for run in annotation_arrays.ranked_runs(session) if not run.settings.is_builtin), None)
     if latest is None:
         line("Tests use the built-in word-list baseline: free and immediate, but not a language model.")
         return

@@ -20,7 +20,7 @@ from core.debate.turns import Role
 from core.formatting import format_token_price
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.evaluation.model_recommendations import (
     ModelScores,
     apply_recommendations,
@@ -269,7 +269,7 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
 
     Draws nothing before the first run.
     """
-    latest = next(iter(run_data.ranked_runs(session)), None)
+    latest = next(iter(annotation_arrays.ranked_runs(session)), None)
     runs = comparable_runs(session, latest) if latest is not None else ()
     if not runs:
         return

@@ -22,13 +22,13 @@ from core.errors import MootError
 from core.formatting import MISSING, format_count, format_number, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
-from core.services.evaluation import compare, run_data
+from core.services.evaluation import annotation_arrays, run_comparison
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate, actions, agreement, browser_data, plan, queue
+from core.services.review import accuracy_estimate, actions, agreement, browser_data, queue, review_plan
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
-from core.services.review.plan import CLAIMS, Claim, PlanStatus, ReviewPlan
+from core.services.review.review_plan import CLAIMS, Claim, PlanStatus, ReviewPlan
 from core.stats.intervals import Estimate, format_interval
 
 
@@ -81,9 +81,9 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
 
 def _status(session: ProjectSession, run: RunRow) -> None:
     """Draw the state of the plan, without a plan the accuracy estimate."""
-    current = plan.current_plan(session, run)
+    current = review_plan.current_plan(session, run)
     if current is not None:
-        words = plan_sentence(run, plan.plan_status(session, run, current))
+        words = plan_sentence(run, review_plan.plan_status(session, run, current))
         st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
     else:
         words = accuracy_sentence(accuracy_estimate.estimate_accuracy(session, run), run.settings.codebook.kind)
@@ -295,7 +295,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not estimate.documents:
         return "No document has a verdict for every label yet."
-    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of {plan.values_noun(kind)} are correct"
+    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of {review_plan.values_noun(kind)} are correct"
     if estimate.complete:
         return f"All {estimate.documents:,} documents are reviewed: {correct}."
     if not estimate.has_interval and not estimate.missing:
@@ -441,10 +441,10 @@ DEFAULTS: dict[Claim, tuple[int, int]] = {
 def plan_sentence(run: RunRow, status: PlanStatus) -> str:
     """Return the state of a plan and the next step as HTML."""
     codebook, current = run.settings.codebook, status.plan
-    result = escape(plan.describe_result(codebook, status))
+    result = escape(review_plan.describe_result(codebook, status))
     if status.enough:
         return f"<b>Enough reviews.</b> {result}"
-    claim = escape(plan.describe_claim(codebook, current))
+    claim = escape(review_plan.describe_claim(codebook, current))
     if status.complete:
         return f"Plan: {claim}. All {status.population:,} documents are reviewed. {result}"
     remaining = current.reviews - status.drawn
@@ -457,9 +457,9 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
 @st.dialog("Plan the review", width="large")
 def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw the dialog: the current plan, the fields of another one, and the buttons that start or end a plan."""
-    current = plan.current_plan(session, run)
+    current = review_plan.current_plan(session, run)
     if current is not None:
-        st.html(f'<div class="moot-remark">{plan_sentence(run, plan.plan_status(session, run, current))}</div>')
+        st.html(f'<div class="moot-remark">{plan_sentence(run, review_plan.plan_status(session, run, current))}</div>')
     estimate = accuracy_estimate.estimate_accuracy(session, run)
     if not estimate.sample.complete:
         new_plan = _new_plan(session, run)
@@ -468,7 +468,7 @@ def _plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         if current is None:
             words = accuracy_sentence(estimate, run.settings.codebook.kind)
             st.html(f'<div class="moot-remark">{words} No plan is needed.</div>')
-    save = partial(plan.save_plan, session, run, actor=actor)
+    save = partial(review_plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
         if new_plan and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(new_plan,)):
             st.rerun()
@@ -481,7 +481,7 @@ def _new_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     claim_plan = _claim_fields(session, run)
     try:
         with st.spinner("Simulating reviews"):
-            needed = plan.plan_reviews(session, run, claim_plan, queue.review_settings(session).even)
+            needed = review_plan.plan_reviews(session, run, claim_plan, queue.review_settings(session).even)
     except MootError as error:
         error_box(error)
         return None
@@ -499,13 +499,13 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     codebook = run.settings.codebook
     other_runs = [
         row
-        for row in run_data.ranked_runs(session)
-        if row.run_id != run.run_id and row.verdicts and compare.are_comparable(codebook, row.settings.codebook)
+        for row in annotation_arrays.ranked_runs(session)
+        if row.run_id != run.run_id and row.verdicts and run_comparison.are_comparable(codebook, row.settings.codebook)
     ]
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     claims = [name for name in CLAIMS if name not in impossible and (name != "better" or other_runs)]
     left, right = st.columns(2)
-    values = plan.values_noun(codebook.kind)
+    values = review_plan.values_noun(codebook.kind)
     titled = {name: CLAIMS[name].format(values=values) for name in claims}
     claim: Claim = left.selectbox("Claim", claims, format_func=titled.__getitem__, key="plan-claim")
     label = ""

@@ -21,7 +21,7 @@ from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
-from core.services.evaluation import compare
+from core.services.evaluation import run_comparison
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
 from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
@@ -155,11 +155,11 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
             st.button(
                 "Compare",
                 type="primary",
-                disabled=not 2 <= len(runs) <= compare.MAX_COMPARED or not comparable,
+                disabled=not 2 <= len(runs) <= run_comparison.MAX_COMPARED or not comparable,
                 on_click=_compare,
                 args=(runs,),
                 key="runs-compare",
-                help=f"Two to {compare.MAX_COMPARED} runs with the same labels, against the pinned or the first "
+                help=f"Two to {run_comparison.MAX_COMPARED} runs with the same labels, against the pinned or the first "
                 "selected one",
             )
             st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
@@ -185,7 +185,7 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
 
 
 def _comparable(runs: Sequence[RunRow]) -> bool:
-    return len({compare.label_key(run.settings.codebook) for run in runs}) == 1
+    return len({run_comparison.label_key(run.settings.codebook) for run in runs}) == 1
 
 
 def _undo_bar(session: ProjectSession) -> None:
@@ -261,8 +261,8 @@ def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], refere
     else:
         with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
             if _comparable(runs) and all(run.verdicts for run in runs):
-                for pair in compare.comparison(
-                    session, [run.run_id for run in runs[: compare.MAX_COMPARED]], reference
+                for pair in run_comparison.comparison(
+                    session, [run.run_id for run in runs[: run_comparison.MAX_COMPARED]], reference
                 ).pairs:
                     line(pair.sentence)
             results = [table.results(row) for row in selected]

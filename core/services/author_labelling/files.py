@@ -48,10 +48,10 @@ from core.services.author_labelling.labelling import (
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
 from core.services.project_session import ProjectSession, check_output_path
-from core.services.sample_data import Sample
+from core.services.shipped_data import SampleDataset
 from core.services.workspace import Workspace
 
-SAMPLE = Sample(
+SAMPLE = SampleDataset(
     "author-chats",
     "What authors mean",
     "short chats with their authors' answers",

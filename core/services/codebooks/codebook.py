@@ -37,7 +37,7 @@ from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.prompt_templates import require_usable_codebook
-from core.services.sample_data import SAMPLES
+from core.services.shipped_data import SAMPLES
 from core.store.saved_versions import CodebookVersion as CodebookVersion
 
 EXPORT_FORMAT = "codebook"

@@ -48,7 +48,7 @@ from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
-from core.store.annotators import AUTHOR
+from core.store.annotation_sources import AUTHOR
 from core.store.documents import Import
 
 Duplicates: TypeAlias = Literal["keep", "first"]

@@ -14,7 +14,7 @@ from core.formatting import format_count
 from core.services import personas, preferences
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import preview_file, store_documents
-from core.services.sample_data import SAMPLES, Sample
+from core.services.shipped_data import SAMPLES, SampleDataset
 from core.services.workspace import Workspace
 
 
@@ -22,7 +22,7 @@ from core.services.workspace import Workspace
 class SampleCard:
     """A sample as shown on Home."""
 
-    sample: Sample
+    sample: SampleDataset
     codebook: Codebook
     documents: int
 

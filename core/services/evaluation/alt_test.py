@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from core.runs import RunRow
-from core.services.evaluation import coverage, run_data
+from core.services.evaluation import coverage
+from core.services.evaluation.annotation_arrays import Grid, group_codes, verdict_arrays, without_examples
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.alt_test import EPSILONS, MIN_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
-from core.store.annotators import GOLD, REVIEWED, AnnotationSource
+from core.store.annotation_sources import GOLD, REVIEWED, AnnotationSource
 
 
 @cached_until_commit
@@ -26,11 +27,11 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
         {name.partition("@")[2] or name: values for name, values in people.items()},
         epsilon=epsilon,
         measured=run.settings.codebook.kind == "rating",
-        groups=run_data.group_codes(session, run),
+        groups=group_codes(session, run),
     )
 
 
-def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, dict[str, run_data.Grid]]:
+def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
     """Return the verdicts, NaN on documents used as examples in the codebook, and each annotator's values by source."""
     sources = session.store.annotations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
@@ -39,8 +40,8 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[run_data.Grid, d
     names = raters if len(raters) >= MIN_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not names:
         names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
-    is_test_document = run_data.without_examples(store, run.run_id, loaded.documents)[:, None]
+    store, codebook, loaded = session.store, run.settings.codebook, verdict_arrays(session, run)
+    is_test_document = without_examples(store, run.run_id, loaded.documents)[:, None]
     people = {name: store.annotations.grid(run.run_id, codebook, name) for name in names}
     return np.where(is_test_document, loaded.verdicts, np.nan), people
 

@@ -11,8 +11,8 @@ import numpy as np
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.scores import score
+from core.services.evaluation import annotation_arrays, coverage
+from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats import scoring
@@ -144,9 +144,9 @@ def scores_by_ambiguity(
     """
     run = session.run(run_id)
     rates = difference_rates(session, prepass_id)
-    loaded = run_data.verdict_arrays(session, run, reference)
-    judged, predicted = run_data.paired_arrays(session, run, annotator, reference)
-    design = run_data.sampling_design(session, run, reference, loaded)
+    loaded = annotation_arrays.verdict_arrays(session, run, reference)
+    judged, predicted = annotation_arrays.paired_arrays(session, run, annotator, reference)
+    design = annotation_arrays.sampling_design(session, run, reference, loaded)
     rate = np.array([rates.get(document, np.nan) for document in loaded.documents], dtype=np.float64)
     voted = ~np.isnan(rate)
 
@@ -165,7 +165,7 @@ def coverage_by_ambiguity(
 ) -> coverage.Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
     rates = difference_rates(session, prepass_id)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    loaded = annotation_arrays.verdict_arrays(session, run, reference)
     in_prepass = np.array([document in rates for document in loaded.documents], dtype=np.bool_)
     scored = in_prepass & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
     return coverage.of_documents(session, run, reference, scored, {"not_voted_on": ~in_prepass})

@@ -12,8 +12,8 @@ from core.baseline.classifier_replies import NAME
 from core.documents import Reference
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
-from core.services.evaluation import coverage, repeated_runs, run_data
-from core.services.evaluation.run_data import Grid
+from core.services.evaluation import annotation_arrays, coverage, repeated_runs
+from core.services.evaluation.annotation_arrays import Grid, last_lists, sampling_design, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_until_commit
@@ -57,18 +57,18 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if hash := _classifier_hash(run):
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    loaded = verdict_arrays(session, run, reference)
     if len(rows) >= MIN_VOTES:
-        _, voters = repeated_runs.aligned([loaded, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
+        _, voters = repeated_runs.aligned([loaded, *(verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
-    stages = run_data.stages(session, run)
+    stages = annotation_arrays.stages(session, run)
     families = [stage.family for stage in stages if len(stage.members) >= MIN_VOTES]
     if families:
         # Members who agreed at first did not answer again: their first answers are their last ones.
-        members = run_data.last_lists(stage for stage in stages if stage.family == families[-1])
+        members = last_lists(stage for stage in stages if stage.family == families[-1])
         name = f"{len(members)} {title_of(families[-1]).lower()}s"
         return _calibrate(session, run, reference, "votes", name, *votes(list(members.values())))
-    decider, items = run_data.decider(run), codebook.items
+    decider, items = annotation_arrays.decider(run), codebook.items
     certainty_grid = np.full_like(loaded.reference, np.nan)
     certainties = session.store.annotations.decision_certainty(run.run_id, decider, items)
     certainty_grid[certainties["row"], certainties["column"]] = certainties["value"]
@@ -99,7 +99,7 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
 def _classifier_hash(run: RunRow) -> str:
     """Return the hash of the classifier that decides in this run, empty if the classifier does not decide."""
     role_models = run.settings.role_models
-    role_model = role_models.get(run_data.decider(run)) or (
+    role_model = role_models.get(annotation_arrays.decider(run)) or (
         next(iter(role_models.values())) if len(role_models) == 1 else None
     )
     if role_model is None or not role_model.is_builtin:
@@ -113,7 +113,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
 
     At most ``MAX_PREDICTED`` documents are predicted. If there are more, a random sample with a fixed seed is used.
     """
-    loaded = run_data.verdict_arrays(session, run, reference)
+    loaded = verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
     training_ids = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
@@ -155,11 +155,11 @@ def _calibrate(
     certainty_grid: Grid,
     extra_reasons: Mapping[coverage.Reason, Mask] | None = None,
 ) -> Certainty:
-    loaded = run_data.verdict_arrays(session, run, reference)
+    loaded = verdict_arrays(session, run, reference)
     gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     is_counted: Mask = np.any((right >= 0) & ~np.isnan(certainty_grid), axis=1)
-    design = run_data.sampling_design(session, run, reference, loaded)
+    design = sampling_design(session, run, reference, loaded)
     result = calibration(certainty_grid, right, design=design)
     why_not = "" if result.n else "No document has both a certainty and a reference value."
     return Certainty(

@@ -14,7 +14,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation.annotation_arrays import Grid, group_codes, reviewed_sample
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_documents
 from core.stats.arrays import Numbers
@@ -81,7 +81,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
         raise UsageError("The regression names a variable twice.", "Name each variable once.")
     if formula.family not in FAMILIES:
         raise UsageError(f"The family '{formula.family}' does not exist.", f"Choose {' or '.join(FAMILIES)}.")
-    loaded = run_data.reviewed_sample(session, run)
+    loaded = reviewed_sample(session, run)
     verdicts, order = loaded.verdicts, loaded.order
     all_rows = np.flatnonzero(loaded.population)
     reviewed = np.searchsorted(all_rows, order)
@@ -93,7 +93,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     if formula.family == "logistic" and not np.isin(by_model.outcome[complete], (0, 1)).all():
         raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
     used = [_used(rows, complete).take(all_rows) for rows in (by_model, by_people, changed)]
-    groups = run_data.group_codes(session, run)
+    groups = group_codes(session, run)
     row_groups = groups[all_rows] if groups is not None else None
     try:
         result = regression(
@@ -172,7 +172,7 @@ def _used(rows: Rows, complete: Any) -> Rows:
     return Rows(np.where(complete, rows.outcome, 0.0), np.where(complete[:, None], rows.predictors, 0.0))
 
 
-def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: run_data.Grid) -> tuple[list[str], Rows]:
+def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) -> tuple[list[str], Rows]:
     """Return the names of the terms and the rows of all documents for these labels; NaN for a missing value."""
     outcome = _variable(session, run, formula.outcome, values)
     if len(outcome) != 1:
@@ -183,7 +183,7 @@ def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: run_da
     return list(terms), Rows(next(iter(outcome.values())), np.column_stack(list(terms.values())))
 
 
-def _variable(session: ProjectSession, run: RunRow, name: str, values: run_data.Grid) -> Mapping[str, Numbers]:
+def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> Mapping[str, Numbers]:
     """Return the columns of a variable by term."""
     codebook = run.settings.codebook
     if name not in codebook.names:
@@ -194,7 +194,7 @@ def _variable(session: ProjectSession, run: RunRow, name: str, values: run_data.
     return {name: values[:, column]}
 
 
-def _with_errors(codebook: Codebook, values: run_data.Grid) -> run_data.Grid:
+def _with_errors(codebook: Codebook, values: Grid) -> Grid:
     """Return the values with every label wrong: the other one, the next one of a choice, or a point further."""
     match codebook.kind:
         case "multilabel":

@@ -13,7 +13,15 @@ from core.codebook import label_noun
 from core.documents import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
+from core.services.evaluation.annotation_arrays import (
+    AnnotationArrays,
+    debate_statuses,
+    paired_arrays,
+    rows_in,
+    verdict_arrays,
+    without_examples,
+)
 from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
@@ -77,7 +85,7 @@ def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold", 
 
     A document counts if the reference and the annotator both have a value of at least one item.
     """
-    _, predicted = run_data.paired_arrays(session, run, annotator, reference)
+    _, predicted = paired_arrays(session, run, annotator, reference)
     return of_documents(session, run, reference, np.any(~np.isnan(predicted), axis=1))
 
 
@@ -100,7 +108,7 @@ def of_documents(
     for name, mask in (extra_reasons or {}).items():
         reason_codes = np.maximum(reason_codes, np.where(mask, _ORDER.index(name), _COUNTS))
     if column is not None:
-        lacks_item = np.isnan(run_data.verdict_arrays(session, run, reference).reference[:, column])
+        lacks_item = np.isnan(verdict_arrays(session, run, reference).reference[:, column])
         code = _ORDER.index(f"no_{label_noun(run.settings.codebook.kind)}_reference")
         reason_codes = np.where(lacks_item, np.maximum(reason_codes, code), reason_codes)
     outside = np.full(unshared, _ORDER.index("one_run_only"))
@@ -110,7 +118,7 @@ def of_documents(
 @cached_scores
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
-    references, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
+    references, verdicts = paired_arrays(session, run, VERDICT, reference)
     column = run.settings.codebook.items.index(item)
     return of_documents(session, run, reference, ~np.isnan(references[:, column] + verdicts[:, column]), column=column)
 
@@ -118,16 +126,19 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
-    stages = run_data.stages(session, run)
-    ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in stages[:1])]
+    stages = annotation_arrays.stages(session, run)
+    ends = [
+        verdict_arrays(session, run, reference).verdicts,
+        *(stage.predicted for stage in stages[:1]),
+    ]
     return _count_codes(_reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
 @cached_scores
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
-    gold = run_data.verdict_arrays(session, run, reference).reference
-    parallel_stages = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
+    gold = verdict_arrays(session, run, reference).reference
+    parallel_stages = [stage for stage in annotation_arrays.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in parallel_stages for grid in stage.members.values()]
     has_value = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
     return of_documents(
@@ -144,7 +155,7 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     code_of_document: dict[str, int] = {}
     runs_with_document: Counter[str] = Counter()
     for run in runs:
-        loaded = run_data.verdict_arrays(session, run, reference)
+        loaded = verdict_arrays(session, run, reference)
         codes = _reason_codes(session, run, reference, np.all(~np.isnan(loaded.verdicts), axis=1))
         runs_with_document.update(loaded.documents)
         for document, code in zip(loaded.documents, codes.tolist(), strict=True):
@@ -159,8 +170,8 @@ def of_rerun(
     session: ProjectSession,
     run: RunRow,
     later: RunRow,
-    before: run_data.AnnotationArrays,
-    after: run_data.AnnotationArrays,
+    before: AnnotationArrays,
+    after: AnnotationArrays,
 ) -> Coverage:
     """Return the coverage of the changes in a later run on some of a run's documents.
 
@@ -168,13 +179,13 @@ def of_rerun(
     No reference label is needed. Documents outside the later run are excluded, and documents without a complete
     verdict.
     """
-    rows = run_data.rows_in(after.documents, before.documents)
+    rows = rows_in(after.documents, before.documents)
     is_sampled = rows >= 0
     codes = np.where(is_sampled, _COUNTS, _ORDER.index("not_sampled"))
     sources = ((run, before, np.flatnonzero(is_sampled)), (later, after, rows[is_sampled]))
     for source_run, loaded, source_rows in sources:
         is_open = np.isnan(loaded.verdicts[source_rows]).any(axis=1)
-        ended = run_data.debate_statuses(session, source_run)[source_rows]
+        ended = debate_statuses(session, source_run)[source_rows]
         source_codes = np.where(is_open, _ORDER.index("incomplete"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
             source_codes[is_open & (ended == name)] = _ORDER.index(name)
@@ -203,13 +214,13 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
 
     ``predicted`` is True where all compared values are present.
     """
-    ended = run_data.debate_statuses(session, run)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    ended = debate_statuses(session, run)
+    loaded = verdict_arrays(session, run, reference)
     codes = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
     for name in ("unresolved", "failed", "waiting"):
         codes[ended == name] = _ORDER.index(name)
     codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    codes[~run_data.without_examples(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
+    codes[~without_examples(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
     return codes
 
 

@@ -12,9 +12,19 @@ from core.debate.turns import family
 from core.documents import Reference
 from core.formatting import format_count, format_money, format_points
 from core.runs import RunRow, total_cost
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
+from core.services.evaluation.annotation_arrays import (
+    TIED,
+    Grid,
+    Stage,
+    debate_statuses,
+    group_codes,
+    last_lists,
+    sampling_design,
+    step_titles,
+    verdict_arrays,
+)
 from core.services.evaluation.panel_ablation import members_of
-from core.services.evaluation.run_data import Grid, Stage
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import flips, panels
@@ -90,15 +100,15 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
     codebook = run.settings.codebook
     rating = codebook.kind == "rating"
-    stages = run_data.stages(session, run)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    stages = annotation_arrays.stages(session, run)
+    loaded = verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
-    path = run_data.steps(run, stages, verdict)
-    design = run_data.sampling_design(session, run, reference, loaded)
-    groups = run_data.group_codes(session, run)
+    path = annotation_arrays.steps(run, stages, verdict)
+    design = sampling_design(session, run, reference, loaded)
+    groups = group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
         true, *codes = coded(gold, *(values for *_, values in path), measured=rating)
@@ -107,14 +117,14 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
             codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
         steps = [(name, step_codes) for (name, *_), step_codes in zip(path, codes, strict=True)]
         flip_table = flips.flip_table(true, steps, codebook.names, design)
-        debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
-        ends = [(name, np.where(values < 0, round(run_data.TIED), values)) for name, values in (steps[0], steps[-1])]
+        debated = np.where((debate_statuses(session, run) == "waiting")[:, None], -1, true)
+        ends = [(name, np.where(values < 0, round(TIED), values)) for name, values in (steps[0], steps[-1])]
         on_all = flips.flip_table(debated, ends, codebook.names, design).whole
     return DebateEffect(
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
-        titles={**run_data.step_titles(run), **{name: title for name, title, _ in path}},
+        titles={**step_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, stages, verdict, design, rating),
         rounds=rounds(
@@ -215,7 +225,7 @@ def _panels(
         family: panels.before_after(
             gold,
             family_stages[0].members,
-            run_data.last_lists(family_stages),
+            last_lists(family_stages),
             codebook.names,
             scales,
             teams=teams if family == FAMILY else None,

@@ -13,7 +13,7 @@ from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
-from core.services.evaluation import coverage, repeated_runs, run_data
+from core.services.evaluation import annotation_arrays, coverage, repeated_runs
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Codes, Mask, is_right
@@ -89,7 +89,7 @@ class _Outcomes:
     documents: tuple[str, ...]
     column: int
     """index of the label's item in ``reference``"""
-    reference: run_data.Grid
+    reference: annotation_arrays.Grid
     judged: Mask
     positive: Mask
     """documents with the label in the reference; none for ratings"""
@@ -107,7 +107,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
     lengths = session.store.annotations.words(run.run_id)
     is_multilabel = codebook.kind == "multilabel"
     present = np.nansum(outcomes.reference, axis=1)
-    groups = run_data.group_codes(session, run)
+    groups = annotation_arrays.group_codes(session, run)
     groups = None if groups is None else groups[outcomes.judged]
     wrong_documents = {outcomes.documents[row] for row in np.flatnonzero(wrong)}
     tagged = session.store.annotations.tags(run.run_id)
@@ -195,14 +195,14 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
     )
 
 
-def _scored(session: ProjectSession, run: RunRow, reference: Reference) -> run_data.AnnotationArrays:
+def _scored(session: ProjectSession, run: RunRow, reference: Reference) -> annotation_arrays.AnnotationArrays:
     """Return the reference and the verdicts of a run, these only on the cells that are scored."""
-    true, predicted = run_data.paired_arrays(session, run, VERDICT, reference)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    true, predicted = annotation_arrays.paired_arrays(session, run, VERDICT, reference)
+    loaded = annotation_arrays.verdict_arrays(session, run, reference)
     return replace(loaded, verdicts=np.where(np.isnan(true), np.nan, predicted))
 
 
-def _sides(true: run_data.Grid, predicted: run_data.Grid, present: float) -> dict[Side, Mask]:
+def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, present: float) -> dict[Side, Mask]:
     """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
     compared = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):

@@ -10,7 +10,7 @@ from core.formatting import join_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_while
 from core.stats.latent_truth import dawid_skene
-from core.store.annotators import LATENT as LATENT
+from core.store.annotation_sources import LATENT as LATENT
 
 MIN_ANNOTATORS = 3
 """Annotators of an item that an estimate of its latent truth needs."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.evaluation.compare import label_key
+from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate
 from core.services.evaluation.reference import available_references
-from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate
+from core.services.evaluation.run_comparison import label_key
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration
@@ -26,7 +26,7 @@ class LeaderboardRow:
     configuration: Mapping[str, str]
     """``core.services.runs.configuration``"""
     cost: Mapping[str, float | None]
-    """``core.services.evaluation.scores.cost_of_run``"""
+    """``core.services.evaluation.evaluation.cost_of_run``"""
     scores: Scores | None = None
     coverage: float | None = None
     """share of the documents with a reference that have a verdict"""

@@ -12,7 +12,8 @@ from core.formatting import format_count
 from core.runs import CANARY, RunDetails, RunRow
 from core.services import few_shot_examples
 from core.services.document_samples import fixed_sample
-from core.services.evaluation import coverage, repeated_runs, run_data
+from core.services.evaluation import coverage, repeated_runs
+from core.services.evaluation.annotation_arrays import AnnotationArrays, group_codes, rows_in, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, format_estimate
@@ -95,21 +96,19 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
     later = canary_runs(session, run)
     if not later:
         return ()
-    first = run_data.verdict_arrays(session, run)
+    first = verdict_arrays(session, run)
     chance = _chance(session, run)
     return tuple(_drift(session, run, row, first, chance) for row in later)
 
 
-def _drift(
-    session: ProjectSession, run: RunRow, later: RunRow, first: run_data.AnnotationArrays, chance: Estimate
-) -> Drift:
-    now = run_data.verdict_arrays(session, later)
-    rows = run_data.rows_in(first.documents, now.documents)  # canaries are documents of the first run
+def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: AnnotationArrays, chance: Estimate) -> Drift:
+    now = verdict_arrays(session, later)
+    rows = rows_in(first.documents, now.documents)  # canaries are documents of the first run
     before, after = first.verdicts[rows], now.verdicts
     complete: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
     differs = np.not_equal(before, after) & complete[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(differs.any(axis=1)))
-    groups = run_data.group_codes(session, run)
+    groups = group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
         run_id=run.run_id,
@@ -146,8 +145,10 @@ def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return Estimate(None, None)
-    _, (first, second) = repeated_runs.aligned([run_data.verdict_arrays(session, row) for row in rows[:2]])
+    _, (first, second) = repeated_runs.aligned([verdict_arrays(session, row) for row in rows[:2]])
     complete = ~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)
     return ratio(
-        (first != second).any(axis=1) & complete, complete, Design(groups=run_data.group_codes(session, rows[0]))
+        (first != second).any(axis=1) & complete,
+        complete,
+        Design(groups=group_codes(session, rows[0])),
     )

@@ -18,9 +18,9 @@ from core.errors import UsageError
 from core.formatting import format_count, join_names
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
-from core.services.evaluation.compare import are_comparable, comparison
+from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.reference import annotating_roles
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation.run_comparison import are_comparable, comparison
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_scores, cached_until_commit

@@ -19,13 +19,13 @@ from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
 from core.services.document_samples import fixed_sample
-from core.services.evaluation import coverage, run_data
+from core.services.evaluation import annotation_arrays, coverage
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask, Ratings
 from core.stats.intervals import Estimate, format_interval
-from core.store.annotators import REVIEWED, source_of
+from core.store.annotation_sources import REVIEWED, source_of
 
 Style: TypeAlias = Literal["full", "simple"]
 STYLES: Mapping[Style, str] = {"full": "personas", "simple": "simple roles"}
@@ -101,11 +101,11 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         rows["simple" if own_style == "full" else "full"] = other
     rows = {name: rows[name] for name in STYLES if name in rows}
     column = run.settings.codebook.items.index(dimension)
-    loaded = run_data.verdict_arrays(session, run, reference)
+    loaded = annotation_arrays.verdict_arrays(session, run, reference)
     shared_rows = _shared_rows(session, loaded.documents, list(rows.values()), reference, column)
     documents, gold = [loaded.documents[row] for row in shared_rows], loaded.reference[shared_rows, column]
     is_reviewed = source_of(reference).kind == REVIEWED
-    codes = run_data.group_codes(session, run)
+    codes = annotation_arrays.group_codes(session, run)
     codes = None if codes is None else codes[shared_rows]
     ratings = {name: _group_ratings(session, row, documents, column) for name, row in rows.items()}
     teams = {EVERYBODY: [*members_of(run).values()]}
@@ -161,8 +161,8 @@ def _shared_rows(
     """Return at most ``panels.MAX_DOCUMENTS`` rows of documents with a reference value and a verdict in every run."""
     usable: Mask = np.ones(len(documents), dtype=np.bool_)
     for run in runs:
-        loaded = run_data.verdict_arrays(session, run, reference)
-        rows = run_data.rows_in(loaded.documents, documents)
+        loaded = annotation_arrays.verdict_arrays(session, run, reference)
+        rows = annotation_arrays.rows_in(loaded.documents, documents)
         usable &= (rows >= 0) & ~np.isnan(loaded.reference[rows, column] + loaded.verdicts[rows, column])
     return fixed_sample(np.flatnonzero(usable).tolist(), panels.MAX_DOCUMENTS)
 
@@ -185,13 +185,13 @@ def _group_ratings(
     session: ProjectSession, run: RunRow, documents: Sequence[str], column: int
 ) -> dict[str, tuple[list[Ratings], list[Ratings]]]:
     """Return the first and the last ratings of each group, ``[document]`` of each member, and those of everybody."""
-    rows = run_data.rows_in(run_data.verdict_arrays(session, run).documents, documents)
-    steps = [stage for stage in run_data.stages(session, run) if stage.family == personas.FAMILY]
+    rows = annotation_arrays.rows_in(annotation_arrays.verdict_arrays(session, run).documents, documents)
+    steps = [stage for stage in annotation_arrays.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
-    last = run_data.last_lists(steps)
+    last = annotation_arrays.last_lists(steps)
     members = members_of(run)
 
-    def ratings_of(grids: Mapping[str, run_data.Grid], roles: Sequence[str]) -> list[Ratings]:
+    def ratings_of(grids: Mapping[str, annotation_arrays.Grid], roles: Sequence[str]) -> list[Ratings]:
         missing = np.full(len(rows), np.nan)
         return [grids[role][rows, column] if role in grids else missing for role in roles]
 

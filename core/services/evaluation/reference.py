@@ -11,7 +11,7 @@ from core.runs import RunRow
 from core.services.evaluation import latent_truth
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.store.annotators import LATENT, source_of
+from core.store.annotation_sources import LATENT, source_of
 
 
 @dataclass(frozen=True, slots=True)

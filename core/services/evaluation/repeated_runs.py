@@ -9,8 +9,15 @@ import numpy as np
 
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation import coverage
+from core.services.evaluation.annotation_arrays import (
+    AnnotationArrays,
+    Grid,
+    group_codes,
+    sampling_design,
+    verdict_arrays,
+)
+from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
@@ -60,7 +67,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     by_label = {
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
-    loaded = [run_data.verdict_arrays(session, row, reference) for row in rows]
+    loaded = [verdict_arrays(session, row, reference) for row in rows]
     gold, predicted = aligned(loaded)
     return RepeatedRuns(
         runs=tuple(scored),
@@ -73,14 +80,16 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
             predicted,
             codebook.item_names,
             measured=codebook.kind == "rating",
-            design=run_data.sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
-            groups=run_data.group_codes(session, rows[0]),
+            design=sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
+            groups=group_codes(session, rows[0]),
         ),
         documents=loaded[0].documents,
         counted=coverage.of_documents(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )
 
 
-def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[run_data.Grid, list[run_data.Grid]]:
+def aligned(
+    loaded: Sequence[AnnotationArrays],
+) -> tuple[Grid, list[Grid]]:
     """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
     return loaded[0].reference, [arrays.verdicts_on(loaded[0].documents) for arrays in loaded]

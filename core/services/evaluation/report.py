@@ -30,6 +30,7 @@ from core.ingest.table import unique_names
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
+    annotation_arrays,
     calibration,
     debate_effect,
     error_analysis,
@@ -37,10 +38,8 @@ from core.services.evaluation import (
     model_recommendations,
     panel_ablation,
     repeated_runs,
-    run_data,
 )
-from core.services.evaluation.reference import available_references, default_reference, reference_names
-from core.services.evaluation.scores import (
+from core.services.evaluation.evaluation import (
     EvaluationReport,
     cost_of_run,
     evaluate,
@@ -48,6 +47,7 @@ from core.services.evaluation.scores import (
     rating_confusion,
     to_json,
 )
+from core.services.evaluation.reference import available_references, default_reference, reference_names
 from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics, scoring
 from core.stats.alt_test import EPSILONS
@@ -153,12 +153,12 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     Scores have their 95% intervals.
     """
     codebook = run.settings.codebook
-    values = run_data.verdict_arrays(session, run).verdicts
+    values = annotation_arrays.verdict_arrays(session, run).verdicts
     if codebook.kind == "rating":
         rated = [column[~np.isnan(column)] for column in values.T]
         counts = [format_number(float(column.mean()) if len(column) else None, 2) for column in rated]
     else:
-        counts = [f"{count:,}" for count in run_data.given_labels(codebook, values).sum(axis=0)]
+        counts = [f"{count:,}" for count in annotation_arrays.given_labels(codebook, values).sum(axis=0)]
     scores = evaluate(session, run).scores
     shown = ("precision", "recall", "f1", "spearman") if scores.n else ()
     names, cells = scores.table(format_estimate, lambda metric: metric.key in shown)
@@ -307,7 +307,7 @@ def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
     None while a run is active, as each verdict would invalidate the scores, and if there is nothing to show or only
     ratings, which have no chart.
     """
-    rows = [] if session.active_runs() else run_data.ranked_runs(session)
+    rows = [] if session.active_runs() else annotation_arrays.ranked_runs(session)
     if not rows or rows[0].settings.codebook.kind == "rating":
         return None
     counts = available_references(session, rows[0].run_id)

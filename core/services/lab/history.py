@@ -9,7 +9,7 @@ from core.codebook import Kind
 from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_while, review_revision
@@ -144,8 +144,8 @@ def _latest_score(
 @cached_while(lambda session, run: (review_revision(session), run.verdicts))
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
-    codebook, groups = run.settings.codebook, run_data.group_codes(session, run)
-    loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
+    codebook, groups = run.settings.codebook, annotation_arrays.group_codes(session, run)
+    loaded = annotation_arrays.load_latest_reference(session.store, run.run_id, codebook)
     kind, true, predicted = codebook.kind, loaded.reference, loaded.verdicts
     scores = scoring.score(kind, true, predicted, codebook.names, design=Design(groups=groups))
     strict = scores.main

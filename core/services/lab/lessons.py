@@ -212,5 +212,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
         before = settings.model_copy(update={"codebook": without(after, lessons).closed})
         change = trials.SettingsChange(SUBJECT, before, settings, *NAMES)
-        return trials.start_trial(session, change, document_samples.Sample(dict.fromkeys(sampled, "random"), 0)).trial
+        return trials.start_trial(
+            session, change, document_samples.DocumentSample(dict.fromkeys(sampled, "random"), 0)
+        ).trial
     return None

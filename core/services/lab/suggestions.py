@@ -26,7 +26,7 @@ from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
-from core.services.evaluation import run_data
+from core.services.evaluation.annotation_arrays import given_labels, load_latest_reference
 from core.services.lab import lessons, trials
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -170,13 +170,13 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    loaded = run_data.load_latest_reference(session.store, run_id, now)
+    loaded = load_latest_reference(session.store, run_id, now)
     held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     texts = session.store.documents.texts([loaded.documents[row] for row in rows])
     rows = [row for row in rows if loaded.documents[row] in texts]  # others were replaced after the run
     documents = list(texts.items())
-    right, predicted = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
+    right, predicted = (given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
     has_both = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
     kinds = {"fn": right & ~predicted, "fp": ~right & predicted, "tp": right & predicted, "tn": ~right & ~predicted}
     for column, label in enumerate(now.labels):

@@ -23,8 +23,8 @@ from core.runs import RunRow, RunSettings, total_cost
 from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.document_samples import Sample
-from core.services.evaluation import run_data
+from core.services.document_samples import DocumentSample
+from core.services.evaluation import annotation_arrays
 from core.services.lab import results
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -164,7 +164,7 @@ def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None,
     return prompt_change(session, slot, plan, against=parent)
 
 
-def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample, *, pace: float = 0.0) -> Trial:
+def start_trial(session: ProjectSession, change: SettingsChange, sample: DocumentSample, *, pace: float = 0.0) -> Trial:
     """Start both runs, or return the same trial made earlier.
 
     ``pace`` is the built-in model's speed. Raises NothingChanged if there is nothing to test, and PromptError for a
@@ -221,7 +221,7 @@ def _find_run(wanted: str, earlier_trials: Sequence[Trial]) -> str | None:
     return None
 
 
-def _trials_on(session: ProjectSession, sample: Sample) -> list[Trial]:
+def _trials_on(session: ProjectSession, sample: DocumentSample) -> list[Trial]:
     """Return the trials on the same documents with the same texts and context."""
     texts = session.store.documents.digest(sample.ids)
     return [
@@ -277,7 +277,7 @@ def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
     return session.run(trial.before_run), session.run(trial.after_run)
 
 
-def was_tried(session: ProjectSession, change: SettingsChange, sample: Sample) -> bool:
+def was_tried(session: ProjectSession, change: SettingsChange, sample: DocumentSample) -> bool:
     """Return True if the same change was already tested on the sample."""
     return any(
         (trial.subject, trial.before_asks, trial.after_asks) == (change.subject, *change.request_hashes)
@@ -298,14 +298,14 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     """
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)
-    was, now = (run_data.load_latest_reference(session.store, run.run_id, codebook) for run in (before, after))
+    was, now = (annotation_arrays.load_latest_reference(session.store, run.run_id, codebook) for run in (before, after))
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
     ids = [was.documents[row] for row in rows]
     reference = np.where(np.isnan(was.reference), np.nan, now.reference)[rows]
     if codebook.kind == "choice":  # a removed label is not in question any more
         reference = np.where(reference < len(after.settings.codebook.labels), reference, np.nan)
-    groups = run_data.group_codes(session, after)
+    groups = annotation_arrays.group_codes(session, after)
     groups = None if groups is None else groups[rows]
     result = results.trial_result(
         ids,
@@ -367,7 +367,7 @@ class CostForecast:
         return CostForecast(self.calls + other.calls, self.reused + other.reused, cost)
 
 
-def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Sample) -> CostForecast:
+def forecast_trial(session: ProjectSession, change: SettingsChange, sample: DocumentSample) -> CostForecast:
     """Return the calls and cost of testing the change on the sample.
 
     Requests that both sides share are counted once, for the side that runs first. Raises PromptError.

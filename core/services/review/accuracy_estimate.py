@@ -8,8 +8,8 @@ import numpy as np
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
-from core.services.evaluation import run_data
-from core.services.evaluation.scores import score
+from core.services.evaluation import annotation_arrays
+from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import sampling
@@ -54,7 +54,7 @@ class AccuracyEstimate:
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
-    sample: sampling.Sample
+    sample: sampling.WeightedSample
 
     @property
     def complete(self) -> bool:
@@ -83,7 +83,7 @@ class AccuracyEstimate:
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
     codebook = run.settings.codebook
-    loaded = run_data.reviewed_sample(session, run)
+    loaded = annotation_arrays.reviewed_sample(session, run)
     sample, rows, verdicts = loaded.sample, loaded.order, loaded.verdicts
     everything = _expand(codebook, verdicts[loaded.population])
     y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
@@ -122,4 +122,4 @@ def _expand(codebook: Codebook, values: Numbers) -> Numbers:
     """Return ``[document, label]`` from 0 to 1: one column per label for a choice, ratings scaled to 0 to 1."""
     if codebook.kind == "rating":
         return normalised(values, [(scale.min, scale.max) for scale in codebook.scales])
-    return run_data.given_labels(codebook, values).astype(np.float64)
+    return annotation_arrays.given_labels(codebook, values).astype(np.float64)

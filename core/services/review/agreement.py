@@ -15,8 +15,8 @@ from core.documents import VERDICT, Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
+from core.services.evaluation.annotation_arrays import group_codes
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
-from core.services.evaluation.run_data import group_codes
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import actions
@@ -26,7 +26,7 @@ from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
 from core.stats.metric_intervals import Design, ratio
-from core.store.annotators import AnnotationSource
+from core.store.annotation_sources import AnnotationSource
 from core.store.reviews import Decision, ReviewChange, ReviewerValues
 
 

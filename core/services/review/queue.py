@@ -13,7 +13,7 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.services.review import plan, sampling_frames
+from core.services.review import review_plan, sampling_frames
 from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import MIN_EVEN, SamplingRecord
@@ -258,7 +258,7 @@ def _sample_queue(
     session: ProjectSession, run: RunRow, view: Viewpoint, offset: int, size: int
 ) -> tuple[list[SamplingRecord], int]:
     """Return part of the queue in its own order, and the number of waiting documents."""
-    planned = plan.current_plan(session, run)
+    planned = review_plan.current_plan(session, run)
     even = review_settings(session).even
     even = planned.even(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)

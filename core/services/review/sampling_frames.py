@@ -16,7 +16,7 @@ import numpy as np
 from core.codebook import Codebook
 from core.documents import VERDICT
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation.annotation_arrays import Grid, given_labels, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
@@ -62,7 +62,7 @@ def current_frame(
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
     if focus is not None and focus.startswith("run:"):
-        verdicts = run_data.verdict_arrays(session, run).verdicts
+        verdicts = verdict_arrays(session, run).verdicts
         other_verdicts = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
         sizes = comparison_sizes(np.any(np.abs(verdicts - other_verdicts) > 0, axis=1), even)
     else:
@@ -86,7 +86,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
             apart |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
     reasons = session.store.review_pages.with_reason(view)
     return Signals(
-        run_data.given_labels(codebook, verdicts),
+        given_labels(codebook, verdicts),
         apart,
         np.array([document in reasons for document in documents], dtype=np.bool_),
     )
@@ -102,9 +102,9 @@ def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | N
     return sampling.draw_sizes(labels, np.column_stack([apart, signals.reason]), even)
 
 
-def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> run_data.Grid:
+def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
     """Return the verdicts of another run on the documents of this one; NaN where it has none."""
-    return run_data.verdict_arrays(session, other).verdicts_on(run_data.verdict_arrays(session, run).documents)
+    return verdict_arrays(session, other).verdicts_on(verdict_arrays(session, run).documents)
 
 
 def comparison_sizes(apart: Mask, even: float) -> Numbers:

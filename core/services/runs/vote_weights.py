@@ -10,8 +10,8 @@ import numpy as np
 from core.errors import UsageError
 from core.runs import RunSettings
 from core.services.project_session import ProjectSession
+from core.store.annotation_sources import REVIEWED
 from core.store.annotations import Grid
-from core.store.annotators import REVIEWED
 
 MIN_WEIGHT = 0.05
 """Smallest weight, of a model that is right no more often than by chance."""

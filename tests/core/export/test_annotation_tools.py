@@ -17,9 +17,9 @@ from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import AnnotatorValues, ExportRow, write
 from core.export.argilla import dataset_settings, write_argilla
-from core.export.guide import Summary
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
+from core.export.readme import Summary
 from core.ingest.read import read_table
 
 ASPECTS = parse_codebook({"unit": "review", "labels": [{"name": "Price", "description": "a < b"}, {"name": "Room"}]})

@@ -25,7 +25,7 @@ from typing import Any, cast
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document
-from core.services.evaluation import scores
+from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.store.project import Project
 from tests.core.store.helpers import make_settings, store_debate
@@ -75,7 +75,7 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
 
 def report(session: ProjectSession, run_id: str, *arguments: str, **options: str) -> dict[str, Any]:
     """Return one run of ``moot evaluate --json`` without further analyses."""
-    return scores.to_json(scores.evaluate(session, session.run(run_id), *arguments, **options))
+    return evaluation.to_json(evaluation.evaluate(session, session.run(run_id), *arguments, **options))
 
 
 class _Session(ProjectSession):

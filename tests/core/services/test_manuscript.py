@@ -17,11 +17,11 @@ from core.files import shipped_folder
 from core.formatting import format_number
 from core.runs import Handling, RoleModel, RunRow, Sampling
 from core.services import manuscript
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
-from core.services.review import actions, plan, queue
-from core.services.review.plan import ReviewPlan
+from core.services.review import actions, queue, review_plan
 from core.services.review.queue import QueueFilter
+from core.services.review.review_plan import ReviewPlan
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate, queue_runs, studio
@@ -44,7 +44,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     session.store.documents.add([Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(80)])
     session.store.codebooks.save(BOOK)
     run = annotate(session, "ecj")
-    plan.save_plan(session, run, ReviewPlan("share", CLEAN, 0.2, 0.1, 40))
+    review_plan.save_plan(session, run, ReviewPlan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():
         actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
@@ -289,7 +289,7 @@ def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Pat
 def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> None:
     with studio(tmp_path, documents=20) as (_, session):
         run, other = annotate(session), annotate(session, "single")
-        plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0, 12, other=other.run_id))
+        review_plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0, 12, other=other.run_id))
         (claim,) = (str(block) for block in manuscript.build(session, run).sections["Methods"] if "claim" in str(block))
     assert "12 reviews were planned, and 0 were used." in claim
     assert claim.endswith("could stop as soon as one run was better, or neither could be by 10 points.")

@@ -30,7 +30,7 @@ def documents() -> tuple[Numbers, Numbers, Numbers, Numbers]:
 
 
 def random_weights() -> Numbers:
-    """Return the weights of ``Sample`` for equal probabilities: (N + n - 2 t + 1) / n for document t."""
+    """Return the weights of ``WeightedSample`` for equal probabilities: (N + n - 2 t + 1) / n for document t."""
     return (DOCUMENTS + REVIEWED - 2 * np.arange(1, REVIEWED + 1) + 1) / REVIEWED
 
 

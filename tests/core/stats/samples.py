@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.metrics import Counts
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from core.stats.scoring import LabelScores, score
 
 
-def uniform_sample(audits: npt.ArrayLike, population: int) -> Sample:
+def uniform_sample(audits: npt.ArrayLike, population: int) -> WeightedSample:
     """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
     drawn = np.asarray(audits, dtype=np.bool_)
-    return Sample(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
+    return WeightedSample(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
 
 
 def scores_of(counts: Counts) -> LabelScores:

@@ -8,7 +8,7 @@ import statsmodels.api as sm
 
 from core.stats import sampling
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from tests.core.stats import other_libraries
 from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED
 from tests.core.stats.samples import uniform_sample
@@ -20,7 +20,7 @@ def corrected(family: Family, predictors: np.ndarray, tuning: float | None = Non
     """Return the regression on the documents of ``other_libraries`` with equal selection probabilities."""
     _, human, model, order = other_libraries.documents()
     rows = [Rows(outcome, predictors) for outcome in (model, human, 1 - model)]
-    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    sample = WeightedSample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
     return regression(family, rows[0], rows[1].take(order), rows[2], order, sample, tuning=tuning)
 
 
@@ -64,7 +64,7 @@ def test_intervals_are_close_to_those_of_ppi_python() -> None:
 def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     _, human, model, order = other_libraries.documents()
     result = corrected("linear", ONES[:, None])
-    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    sample = WeightedSample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
     share = sampling.prediction_powered(sample, human[order], model[order], float(model.mean()))
     assert values(result) == pytest.approx([share.value], abs=1e-9)
 
@@ -77,7 +77,7 @@ def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family
     X = np.column_stack([np.ones(200), x, x > 1])
     order, groups = np.arange(200)[::-1], np.repeat(np.arange(40), 5)
     rows = [Rows(outcome, X.astype(float)) for outcome in (model, human, 1 - model)]
-    sample = Sample(np.zeros(200), 200)
+    sample = WeightedSample(np.zeros(200), 200)
     known = sm.OLS(human, X) if family == "linear" else sm.Logit(human, X)
     options = {"disp": False} if family == "logistic" else {}
     for codes in (None, groups):
@@ -104,7 +104,7 @@ def study(seed: int, *, as_predictor: bool = False) -> Regression:
     model = np.where(human == 1, ~missed, added).astype(float)
     sizes = sampling.draw_sizes(model[:, None] == 1, (rng.random((2000, 1)) < 0.1), 0.5)
     order = np.argsort(rng.exponential(size=2000) / sizes)[:120]
-    sample = Sample.of_draws(order, [sizes] * 120, 2000)
+    sample = WeightedSample.of_draws(order, [sizes] * 120, 2000)
     ones = np.ones(2000)
     if as_predictor:
         outcome = 1 + 0.8 * human + rng.standard_normal(2000)
@@ -127,10 +127,10 @@ def test_corrected_intervals_cover_and_naive_intervals_do_not(as_predictor: bool
 def test_regressions_that_cannot_be_estimated_are_refused() -> None:
     x, _, model, order = other_libraries.documents()
     rows = Rows(model, np.column_stack([ONES, x, 2 * x]))
-    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    sample = WeightedSample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
     with pytest.raises(ValueError, match="collinear"):
         regression("linear", rows, rows.take(order), rows, order, sample)
-    few = Sample.of_draws(order[:6], [ONES] * 6, DOCUMENTS)
+    few = WeightedSample.of_draws(order[:6], [ONES] * 6, DOCUMENTS)
     rows = Rows(model, np.column_stack([ONES, x]))
     with pytest.raises(ValueError, match="7 random draws"):
         regression("linear", rows, rows.take(order[:6]), rows, order[:6], few)

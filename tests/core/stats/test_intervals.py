@@ -17,7 +17,7 @@ from core.stats.intervals import (
 )
 from core.stats.metric_intervals import Design, ratio
 from core.stats.metrics import Counts
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from tests.core.stats.samples import scores_of
 
 count = st.integers(0, 40)
@@ -183,14 +183,14 @@ def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None
         rng = np.random.default_rng(seed)
         sizes = np.where(wrong, 5.0, 1.0)
         order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
-        design = Design(sample=Sample.of_draws(order, [sizes] * 150, 1000), order=order)
+        design = Design(sample=WeightedSample.of_draws(order, [sizes] * 150, 1000), order=order)
         reviewed = np.isin(np.arange(1000), order)
         result = ratio(wrong & reviewed, reviewed, design)
         assert result.interval is not None
         covered.append(0.1 in result.interval)
     assert wrong[order].mean() > 0.25
     assert sum(covered) >= 35
-    by_hand = Design(sample=Sample(np.zeros(150), 1000), order=order)
+    by_hand = Design(sample=WeightedSample(np.zeros(150), 1000), order=order)
     assert ratio(wrong & reviewed, reviewed, by_hand).interval is None
 
 

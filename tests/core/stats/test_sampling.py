@@ -10,7 +10,7 @@ import pytest
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from core.stats.scoring import score
 from tests.core.stats.samples import uniform_sample
 
@@ -32,9 +32,9 @@ def test_weights_of_draws_by_hand() -> None:
 def test_each_draw_has_the_probability_of_its_size_among_unreviewed_documents() -> None:
     # Sizes are 1 2 3 4, then 4 1 1 1 in a second frame. Order: document 3 (4 of 10), 1 by hand, 0 (4 of 5, 2 is left).
     first, second = np.array([1.0, 2, 3, 4]), np.array([4.0, 1, 1, 1])
-    sample = Sample.of_draws([3, 1, 0], [first, None, second], 4)
+    sample = WeightedSample.of_draws([3, 1, 0], [first, None, second], 4)
     assert sample.probabilities.tolist() == pytest.approx([0.4, 0.0, 0.8])
-    assert (sample.drawn, Sample.of_draws([], [], 4).silent) == (2, True)
+    assert (sample.drawn, WeightedSample.of_draws([], [], 4).silent) == (2, True)
 
 
 def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
@@ -44,7 +44,7 @@ def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
     for counts in range(3):
         second = np.array([0.6, 0.3, 0.1]) if z[counts] else np.array([0.1, 0.1, 0.8])
         for two in {0, 1, 2} - {counts}:
-            sample = Sample.of_draws([counts, two], [first, second], 3)
+            sample = WeightedSample.of_draws([counts, two], [first, second], 3)
             mean += float(np.prod(sample.probabilities)) * float(sampling.share(sample, z[[counts, two]]).value or 0)
     assert mean == pytest.approx(z.mean())
 
@@ -153,7 +153,7 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
         order = np.argsort(rng.exponential(size=2000) / chance)[:150]  # successive draws in proportion to chance
         sizes = chance[order]
         left = chance.sum() - sizes.cumsum() + sizes  # the sum over the documents that are not drawn yet
-        estimate = sampling.share(Sample(sizes / left, 2000), values[order])
+        estimate = sampling.share(WeightedSample(sizes / left, 2000), values[order])
         assert estimate.interval is not None
         results.append(estimate.value)
         covered += float(values.mean()) in estimate.interval
@@ -181,7 +181,7 @@ def test_number_of_further_draws_for_a_width() -> None:
 
 def _reviews(
     documents: int, positives: float, right: float, reviewed: int, share: float, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, Sample]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, WeightedSample]:
     """Return the reference, the verdicts, the review order and the sample of a queue that prefers errors."""
     rng = np.random.default_rng(seed)
     reference = rng.random(documents) < positives

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from core.stats import sequential_tests
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
 from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
 from tests.core.stats.samples import uniform_sample
 
 
-def _all(count: int, population: int) -> Sample:
+def _all(count: int, population: int) -> WeightedSample:
     return uniform_sample(np.ones(count, dtype=bool), population)
 
 
@@ -58,7 +58,7 @@ def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
             times[order] = np.inf
             order += np.argsort(times)[:60].tolist()
             sizes += [frame] * 60
-        sample = Sample.of_draws(order, sizes, 600)
+        sample = WeightedSample.of_draws(order, sizes, 600)
         result = sequential_tests.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
         covered += all(y.mean() in interval for interval in result)
     assert covered >= 110

@@ -16,7 +16,7 @@ from core.llm.connections import parse_connection
 from core.services.author_labelling import files
 from core.services.author_labelling.labelling import load_labelling
 from core.services.author_labelling.report import annotate, author_report, to_json
-from core.services.evaluation import scores
+from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -68,7 +68,7 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
         session, planning.project_settings(session, planning.Plan(protocol="single")), session.store.documents.ids()
     )[0]
     session.start_or_resume(run.run_id).result(timeout=60)
-    report = scores.to_json(scores.evaluate(session, session.run(run.run_id), "author"))
+    report = evaluation.to_json(evaluation.evaluate(session, session.run(run.run_id), "author"))
     assert set(report["labels"]) == {"Purchase", "Urgent"}
     assert report["labels"]["Purchase"]["n"] == 12
 

@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.store.project import Project
-from tests.core.services.evaluation.test_compare import session_with_runs
+from tests.core.services.evaluation.test_run_comparison import session_with_runs
 from tests.core.services.sessions import decide
 
 BOOK = Codebook(labels=(Label(name="Service", keywords=("staff",)), Label(name="Food", keywords=("soup",))))

@@ -34,7 +34,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
-def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample_projects.Sample) -> None:
+def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample_projects.SampleDataset) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
     assert session.store.documents.count() == session.store.documents.with_gold() >= MIN_DOCUMENTS[sample.key]
     assert len(session.store.annotations.raters()) == (3 if sample.key == "story-questions" else 1)
@@ -49,7 +49,7 @@ def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample
 @pytest.mark.parametrize("protocol", sorted(protocols.PROTOCOLS))
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
 def test_every_protocol_runs_on_every_sample(
-    workspace: Workspace, sample: sample_projects.Sample, protocol: str
+    workspace: Workspace, sample: sample_projects.SampleDataset, protocol: str
 ) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
     version = session.store.codebooks.latest()

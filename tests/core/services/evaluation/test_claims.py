@@ -77,7 +77,7 @@ def test_claims_are_written_in_two_modules_only() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if written.search(path.read_text(encoding="utf-8"))
     }
-    assert sentences_by_side == {"core/stats/comparison.py", "core/services/review/plan.py"}
+    assert sentences_by_side == {"core/stats/comparison.py", "core/services/review/review_plan.py"}
 
 
 def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> None:

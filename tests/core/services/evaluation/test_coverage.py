@@ -10,12 +10,12 @@ import pytest
 from core.documents import Document
 from core.services.evaluation import (
     ambiguity,
-    compare,
+    annotation_arrays,
     coverage,
     debate_effect,
     error_analysis,
-    run_data,
-    scores,
+    evaluation,
+    run_comparison,
 )
 from core.services.evaluation.coverage import Coverage
 from core.services.review import actions
@@ -30,18 +30,20 @@ from tests.core.store.helpers import make_settings, store_debate
 def test_coverage_of_a_run_matches_its_scores(session, run):
     result = coverage.of_run(session, run)
     assert result == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
-    report = scores.evaluate(session, run)
+    report = evaluation.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, result)
     description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
     assert result.describe() == description
 
 
 def test_coverage_is_that_of_the_annotator(session, run):
-    critic = scores.evaluate(session, run, annotator="critic")  # no list on d3
+    critic = evaluation.evaluate(session, run, annotator="critic")  # no list on d3
     assert critic.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 1, "no_reference": 1}
     assert (critic.coverage.n, critic.coverage.n + critic.excluded) == (critic.n, 7)
     decide(session, run.run_id, {"d5": {}, "d6": {"a": True, "b": False}}, actions.Attribution("ann"))
-    reviewer = scores.evaluate(session, run, annotator="reviewed@ann")  # d6 has a review, although its debate failed
+    reviewer = evaluation.evaluate(
+        session, run, annotator="reviewed@ann"
+    )  # d6 has a review, although its debate failed
     assert reviewer.coverage.left_out == {"unresolved": 1, "waiting": 1, "incomplete": 4, "no_reference": 1}
     assert (reviewer.coverage.n, reviewer.excluded) == (reviewer.n, 6)
 
@@ -55,7 +57,7 @@ def test_coverage_depends_on_the_reference(session, run):
 
 def test_coverage_of_one_label_is_that_of_its_scores(session, run):
     # d4 is unresolved on Alpha and resolved on Beta, and counts for neither.
-    labels = scores.evaluate(session, run).scores.labels
+    labels = evaluation.evaluate(session, run).scores.labels
     for label, name in (("a", "Alpha"), ("b", "Beta")):
         errors = error_analysis.of_label(session, run, label)
         expected = Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
@@ -97,7 +99,7 @@ def test_shared_coverage_of_two_runs(session, run, second):
     result = coverage.of_shared(session, [run, second])
     # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
     assert result == Coverage(3, {"waiting": 1, "one_run_only": 5})
-    pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
+    pair = run_comparison.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.scores.n, pair.scores.excluded) == (3, 1)
     assert result.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
@@ -141,7 +143,11 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
     result = coverage.of_rerun(
-        session, run, again, run_data.verdict_arrays(session, run), run_data.verdict_arrays(session, again)
+        session,
+        run,
+        again,
+        annotation_arrays.verdict_arrays(session, run),
+        annotation_arrays.verdict_arrays(session, again),
     )
     assert result == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
@@ -244,4 +250,4 @@ def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     errors = error_analysis.of_label(session, run, "a")
     assert errors.counted == coverage.on_item(session, run, "a") == Coverage(3, {"no_label_reference": 1})
     assert errors.counted.describe() == "n = 3 documents; left out: 1 without gold of this label"
-    assert scores.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"
+    assert evaluation.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"

@@ -12,7 +12,7 @@ from core.debate.context import DebateContext
 from core.debate.protocols import PROTOCOLS
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import coverage, debate_effect, run_data, scores
+from core.services.evaluation import annotation_arrays, coverage, debate_effect, evaluation
 from core.services.evaluation.report import full_report
 from core.stats.flips import Tally
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
@@ -41,7 +41,7 @@ def create_run(project, protocol, codebook, roles, gold):
 
 
 def test_flip_table_has_a_step_for_each_role(session, run):
-    result = run_data.stages(session, run)
+    result = annotation_arrays.stages(session, run)
     assert [(stage.name, stage.title, list(stage.members)) for stage in result] == [
         ("extractor", "Extractor", ["extractor"]),
         ("critic", "Critic", ["critic"]),
@@ -186,7 +186,7 @@ def test_tied_first_vote_is_a_wrong_one(project):
     assert effect.flip_table.whole.total == Tally(corrected=1, regressed=0, kept_right=1, kept_wrong=1)
     assert [share.value for share in effect.flip_table.shares] == [effect.rounds[0].vote.value, 2 / 3]
     assert coverage.of_debate(session, run).n == 3
-    (wrong,) = scores.cell_documents(session, run, "y", "n")
+    (wrong,) = evaluation.cell_documents(session, run, "y", "n")
     assert (wrong.document_id, wrong.error_by) == ("d1", "annotator 1")
 
 
@@ -202,7 +202,7 @@ def test_rounds_are_in_order_if_debates_differ_in_length(project):
 
     asyncio.run(debates())
     session = sample_world.session_on(project)
-    assert [stage.round for stage in run_data.stages(session, project.store.runs.get(run_id))] == [0, 1, 2]
+    assert [stage.round for stage in annotation_arrays.stages(session, project.store.runs.get(run_id))] == [0, 1, 2]
 
 
 def test_panel_scores_before_and_after_the_debate(project):
@@ -220,12 +220,12 @@ def test_panel_scores_before_and_after_the_debate(project):
     asyncio.run(debates())
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
-    scores = effect.panels["teacher"]["Clarity"]
-    assert scores.after.spearman.value == pytest.approx(1)
-    assert scores.before.spearman.value is None  # the mean of 5 - n and n is always the same
-    assert scores.alpha_after.value == pytest.approx(1)
-    assert scores.alpha_before.value is not None
-    assert scores.alpha_before.value < 0
+    clarity = effect.panels["teacher"]["Clarity"]
+    assert clarity.after.spearman.value == pytest.approx(1)
+    assert clarity.before.spearman.value is None  # the mean of 5 - n and n is always the same
+    assert clarity.alpha_after.value == pytest.approx(1)
+    assert clarity.alpha_before.value is not None
+    assert clarity.alpha_before.value < 0
     assert effect.flip_table is not None
     assert effect.flip_table.shares[-1].value == 1.0
     assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][

@@ -6,11 +6,11 @@ import pytest
 
 from core.errors import UsageError
 from core.services.evaluation import latent_truth
-from core.services.evaluation.compare import comparison_report
+from core.services.evaluation.evaluation import cell_documents, evaluate
 from core.services.evaluation.reference import available_references, reference_names
-from core.services.evaluation.scores import cell_documents, evaluate
+from core.services.evaluation.run_comparison import comparison_report
 from core.services.review import actions
-from tests.core.services.evaluation.test_compare import session_with_runs
+from tests.core.services.evaluation.test_run_comparison import session_with_runs
 
 
 def test_latent_truth_of_three_runs_is_a_reference(project):

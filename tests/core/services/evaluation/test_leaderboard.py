@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from core.runs import RunDetails
+from core.services.evaluation.evaluation import cost_of_run, evaluate
 from core.services.evaluation.leaderboard import leaderboard, leaderboard_references
-from core.services.evaluation.scores import cost_of_run, evaluate
 from core.services.runs import planning
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both

@@ -6,13 +6,13 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RunDetails
+from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.reference import (
     ReferenceNames,
     available_references,
     default_reference,
     reference_names,
 )
-from core.services.evaluation.scores import evaluate
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import make_settings, store_debate, store_debates

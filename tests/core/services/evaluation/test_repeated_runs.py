@@ -13,11 +13,18 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import StopReason
-from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data
+from core.services.evaluation import (
+    alt_test,
+    annotation_arrays,
+    error_analysis,
+    model_drift,
+    repeated_runs,
+    run_comparison,
+)
 from core.services.evaluation import report as html_report
-from core.services.evaluation.compare import comparison_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
+from core.services.evaluation.run_comparison import comparison_report
 from core.stats import metrics
 from core.stats.intervals import Estimate, wilson
 from core.store.reviews import Decision, ReviewChange
@@ -143,34 +150,34 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
         ]
         for run, name in ((first, "x"), (second, "y"))
     }
-    monkeypatch.setattr(compare.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
+    monkeypatch.setattr(run_comparison.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
 
     def report(session, row, reference, *, intervals):
         value = Estimate(scores[row.run_id], None)
         return SimpleNamespace(scores=SimpleNamespace(main=value))
 
-    monkeypatch.setattr(compare, "evaluate", report)
-    pair = compare.comparison(session, runs).pairs[0]
+    monkeypatch.setattr(run_comparison, "evaluate", report)
+    pair = run_comparison.comparison(session, runs).pairs[0]
     assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
     assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
     assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
     del rows[second.run_id][0]
     assert (
-        compare.comparison(session, runs, margin=0.05).pairs[0].paired is None
+        run_comparison.comparison(session, runs, margin=0.05).pairs[0].paired is None
     )  # another margin, so the comparison is not cached
 
 
 def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
-    compared = compare.comparison(session, [first, second])
-    result = compare.outcomes(compared, compared.pairs[0])
-    rows, total = compare.outcome_page(session, result, ["corrected", "regressed"])
+    compared = run_comparison.comparison(session, [first, second])
+    result = run_comparison.outcomes(compared, compared.pairs[0])
+    rows, total = run_comparison.outcome_page(session, result, ["corrected", "regressed"])
     assert total == 2
     assert [(row.document_id, row.outcome, row.corrected, row.regressed) for row in rows] == [
         ("d3", "regressed", (), ("Beta",)),
         ("d1", "corrected", ("Alpha",), ()),
     ]
-    assert compare.outcome_page(session, result, ["corrected", "regressed"], label="Alpha")[1] == 1
+    assert run_comparison.outcome_page(session, result, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
 def test_identical_runs_are_reported_as_identical(world):
@@ -195,14 +202,14 @@ def test_identical_runs_are_reported_as_identical(world):
 def test_same_run_or_disjoint_runs_cannot_be_compared(world, project):
     session, (first, _) = world
     with pytest.raises(UsageError, match="two or more different runs"):
-        compare.comparison(session, [first, first])
+        run_comparison.comparison(session, [first, first])
     project.store.documents.add([Document("x", {"text": "t"})])
     other = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["x"]).run_id
     with pytest.raises(UsageError, match="no document in common"):
-        compare.comparison(session, [first, other])
+        run_comparison.comparison(session, [first, other])
     unrelated = project.store.runs.create(make_settings(), ["d0"]).run_id
     with pytest.raises(UsageError, match="have different labels"):
-        compare.comparison(session, [first, unrelated])
+        run_comparison.comparison(session, [first, unrelated])
 
 
 def test_error_analysis_of_a_label(world):
@@ -255,7 +262,9 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
             )
 
     asyncio.run(debates())
-    assert run_data.ranked_runs(session)[0].run_id not in {row.run_id for row in model_drift.canary_runs(session, run)}
+    assert annotation_arrays.ranked_runs(session)[0].run_id not in {
+        row.run_id for row in model_drift.canary_runs(session, run)
+    }
     drift = model_drift.drifts(session, run)[0]
     assert drift.documents == 3
     assert drift.counted == Coverage(3, {"not_sampled": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.services.evaluation import report, scores
+from core.services.evaluation import evaluation, report
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -24,12 +24,12 @@ def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     assert result is not None
     assert result.run.run_id == run.run_id
     report.prefetch_tabs(session, run, "gold")
-    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed again"))
-    assert scores.evaluate(session, run, "gold").run.run_id == run.run_id
+    monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed again"))
+    assert evaluation.evaluate(session, run, "gold").run.run_id == run.run_id
 
 
 def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
-    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
+    monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
     assert report.prefetch_scores(session) is None
     report.prefetch_tabs(session, session.runs()[-1], "gold")

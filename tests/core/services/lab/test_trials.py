@@ -14,7 +14,7 @@ from core.services import document_samples as draws
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
-from core.services.evaluation import compare
+from core.services.evaluation import run_comparison
 from core.services.few_shot_examples import example_pool
 from core.services.lab import history, trials
 from core.services.lab.trials import forecast_trial
@@ -158,7 +158,7 @@ def test_figures_of_a_trial_equal_those_of_compare(session):
     trial = finish_trial(session, trials.start_trial(session, change, draws.project_sample(session, 40))).trial
     result = trials.trial_result(session, trial)
     runs = trial.before_run, trial.after_run
-    compared = compare.comparison(session, runs)
+    compared = run_comparison.comparison(session, runs)
     (pair,) = compared.pairs
     assert (result.before, result.after) == tuple(column.scores.main for column in compared.columns)
     assert (result.comparison.scores, result.comparison.main) == (pair.scores, pair.main)
@@ -166,7 +166,7 @@ def test_figures_of_a_trial_equal_those_of_compare(session):
     assert [(label.difference, label.test, label.adjusted, label.verdict) for label in result.comparison.labels] == [
         (label.difference, label.test, label.adjusted, label.verdict) for label in pair.labels
     ]
-    outcomes = compare.outcomes(compared, pair).counts
+    outcomes = run_comparison.outcomes(compared, pair).counts
     assert result.count("broken") == outcomes["regressed"] + outcomes["mixed"] > 0
     assert (result.count("fixed"), result.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
     names = zip((trial.before, trial.after), (column.run.title for column in compared.columns), strict=True)
@@ -215,7 +215,7 @@ def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_p
         values = {label.id: True for label in book.labels}
         set_gold(session.store, {"d5": {"gold": values}})
         plan = planning.Plan(protocol="single", params={"method": "few_shot", "shots": 1})
-        sample = draws.Sample({"d0": "random"}, 0)
+        sample = draws.DocumentSample({"d0": "random"}, 0)
         for number in (1, 2):
             words = ("word", f"word {number}")
             codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=words))
@@ -234,7 +234,7 @@ def test_change_is_tested_again_after_the_context_of_its_documents_changed(tmp_p
         book = codebooks.current(session)
         codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=("other",)))
         change = trials.definition_change(session, planning.Plan(protocol="single"))
-        sample = draws.Sample({"d0": "random"}, 0)
+        sample = draws.DocumentSample({"d0": "random"}, 0)
         first = finish_trial(session, trials.start_trial(session, change, sample)).trial
         assert trials.start_trial(session, change, sample) == first
         assert trials.was_tried(session, change, sample)

@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.runs import RunRow
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings

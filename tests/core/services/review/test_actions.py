@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import NOT_STOPPED
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
@@ -191,4 +191,4 @@ def test_action_on_a_document_that_was_replaced_is_refused(session, run, action)
 def test_finished_runs_come_first(session, run):
     session.store.runs.create(run.settings, ["d0"])
     session.store.runs._writer.do(set_state(run.run_id, "done", NOT_STOPPED, 1.0))
-    assert [row.run_id for row in run_data.ranked_runs(session)] == [run.run_id, "r0002"]
+    assert [row.run_id for row in annotation_arrays.ranked_runs(session)] == [run.run_id, "r0002"]

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
@@ -32,7 +32,7 @@ def world(workspace: Workspace, tmp_path: Path) -> tuple[ProjectSession, RunRow]
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
-    sizes = run_data.frame_sizes(session, run, run.run_id, frame).tolist()
+    sizes = annotation_arrays.frame_sizes(session, run, run.run_id, frame).tolist()
     return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
 
 
@@ -89,8 +89,8 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    design = run_data.sampling_design(session, run, "reviewed", loaded)
+    loaded = annotation_arrays.verdict_arrays(session, run, "reviewed")
+    design = annotation_arrays.sampling_design(session, run, "reviewed", loaded)
     assert design.sample is not None
     assert (design.sample.drawn, design.sample.population) == (20, 60)
     assert design.weights(60).sum() == pytest.approx(60)

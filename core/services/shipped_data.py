@@ -12,7 +12,7 @@ SUFFIX = ".duckdb"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampleDataset:
     """A sample data set: its files and how to read them. ``unit`` names its documents in the plural.
 
     ``options`` say how to read ``data``, without its path. ``personas`` is a file of personas for its panel.
@@ -35,9 +35,9 @@ class Sample:
 _DIMENSIONS = ("Grammar", "Answer relevance", "Story grounding", "Child fit")
 
 SAMPLES = (
-    Sample("hotel-aspects", "Hotel aspects", "reviews", "hotel_reviews.csv", "hotel_aspects.yaml"),
-    Sample("central-bank", "Monetary policy stance", "sentences", "central_bank.csv", "central_bank.yaml"),
-    Sample(
+    SampleDataset("hotel-aspects", "Hotel aspects", "reviews", "hotel_reviews.csv", "hotel_aspects.yaml"),
+    SampleDataset("central-bank", "Monetary policy stance", "sentences", "central_bank.csv", "central_bank.yaml"),
+    SampleDataset(
         "sentence-pairs",
         "Does it follow?",
         "pairs of sentences",
@@ -47,7 +47,7 @@ SAMPLES = (
             (), text="hypothesis", id_column="id", contexts=("premise",), gold_same_names=True, group="premise_no"
         ),
     ),
-    Sample(
+    SampleDataset(
         "story-questions",
         "Story questions",
         "questions and answers",

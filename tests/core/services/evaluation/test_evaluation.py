@@ -17,12 +17,12 @@ from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_number
 from core.runs import RunSettings
+from core.services.evaluation import evaluation
 from core.services.evaluation import report as html_report
-from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import debate_effect, summary
+from core.services.evaluation.evaluation import efficient
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
-from core.services.evaluation.scores import efficient
 from core.services.review import actions
 from core.stats import metrics
 from core.stats.intervals import ends, format_interval, wilson
@@ -77,7 +77,7 @@ def test_document_without_a_list_of_the_role_is_excluded(session, run_id):
 
 def test_scores_of_a_reviewer_change_with_a_review(session, run_id):
     def accuracy():
-        report = scores.evaluate(session, session.run(run_id), annotator="reviewed@ann")
+        report = evaluation.evaluate(session, session.run(run_id), annotator="reviewed@ann")
         return report.n, report.scores["accuracy"].value
 
     assert accuracy() == (0, None)
@@ -95,7 +95,7 @@ def test_unknown_run_and_reference(session, run_id):
 
 
 def test_evaluation_report(session, run_id):
-    report = scores.evaluate(session, session.run(run_id))
+    report = evaluation.evaluate(session, session.run(run_id))
     assert report.n == 4
     assert report.scores.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
     assert [report.scores[key].value for key in ("macro_f1", "micro_f1", "accuracy")] == [0.75, 0.75, 0.75]
@@ -104,7 +104,7 @@ def test_evaluation_report(session, run_id):
     assert (exact.value, exact.interval) == (0.5, wilson(2, 4))
     assert report.coverage.left_out == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1}
     assert report.excluded == 3
-    assert list(scores.role_scores(session, report.run)) == ["extractor", "critic"]
+    assert list(evaluation.role_scores(session, report.run)) == ["extractor", "critic"]
 
 
 def test_coverage_and_strict_scores(session, run_id):
@@ -141,7 +141,7 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
     run_id = make_run[kind](project)
     session.run_name = lambda id: f"Run {id}"
     run = session.run(run_id)
-    result = scores.evaluate(session, run)
+    result = evaluation.evaluate(session, run)
     report = full_report(session, run)
     lines = {line["name"]: line for line in csv.DictReader(io.StringIO(to_table(result).removeprefix("\ufeff")))}
 
@@ -186,7 +186,7 @@ def test_new_metric_needs_a_single_entry(session, run_id, monkeypatch):
     run = session.run(run_id)
     assert report_of(session, run_id)["measures"]["Beta"]["specificity"] == 1.0
     assert report_of(session, run_id)["intervals"]["labels"]["Beta"]["specificity"] == ends(wilson(2, 2))
-    assert "specificity_low" in to_table(scores.evaluate(session, run)).splitlines()[0]
+    assert "specificity_low" in to_table(evaluation.evaluate(session, run)).splitlines()[0]
     assert printed(session, run_id, "Per label", "Beta")["Specificity"].startswith("1.000")
 
 
@@ -201,7 +201,7 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
         run = session.run(run_id)
         names = {label.id: label.name for label in run.settings.codebook.labels}
         for reference, annotator in product(("gold", "reviewed"), ("verdict", "extractor", "critic")):
-            report = scores.evaluate(session, run, reference, annotator, intervals=False)
+            report = evaluation.evaluate(session, run, reference, annotator, intervals=False)
             n, excluded, exact, cells = count_cells(records, codebook.items, annotator, reference)
             assert (report.n, report.excluded) == (n, excluded)
             assert report.scores["subset_accuracy"].value == (exact / n if n else None)
@@ -250,7 +250,7 @@ def test_summary_emphasises_the_main_finding(session, run_id):
     ],
 )
 def test_cases_behind_a_cell(session, run_id, label, cell, expected):
-    result = scores.cell_documents(session, session.run(run_id), label, cell)
+    result = evaluation.cell_documents(session, session.run(run_id), label, cell)
     assert [(row.document_id, row.error_by) for row in result] == expected
 
 
@@ -261,7 +261,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     actions.submit(session, run_id, ["d5"], actions.Attribution("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
-    result = scores.evaluate(session, session.run(run_id), "reviewed")
+    result = evaluation.evaluate(session, session.run(run_id), "reviewed")
     assert result.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
     assert result.coverage.count("no_reference") == 7
     report = report_of(session, run_id, "reviewed")
@@ -298,7 +298,7 @@ def test_single_annotator_has_no_flip_table(project):
     asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
     assert debate_effect(session, run).flip_table is None
-    assert scores.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
+    assert evaluation.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
 
 
 def test_gold_of_several_raters_is_their_majority(project):
@@ -312,7 +312,7 @@ def test_gold_of_several_raters_is_their_majority(project):
     asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
     # Alpha has a majority of two to one; Beta is a tie and has no reference.
-    result = scores.evaluate(session, run).scores
+    result = evaluation.evaluate(session, run).scores
     assert result.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
     assert (result["accuracy"].value, result["subset_accuracy"].value) == (1.0, 1.0)
 
@@ -429,8 +429,8 @@ def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
     values = {"c": 2, "o": 4}
     asyncio.run(store_debate(project, run.run_id, "d", {"annotator": values}, values))
     session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    assert scores.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
-    matrix = scores.rating_confusion(session, done, "o")
+    assert evaluation.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
+    matrix = evaluation.rating_confusion(session, done, "o")
     assert (len(matrix), matrix[4][3]) == (5, 1)
 
 
@@ -445,8 +445,8 @@ def test_confusion_matrix_of_ratings_counts_the_scored_documents_and_rounds_halv
         for id, values in (("d", read), ("e", partly_read))
     )
     session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    assert scores.evaluate(session, done).scores.labels["Clarity"].n == 1
-    points = {item: np.argwhere(scores.rating_confusion(session, done, item)).tolist() for item in codebook.items}
+    assert evaluation.evaluate(session, done).scores.labels["Clarity"].n == 1
+    points = {item: np.argwhere(evaluation.rating_confusion(session, done, item)).tolist() for item in codebook.items}
     assert points == {"c": [[2, 2]], "o": [[4, 0]]}, "2.5 is 3, 4.5 is 5"
 
 
@@ -502,7 +502,7 @@ def test_means_in_the_table_of_scores_differ_from_labels_in_name(project):
     run = project.store.runs.create(make_settings(codebook), ["d"])
     asyncio.run(store_debate(project, run.run_id, "d", {"judge": {"a": True, "m": False}}, {"a": True, "m": False}))
     session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    table = to_table(scores.evaluate(session, done)).removeprefix("\ufeff")
+    table = to_table(evaluation.evaluate(session, done)).removeprefix("\ufeff")
     names = [line["name"] for line in csv.DictReader(io.StringIO(table))]
     assert names[:2] == ["all", "macro"]
     assert {"all_2", "macro_2"} < {*names}
@@ -510,7 +510,7 @@ def test_means_in_the_table_of_scores_differ_from_labels_in_name(project):
 
 
 def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
-    lines = to_table(scores.evaluate(session, session.run(run_id))).removeprefix("\ufeff").splitlines()
+    lines = to_table(evaluation.evaluate(session, session.run(run_id))).removeprefix("\ufeff").splitlines()
     assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,")
     assert {"mcc", "kappa", "ac1", "alpha", "kl", "accuracy_low"} <= set(lines[0].split(","))
     assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
@@ -611,7 +611,7 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     session = sample_world.session_on(project)
     run = session.run(project.store.runs.create(settings, list(raters)).run_id)
-    result = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
+    result = evaluation.evaluate(session, run, "gold@ann", "gold@bob").scores
     assert (result.n, result.excluded) == (2, 1)
     assert result.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}
 

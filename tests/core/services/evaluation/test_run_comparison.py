@@ -10,9 +10,9 @@ from core.codebook import Codebook, Kind, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunDetails
-from core.services.evaluation import compare
-from core.services.evaluation.compare import comparison_report
+from core.services.evaluation import run_comparison
 from core.services.evaluation.report import full_report
+from core.services.evaluation.run_comparison import comparison_report
 from core.stats.comparison import Equivalence
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
@@ -103,7 +103,7 @@ def test_significant_test_beside_a_wide_interval_is_named(project):
     # The second run finds Beta in 20 more documents; Alpha, present once, makes the interval of the mean wide.
     gold = {f"d{n}": "b" for n in range(30)} | {"d30": "a"}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
-    (pair,) = compare.comparison(session, runs).pairs
+    (pair,) = run_comparison.comparison(session, runs).pairs
     assert (pair.main.verdict, pair.main.difference.clear) == ("none", False)
     assert pair.main.p < 0.001
     assert pair.sentence.startswith("No significant difference between")
@@ -116,7 +116,7 @@ def test_test_that_contradicts_a_clear_interval_is_named(project):
     # The second run loses Alpha, present in five of ten documents: 2 of 32 permutations are as extreme, p = 0.06.
     gold = {f"d{n}": "ab" if n < 5 else "b" for n in range(10)}
     session, runs = session_with_runs(project, gold, {}, {f"d{n}": "b" for n in range(5)})
-    (pair,) = compare.comparison(session, runs).pairs
+    (pair,) = run_comparison.comparison(session, runs).pairs
     assert (pair.main.verdict, pair.main.difference.clear) == ("none", True)
     assert pair.main.p == pytest.approx(2 / 32, abs=0.01)  # by random permutations
     assert "The test is not significant (p = 0.0" in pair.sentence
@@ -126,7 +126,7 @@ def test_test_that_contradicts_a_clear_interval_is_named(project):
 def test_sentence_names_documents_that_a_run_left_undecided(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(10)}
     session, runs = session_with_runs(project, gold, {}, {"d0": "?", "d1": "?", "d2": ""})
-    (pair,) = compare.comparison(session, runs).pairs
+    (pair,) = run_comparison.comparison(session, runs).pairs
     assert (pair.scores.n, pair.scores.excluded) == (8, 2)
     assert "on 8 of 10 shared documents" in pair.sentence
 
@@ -134,9 +134,9 @@ def test_sentence_names_documents_that_a_run_left_undecided(project):
 def test_outcomes_of_three_runs_use_the_documents_of_the_scores(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(10)}
     session, runs = session_with_runs(project, gold, {}, {"d1": "b", "d3": "b", "d4": "ab"}, {"d3": "?", "d5": "?"})
-    compared = compare.comparison(session, runs)
+    compared = run_comparison.comparison(session, runs)
     for pair in compared.pairs:
-        assert sum(compare.outcomes(compared, pair).counts.values()) == pair.scores.n == 8
+        assert sum(run_comparison.outcomes(compared, pair).counts.values()) == pair.scores.n == 8
     listed = comparison_report(session, runs)["pairs"][0]["outcomes"]["documents"]
     assert listed == {"corrected": [], "regressed": ["d1", "d4"], "mixed": []}, "without d3, which the third left open"
 
@@ -159,7 +159,7 @@ def test_runs_on_other_scales_or_with_labels_in_another_order_are_not_compared(p
     def different(codebook: Codebook) -> str:
         runs = [project.store.runs.create(make_settings(book), ["d"]).run_id for book in (ratings, codebook)]
         with pytest.raises(UsageError) as raised:
-            compare.comparison(sample_world.session_on(project), runs)
+            run_comparison.comparison(sample_world.session_on(project), runs)
         return raised.value.message.partition(" have ")[2]
 
     assert different(ratings.model_copy(update={"scale": Scale(min=1, max=10)})) == "different scales."

@@ -21,10 +21,10 @@ from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import vote_of
 from core.stats.metric_intervals import Design
-from core.stats.sampling import Sample
+from core.stats.sampling import WeightedSample
+from core.store.annotation_sources import GOLD, REVIEWED, source_of
 from core.store.annotations import Grid as Grid
 from core.store.annotations import is_own
-from core.store.annotators import GOLD, REVIEWED, source_of
 from core.store.project import Store
 from core.store.review_pages import Selection
 
@@ -167,7 +167,7 @@ def sampling_design(
 
 def _draws(
     session: ProjectSession, run: RunRow, row_of: Mapping[str, int], represented: Mask, counted: Mask
-) -> tuple[Sample, Codes]:
+) -> tuple[WeightedSample, Codes]:
     """Return the submitted documents that count, as a sample of the represented documents, and their rows.
 
     The masks are ``[document]`` of the run. ``row_of`` gives the row of a document.
@@ -193,7 +193,7 @@ def _draws(
         return sizes[key]
 
     order = np.array([row_of[selection.document_id] for selection in counted_selections], dtype=np.int64)
-    sample = Sample.of_draws(
+    sample = WeightedSample.of_draws(
         (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in counted_selections], population
     )
     return sample, order
@@ -208,7 +208,7 @@ class ReviewedSample(AnnotationArrays):
     """
 
     design: Design
-    sample: Sample
+    sample: WeightedSample
     order: Codes
     population: Mask
 

@@ -19,7 +19,17 @@ from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RoleModel, RunRow, total_cost
-from core.services.evaluation import coverage, latent_truth, run_data
+from core.services.evaluation import annotation_arrays, coverage, latent_truth
+from core.services.evaluation.annotation_arrays import (
+    Grid,
+    load_reference,
+    paired_arrays,
+    paired_with,
+    rows_in,
+    sampling_design,
+    stages,
+    verdict_arrays,
+)
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.project_session import ProjectSession
@@ -30,7 +40,7 @@ from core.stats.arrays import Mask, Ratings, coded
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores
-from core.store.annotators import LATENT, AnnotationSource
+from core.store.annotation_sources import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -188,9 +198,9 @@ def evaluate(
     """
     check_reference(session, reference)
     codebook = run.settings.codebook
-    gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
-    loaded = run_data.verdict_arrays(session, run, reference)
-    design = run_data.sampling_design(session, run, reference, loaded)
+    gold, predicted = paired_arrays(session, run, annotator, reference)
+    loaded = verdict_arrays(session, run, reference)
+    design = sampling_design(session, run, reference, loaded)
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
@@ -214,8 +224,8 @@ def evaluate(
 
 def score(
     codebook: Codebook,
-    reference: run_data.Grid,
-    annotations: run_data.Grid,
+    reference: Grid,
+    annotations: Grid,
     *,
     intervals: bool = True,
     design: Design | None = None,
@@ -227,10 +237,10 @@ def score(
 @cached_scores
 def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
     """Return the scores of each role's own lists, in the order of the debate. Cached until a score could change."""
-    loaded = run_data.verdict_arrays(session, run, reference)
-    design = run_data.sampling_design(session, run, reference, loaded)
+    loaded = verdict_arrays(session, run, reference)
+    design = sampling_design(session, run, reference, loaded)
     return {
-        role: score(run.settings.codebook, *run_data.paired_with(session, run, role, loaded.reference), design=design)
+        role: score(run.settings.codebook, *paired_with(session, run, role, loaded.reference), design=design)
         for role in annotating_roles(session, run)
     }
 
@@ -307,18 +317,17 @@ def _several_raters(
     session: ProjectSession, run: RunRow, annotator: str, design: Design, *, intervals: bool
 ) -> dict[str, Any]:
     """Return the fields of a report on gold by several raters of the run's documents; empty for one rater."""
-    codebook, documents = run.settings.codebook, run_data.verdict_arrays(session, run).documents
+    codebook, documents = run.settings.codebook, verdict_arrays(session, run).documents
     sources = {name: str(AnnotationSource("gold", name)) for name in session.store.annotations.raters()}
     loaded = {
-        name: run_data.load_reference(session.store, run.run_id, codebook, documents, source)
-        for name, source in sources.items()
+        name: load_reference(session.store, run.run_id, codebook, documents, source) for name, source in sources.items()
     }
     golds = {name: gold for name, gold in loaded.items() if not np.isnan(gold).all()}
     if len(golds) < 2:
         return {}
 
-    def against(gold: run_data.Grid) -> Scores:
-        grids = run_data.paired_with(session, run, annotator, gold)
+    def against(gold: Grid) -> Scores:
+        grids = paired_with(session, run, annotator, gold)
         return score(codebook, *grids, intervals=intervals, design=design)
 
     def alpha(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
@@ -347,8 +356,8 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
     documents = session.store.documents.load(ids, gold=False)
     if not documents or len(documents[0].fields) < 2:
         return {}
-    rows = run_data.rows_in(ids, [document.id for document in documents])  # documents may have been replaced since
-    gold = run_data.verdict_arrays(session, run).reference[rows]
+    rows = rows_in(ids, [document.id for document in documents])  # documents may have been replaced since
+    gold = verdict_arrays(session, run).reference[rows]
     field_design = Design(groups=design.groups[rows] if design.groups is not None else None)
     overlap_by_field = {}
     for name in list(documents[0].fields)[1:]:
@@ -391,13 +400,13 @@ def cell_documents(
     else:
         column = codebook.items.index(label_id)
         reference_value, value = CELLS[cell]
-    loaded = run_data.verdict_arrays(session, run, reference)
-    references, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
+    loaded = verdict_arrays(session, run, reference)
+    references, verdicts = paired_arrays(session, run, VERDICT, reference)
     in_cell = (references[:, column] == reference_value) & (verdicts[:, column] == value)
     rows = np.flatnonzero(in_cell)[offset : offset + limit]
     error_by: dict[str, str] = {}
     if reference_value != value and len(rows):
-        steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
+        steps = annotation_arrays.steps(run, stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), measured=False)
             trace = flips.trace(
@@ -424,7 +433,7 @@ def rating_confusion(
     if codebook.kind != "rating":
         raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
     column = codebook.items.index(dimension)
-    true, predicted = (values[:, column] for values in run_data.paired_arrays(session, run, VERDICT, reference))
+    true, predicted = (values[:, column] for values in paired_arrays(session, run, VERDICT, reference))
     compared = ~np.isnan(true) & ~np.isnan(predicted)
     pairs = zip(true[compared].tolist(), predicted[compared].tolist(), strict=True)
     counts = Counter((nearest_point(rating), nearest_point(other)) for rating, other in pairs)

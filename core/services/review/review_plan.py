@@ -13,9 +13,9 @@ from core.codebook import Codebook, Kind, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
-from core.services.evaluation import compare, run_data
-from core.services.evaluation.run_data import Grid, ReviewedSample
-from core.services.evaluation.scores import score
+from core.services.evaluation import annotation_arrays, run_comparison
+from core.services.evaluation.annotation_arrays import Grid, ReviewedSample
+from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit, cached_while
 from core.services.review import sampling_frames
@@ -23,8 +23,8 @@ from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
-from core.stats.sampling import MIN_EVEN, Sample
-from core.store.annotators import of_run
+from core.stats.sampling import MIN_EVEN, WeightedSample
+from core.store.annotation_sources import of_run
 from core.store.review_pages import Viewpoint
 
 Claim: TypeAlias = Literal["share", "correct", "f1", "better", "error"]
@@ -165,7 +165,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     """
     codebook = run.settings.codebook
     others = [_other_verdicts(session, run, plan)] if plan.claim == "better" else []
-    loaded = run_data.reviewed_sample(session, run, *others)
+    loaded = annotation_arrays.reviewed_sample(session, run, *others)
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
     population = int(loaded.population.sum())
@@ -191,7 +191,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
                 first = np.cumsum(sample.draws) - sample.draws < plan.reviews
                 counted_reference = np.full(counted_reference.shape, np.nan)
                 counted_reference[rows[first]] = reference[first]
-                planned = Sample(sample.probabilities[first], sample.population)
+                planned = WeightedSample(sample.probabilities[first], sample.population)
                 design = replace(design, sample=planned, order=rows[first])
                 status = replace(status, drawn=planned.drawn)
             estimate = score(codebook, counted_reference, verdicts, design=design).labels[name]["f1"]
@@ -202,7 +202,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
 
 def _estimated_mean(
     status: PlanStatus,
-    sample: Sample,
+    sample: WeightedSample,
     y: Grid,
     f: Grid,
     over_all: float,
@@ -350,7 +350,7 @@ def _check(codebook: Codebook, plan: ReviewPlan) -> None:
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
     other = session.run(plan.other)
-    if different := compare.difference(run.settings.codebook, other.settings.codebook):
+    if different := run_comparison.difference(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have {different}.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
 
@@ -365,7 +365,7 @@ def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, other_verdicts: 
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
-    verdicts = run_data.verdict_arrays(session, run).verdicts
+    verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     other_verdicts = _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(other_verdicts).any(axis=1)
     apart = verdicts[both] != other_verdicts[both]
@@ -385,7 +385,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         right = rng.random(apart.shape) < 0.5 + 0.5 * plan.points / most
         gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
-        sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
+        sample = WeightedSample.of_draws(order, [sizes] * len(order), len(apart))
         intervals = sequential_tests.confidence_sequence(
             sample,
             gained[order],
@@ -406,7 +406,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
     """Return the verdicts and the signals of the run."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
     signals = sampling_frames.signals(session, run, Viewpoint(run.run_id))
-    verdicts = run_data.verdict_arrays(session, run).verdicts
+    verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
     selected = sampling_frames.Signals(signals.labels[rows], signals.apart[rows], signals.reason[rows])
     return _World(selected, verdicts[rows])
@@ -419,7 +419,7 @@ def _linear(
     if plan.claim == "share":
         column = [label.id for label in codebook.labels].index(plan.label)
         y, f, all_f = (
-            run_data.given_labels(codebook, values)[:, column].astype(np.float64)
+            annotation_arrays.given_labels(codebook, values)[:, column].astype(np.float64)
             for values in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
@@ -436,7 +436,7 @@ def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, 
     count = len(world.values)
     truth = _imagine(codebook, world, plan.expected, rng)
     order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
-    sample = Sample.of_draws(order, [sizes] * len(order), count)
+    sample = WeightedSample.of_draws(order, [sizes] * len(order), count)
     if plan.claim != "f1":
         y, f, over_all = _linear(codebook, plan, truth[order], world.values[order], world.values)
         intervals = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
@@ -449,7 +449,9 @@ def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, 
         rows = order[:reviews]
         reference = np.full(truth.shape, np.nan)
         reference[rows] = truth[rows]
-        design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, auxiliary=variables)
+        design = Design(
+            sample=WeightedSample.of_draws(rows, [sizes] * len(rows), count), order=rows, auxiliary=variables
+        )
         scores = scoring.score(codebook.kind, reference, world.values, codebook.names, design=design)
         interval = scores.labels[name]["f1"].interval
         if interval is not None and interval.high - interval.low <= 2 * plan.points:

@@ -105,7 +105,7 @@ def gold_table(connection: Connection) -> str:
     return "gold" if connection.value("SELECT count(DISTINCT rater) FROM gold") == 1 else "gold_labels"
 
 
-def select(connection: Connection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
+def source_query(connection: Connection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
     """Return SQL for the (document_id, item, value, turn) rows of a source, and its parameters.
 
     A role may have several values of an item: that of the highest turn counts.

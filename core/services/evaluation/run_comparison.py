@@ -14,10 +14,10 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import join_names
 from core.runs import RunRow
-from core.services.evaluation import repeated_runs, run_data
+from core.services.evaluation import repeated_runs
+from core.services.evaluation.annotation_arrays import AnnotationArrays, Grid, rows_in, sampling_design, verdict_arrays
+from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, json_data, to_json
 from core.services.evaluation.reference import check_reference
-from core.services.evaluation.run_data import Grid
-from core.services.evaluation.scores import cost_of_run, cost_unit, efficient, evaluate, json_data, to_json
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
@@ -79,8 +79,8 @@ def comparison(
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
-    scored = run_data.AnnotationArrays(documents, gold, verdicts[0])
-    design = run_data.sampling_design(session, runs[0], reference, scored, *verdicts[1:])
+    scored = AnnotationArrays(documents, gold, verdicts[0])
+    design = sampling_design(session, runs[0], reference, scored, *verdicts[1:])
     sides = [
         Side(run.run_id, _name_in_sentence(run), values, _main_score_by_iteration(session, run, reference))
         for run, values in zip(runs, verdicts, strict=True)
@@ -123,7 +123,7 @@ def load_shared(
     The documents are in the order of the first run. The reference is NaN where it is missing for any of the runs.
     Raises UsageError if the runs have no document in common.
     """
-    loaded_runs = [run_data.verdict_arrays(session, run, reference) for run in runs]
+    loaded_runs = [verdict_arrays(session, run, reference) for run in runs]
     document_sets = [set(arrays.documents) for arrays in loaded_runs]
     shared = tuple(
         document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)
@@ -131,7 +131,7 @@ def load_shared(
     if not shared:
         names = join_names([_name_in_sentence(run) for run in runs])
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
-    references = np.stack([arrays.reference[run_data.rows_in(arrays.documents, shared)] for arrays in loaded_runs])
+    references = np.stack([arrays.reference[rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded
     return shared, gold, [arrays.verdicts_on(shared) for arrays in loaded_runs]
 

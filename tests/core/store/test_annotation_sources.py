@@ -9,7 +9,7 @@ from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
-from core.store.annotators import AnnotationSource, of_run, source_of
+from core.store.annotation_sources import AnnotationSource, of_run, source_of
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import ROLE_MODEL, make_codebook, store_debate
 

@@ -11,11 +11,11 @@ from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import run_data
+from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
-from core.services.review import actions, plan, queue
-from core.services.review.plan import PlanStatus, ReviewPlan
+from core.services.review import actions, queue, review_plan
 from core.services.review.queue import QueueFilter
+from core.services.review.review_plan import PlanStatus, ReviewPlan
 from core.services.workspace import Workspace
 from core.stats.intervals import Estimate, Interval
 from tests.core.services.sessions import annotate, copy_project
@@ -53,7 +53,7 @@ def world(annotated: tuple[Path, str], workspace: Workspace, tmp_path: Path) -> 
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
-    sizes = run_data.frame_sizes(session, run, run.run_id, frame).tolist()
+    sizes = annotation_arrays.frame_sizes(session, run, run.run_id, frame).tolist()
     return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
 
 
@@ -68,40 +68,40 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 
 def test_simulated_reviews_favour_documents_that_differ_from_later_gold(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    before = plan._world(session, run).signals.reason
+    before = review_plan._world(session, run).signals.reason
     set_gold(session.store, {"d000": {"ann": {CLEAN: False}}})
-    assert list(np.flatnonzero(plan._world(session, run).signals.reason != before)) == [0]
+    assert list(np.flatnonzero(review_plan._world(session, run).signals.reason != before)) == [0]
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    needed = plan.plan_reviews(session, run, SHARE, 0.5)
-    finer = plan.plan_reviews(session, run, ReviewPlan("share", CLEAN, 0.06, 0.1), 0.5)
+    needed = review_plan.plan_reviews(session, run, SHARE, 0.5)
+    finer = review_plan.plan_reviews(session, run, ReviewPlan("share", CLEAN, 0.06, 0.1), 0.5)
     assert needed is not None
     assert finer is not None
     assert 20 <= needed < finer <= 200
     new_plan = ReviewPlan("share", CLEAN, 0.12, 0.1, needed)
-    plan.save_plan(session, run, new_plan)
-    assert plan.current_plan(session, run) == new_plan
-    assert plan.plan_status(session, run, new_plan).estimate.value is None
-    status = plan.plan_status(session, run, new_plan)
+    review_plan.save_plan(session, run, new_plan)
+    assert review_plan.current_plan(session, run) == new_plan
+    assert review_plan.plan_status(session, run, new_plan).estimate.value is None
+    status = review_plan.plan_status(session, run, new_plan)
     while not status.enough:
         _review(session, run, 15)
-        status = plan.plan_status(session, run, new_plan)
+        status = review_plan.plan_status(session, run, new_plan)
     assert status.drawn < 200
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
     assert status.estimate.interval.high - status.estimate.interval.low <= 0.24
-    assert "of the 200 documents are about Clean (95% interval" in plan.describe_result(BOOK, status)
-    assert plan.describe_claim(BOOK, new_plan) == "share of Clean within 12 points"
-    plan.save_plan(session, run, None)
-    assert plan.current_plan(session, run) is None
+    assert "of the 200 documents are about Clean (95% interval" in review_plan.describe_result(BOOK, status)
+    assert review_plan.describe_claim(BOOK, new_plan) == "share of Clean within 12 points"
+    review_plan.save_plan(session, run, None)
+    assert review_plan.current_plan(session, run) is None
 
 
 def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
-    plan.save_plan(session, run, ReviewPlan("f1", STAFF, 0.1, 0.1, 50))
+    review_plan.save_plan(session, run, ReviewPlan("f1", STAFF, 0.1, 0.1, 50))
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
     before, after = (_sizes(session, run, frame) for frame in (1, 2))
     assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "only Staff affects the sizes"
@@ -109,36 +109,36 @@ def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRo
 
 def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    needed = plan.plan_reviews(session, run, ReviewPlan("f1", CLEAN, 0.2, 0.1), 0.5)
+    needed = review_plan.plan_reviews(session, run, ReviewPlan("f1", CLEAN, 0.2, 0.1), 0.5)
     assert needed is not None
     assert needed <= 200
     new_plan = ReviewPlan("f1", CLEAN, 0.2, 0.1, 60)
-    plan.save_plan(session, run, new_plan)
+    review_plan.save_plan(session, run, new_plan)
     _review(session, run, 40)
-    assert not plan.plan_status(session, run, new_plan).enough
+    assert not review_plan.plan_status(session, run, new_plan).enough
     _review(session, run, 20)
-    status = plan.plan_status(session, run, new_plan)
+    status = review_plan.plan_status(session, run, new_plan)
     assert status.enough
     assert status.estimate.interval is not None
     assert 0.8 in status.estimate.interval  # 100 true positives and 50 false positives
-    assert plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
+    assert review_plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
 
 
 def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    assert plan.plan_reviews(session, run, ReviewPlan("error", "", 0.4, 0.2), 0.5) == 36
+    assert review_plan.plan_reviews(session, run, ReviewPlan("error", "", 0.4, 0.2), 0.5) == 36
     loose = ReviewPlan("error", "", 0.45, 0.2, 120)
     _review(session, run, 20)  # reviews before the plan are drawn with unequal probabilities
-    plan.save_plan(session, run, loose)
-    assert plan.plan_status(session, run, loose).drawn == 0
+    review_plan.save_plan(session, run, loose)
+    assert review_plan.plan_status(session, run, loose).drawn == 0
     _review(session, run, loose.reviews)
-    status = plan.plan_status(session, run, loose)
+    status = review_plan.plan_status(session, run, loose)
     assert status.drawn == loose.reviews
     assert status.enough
-    assert "At most 45% of all verdicts are wrong" in plan.describe_result(BOOK, status)
-    strict = plan.plan_status(session, run, ReviewPlan("error", "", 0.05, 0.01, 10))
+    assert "At most 45% of all verdicts are wrong" in review_plan.describe_result(BOOK, status)
+    strict = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.05, 0.01, 10))
     assert strict.accepted is None
-    assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
+    assert review_plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_reviews_after_the_planned_number_do_not_change_the_result(
     world: tuple[ProjectSession, RunRow], planned: ReviewPlan, result: str
 ) -> None:
     session, run = world
-    plan.save_plan(session, run, planned)
+    review_plan.save_plan(session, run, planned)
     _review(session, run, planned.reviews)
-    once = plan.plan_status(session, run, planned)
+    once = review_plan.plan_status(session, run, planned)
     assert once.enough
     assert once.drawn == planned.reviews
-    assert plan.describe_result(BOOK, once).startswith(result)
+    assert review_plan.describe_result(BOOK, once).startswith(result)
     _review(session, run, 90)
-    assert plan.plan_status(session, run, planned) == once
+    assert review_plan.plan_status(session, run, planned) == once
 
 
 def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tuple[ProjectSession, RunRow]) -> None:
@@ -168,26 +168,26 @@ def test_documents_reviewed_otherwise_are_not_accepted_by_random_draws(world: tu
     actions.edit(session, run.run_id, picked, CLEAN, False, actions.Attribution("ada"))
     actions.submit(session, run.run_id, picked, actions.Attribution("ada"))
     new_plan = ReviewPlan("error", "", 0.2, 0.05, 40)
-    plan.save_plan(session, run, new_plan)
+    review_plan.save_plan(session, run, new_plan)
     _review(session, run, new_plan.reviews)
-    status = plan.plan_status(session, run, new_plan)
+    status = review_plan.plan_status(session, run, new_plan)
     assert (status.accepted_documents, status.tested, status.population) == (160, 160, 200)
-    assert plan.describe_result(BOOK, status) == (
+    assert review_plan.describe_result(BOOK, status) == (
         "At most 20% of all verdicts are wrong (95% confidence): 160 of the 160 documents that were not reviewed "
         "otherwise can be accepted."
     )
     left = [f"d{n:03}" for n in range(180, 200)]
     actions.submit(session, run.run_id, left, actions.Attribution("ada"))
-    assert plan.plan_status(session, run, new_plan) == status, "later reviews do not change the result"
+    assert review_plan.plan_status(session, run, new_plan) == status, "later reviews do not change the result"
 
 
 def test_all_documents_reviewed_give_the_exact_result(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     new_plan = ReviewPlan("f1", CLEAN, 0.2, 0.1, 60)
-    plan.save_plan(session, run, new_plan)
+    review_plan.save_plan(session, run, new_plan)
     for _ in range(4):
         _review(session, run, 50)
-    assert plan.plan_status(session, run, new_plan).estimate.value == pytest.approx(0.8)
+    assert review_plan.plan_status(session, run, new_plan).estimate.value == pytest.approx(0.8)
 
 
 def _other_run(session: ProjectSession) -> RunRow:
@@ -202,41 +202,41 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     session, run = world
     other = _other_run(session)
     coarse, fine = (
-        plan.plan_reviews(session, run, ReviewPlan("better", "", points, 0, other=other.run_id), 0.5)
+        review_plan.plan_reviews(session, run, ReviewPlan("better", "", points, 0, other=other.run_id), 0.5)
         for points in (0.12, 0.06)
     )
     assert coarse is not None
     assert fine is not None
     assert 20 <= coarse < fine <= 200
     with pytest.raises(UsageError, match=r"differ on 12.5% of the labels"):
-        plan.plan_reviews(session, run, ReviewPlan("better", "", 0.2, 0, other=other.run_id), 0.5)
+        review_plan.plan_reviews(session, run, ReviewPlan("better", "", 0.2, 0, other=other.run_id), 0.5)
     new_plan = ReviewPlan("better", "", 0.1, 0, coarse, other=other.run_id)
-    plan.save_plan(session, run, new_plan)
-    assert plan.current_plan(session, run) == new_plan
+    review_plan.save_plan(session, run, new_plan)
+    assert review_plan.current_plan(session, run) == new_plan
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
     assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, (
         "documents on which the runs differ come first"
     )
-    status = plan.plan_status(session, run, new_plan)
+    status = review_plan.plan_status(session, run, new_plan)
     while not status.enough:
         _review(session, run, 15)
-        status = plan.plan_status(session, run, new_plan)
+        status = review_plan.plan_status(session, run, new_plan)
     assert status.drawn < 100
     assert status.estimate.interval is not None
     assert 0.125 in status.estimate.interval
     assert status.estimate.interval.low > 0
-    result = plan.describe_result(BOOK, status)
+    result = review_plan.describe_result(BOOK, status)
     assert result.startswith(f"{run.title} is better than {other.title}: +")
     assert "points of correct labels, 95% interval" in result
-    assert other.run_id in plan.describe_claim(BOOK, new_plan)
+    assert other.run_id in review_plan.describe_claim(BOOK, new_plan)
 
 
 def test_comparison_needs_another_run_with_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     with pytest.raises(UsageError, match="compares two runs"):
-        plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0))
+        review_plan.save_plan(session, run, ReviewPlan("better", "", 0.1, 0))
     with pytest.raises(UsageError, match="r0099"):
-        plan.plan_reviews(session, run, ReviewPlan("better", "", 0.1, 0, other="r0099"), 0.5)
+        review_plan.plan_reviews(session, run, ReviewPlan("better", "", 0.1, 0, other="r0099"), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -251,16 +251,18 @@ def test_comparison_needs_another_run_with_the_same_labels(world: tuple[ProjectS
 def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: ReviewPlan) -> None:
     session, run = world
     with pytest.raises(UsageError):
-        plan.save_plan(session, run, bad)
+        review_plan.save_plan(session, run, bad)
 
 
 def test_plan_on_a_rating_codebook_speaks_of_ratings() -> None:
     book = Codebook(kind="rating", labels=(Label(name="Fluency"),), scale=Scale(min=1, max=5))
     correct = ReviewPlan("correct", "", 0.05, 0.1)
-    assert plan.describe_claim(book, correct) == "share of correct ratings within 5 points"
-    assert "more correct ratings" in plan.describe_claim(book, ReviewPlan("better", "", 0.05, 0.1, other="r0001"))
+    assert review_plan.describe_claim(book, correct) == "share of correct ratings within 5 points"
+    assert "more correct ratings" in review_plan.describe_claim(
+        book, ReviewPlan("better", "", 0.05, 0.1, other="r0001")
+    )
     status = PlanStatus(correct, 10, 40, Estimate(0.8, Interval(0.7, 0.9)), enough=True, complete=False)
-    assert "of the ratings of 40 documents are correct" in plan.describe_result(book, status)
+    assert "of the ratings of 40 documents are correct" in review_plan.describe_result(book, status)
 
 
 RATED = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"), Label(name="Clarity", id="c")))
@@ -304,11 +306,11 @@ def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
         actions.submit(session, run.run_id, [document], ada, sampling=draw)
 
 
-def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, count: int) -> plan.PlanStatus:
+def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, count: int) -> review_plan.PlanStatus:
     """Return the status of a saved plan after this many reviews."""
-    plan.save_plan(session, run, planned)
+    review_plan.save_plan(session, run, planned)
     _rate(session, run, count)
-    return plan.plan_status(session, run, planned)
+    return review_plan.plan_status(session, run, planned)
 
 
 @pytest.mark.parametrize(("label", "share"), [("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)])
@@ -317,7 +319,7 @@ def test_rating_is_correct_if_less_than_one_point_off(
 ) -> None:
     session, run, _ = rated
     _rate(session, run, 40)
-    status = plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
+    status = review_plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
     assert status.estimate == Estimate(share, Interval(share, share))
     assert status.enough
     # 3.5 for 3 and 3.01 for 4 are right; 2.5 for 4 and 4 for 3, a whole point off, are wrong.
@@ -329,7 +331,7 @@ def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSe
     status = _status_after(session, run, new_plan, 30)
     assert status.estimate.interval is not None
     assert 0.5 in status.estimate.interval
-    assert "of the ratings Fluency of 40 documents are correct" in plan.describe_result(RATED, status)
+    assert "of the ratings Fluency of 40 documents are correct" in review_plan.describe_result(RATED, status)
 
 
 def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
@@ -338,7 +340,9 @@ def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSes
     status = _status_after(session, run, new_plan, 40)
     # On fluency (1 0 -1 -1) / 2 in turn; 5 for 4 is wrong, 4.99 is right. Clarity does not differ.
     assert status.estimate.value == pytest.approx((0 + 1 - 1 - 1) / 2 / 4)
-    assert plan.describe_result(RATED, status).startswith(f"{other.title} is better than {run.title}: +12.5 points")
+    assert review_plan.describe_result(RATED, status).startswith(
+        f"{other.title} is better than {run.title}: +12.5 points"
+    )
 
 
 def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
@@ -347,7 +351,7 @@ def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[P
     status = _status_after(session, run, new_plan, 30)
     # All 20 verdicts on which the roles agree are right, although they are up to .99 points off; the others are wrong.
     assert (status.accepted, status.accepted_documents, status.estimate.value) == (2, 20, 0.0)
-    assert plan.describe_result(RATED, status).endswith(
+    assert review_plan.describe_result(RATED, status).endswith(
         "of verdicts on which all roles agree are wrong (95% confidence): 20 documents of 40 can be accepted."
     )
 
@@ -358,6 +362,6 @@ def test_error_of_accepted_verdicts_is_exact_if_all_documents_are_reviewed(
     session, run, _ = rated
     _rate(session, run, 40)
     # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
-    status = plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
+    status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
     assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40)
-    assert plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
+    assert review_plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
