@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.components import component
 from app.widgets.labels import role_data
-from core.services.codebooks.keyword_matches import Part, RolePreview
+from core.services.codebooks.prompt_preview import PromptPart, RolePreview
 from core.services.prompt_templates import RequestPreview
 
 _PROMPT_PREVIEW = component("prompt_preview")
@@ -16,12 +16,12 @@ def request_preview(requests: Sequence[RequestPreview], *, key: str) -> None:
     """Draw a tab for each request with its messages."""
     roles = []
     for request in requests:
-        parts = tuple(Part(message.role, (("same", message.content),)) for message in request.messages)
+        parts = tuple(PromptPart(message.role, (("same", message.content),)) for message in request.messages)
         roles.append(RolePreview(request.role, request.title, parts, request.tokens, 0))
-    prompt_preview(roles, height=400, key=key)
+    role_previews(roles, height=400, key=key)
 
 
-def prompt_preview(roles: Sequence[RolePreview], *, height: int, key: str = "prompt") -> None:
+def role_previews(roles: Sequence[RolePreview], *, height: int, key: str = "prompt") -> None:
     """Draw a tab for each role. Lines that were added or removed since the saved version are marked."""
     rows = [
         {

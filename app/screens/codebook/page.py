@@ -18,14 +18,14 @@ from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
-from app.widgets.prompt_preview import prompt_preview
+from app.widgets.prompt_preview import role_previews
 from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date, plural
 from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches
+from core.services.codebooks import prompt_preview
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.data import overview
 from core.services.project_session import ProjectSession
@@ -322,11 +322,11 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             protocol = planning.load_plan(session).protocol
             templates = prompt_templates.promoted_templates(session)
             against = since.codebook if since else None
-            shown = keyword_matches.preview(book, document, protocol, against, templates)
+            shown = prompt_preview.preview(book, document, protocol, against, templates)
         except MootError as error:
             error_box(error)
             return
-        prompt_preview(shown, height=680)
+        role_previews(shown, height=680)
         if document is not None:
             line(f"Document {document.id}. Tokens are estimated by length.{marked}", "q xs")
 

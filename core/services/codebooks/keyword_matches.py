@@ -1,9 +1,9 @@
-"""Keyword matches in the project's documents, and a preview of the prompts, for the codebook editor."""
+"""Keyword matches in the project's documents, keywords proposed from them, and advice on vectors."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,16 +13,12 @@ from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.baseline.lexicon import FULL_LIST, lexicon_of
 from core.codebook import CHOICE_ITEM, Codebook, Label
-from core.debate import protocols
 from core.documents import Document, majority_reference
 from core.formatting import format_count, join_names, plural
-from core.runs import Template
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.services.document_samples import fixed_sample, held_out_among
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.result_cache import cached_by_documents, cached_by_reviews
 
 LOOKED_AT = 5_000
@@ -37,7 +33,6 @@ MUCH = 0.1
 """Share of texts without any word of the codebook from which vectors are worth their installation."""
 UNUSED_DESCRIPTION = f"With {FULL_LIST} keywords or more, words of the description alone do not select the label."
 """Why the word-list baseline does not use the description of a label with a full list of keywords."""
-STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +73,6 @@ class KeywordMatches:
     def ignored(self) -> tuple[str, ...]:
         """Keywords that the built-in model does not look for, because they are function words."""
         return tuple(word for word, _ in self.by_word if not baseline.is_searchable(word))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Message of a prompt, with its differences from the saved codebook."""
-
-    speaker: str
-    pieces: tuple[Piece, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RolePreview:
-    """Prompt preview of one role for one document.
-
-    ``tokens`` are estimated from the length; ``more`` is the difference from the saved codebook.
-    """
-
-    role: str
-    title: str
-    parts: tuple[Part, ...]
-    tokens: int
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,42 +284,3 @@ def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvic
         after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"
         needed.append(f"{join_names(short)} {have} a description, but fewer than {FEW_KEYWORDS} keywords{after}.")
     return VectorsAdvice(tuple(needed), foreign)
-
-
-# -- what a model is sent
-
-
-def protocol_for(codebook: Codebook, wanted: str) -> str:
-    """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does."""
-    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
-    return wanted if wanted in able else able[0]
-
-
-def preview(
-    codebook: Codebook,
-    document: Document | None,
-    protocol: str,
-    against: Codebook | None,
-    templates: Mapping[str, Template],
-) -> tuple[RolePreview, ...]:
-    """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
-
-    ``templates`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
-    """
-    name = protocol_for(codebook, protocol)
-
-    def sent(book: Codebook) -> tuple[RequestPreview, ...]:
-        return preview_requests(default_settings(name, book, templates), document or STAND_IN)
-
-    now = sent(codebook)
-    same = against is not None and protocol_for(against, name) == name
-    before = {(request.role, request.title): request for request in (sent(against) if against and same else now)}
-    return tuple(_compared(before.get((request.role, request.title), request), request) for request in now)
-
-
-def _compared(before: RequestPreview, now: RequestPreview) -> RolePreview:
-    parts = []
-    for number, message in enumerate(now.messages):
-        old = before.messages[number].content if number < len(before.messages) else ""
-        parts.append(Part(message.role, lines(old, message.content)))
-    return RolePreview(now.role, now.title, tuple(parts), now.tokens, now.tokens - before.tokens)

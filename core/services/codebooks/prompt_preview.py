@@ -1,0 +1,75 @@
+"""Preview of the prompts for the codebook editor, with their differences from the saved codebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
+from core.baseline.keyword_proposals import propose_keywords as propose_keywords
+from core.codebook import Codebook
+from core.debate import protocols
+from core.documents import Document
+from core.runs import Template
+from core.services.codebooks.diff import Piece, lines
+from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
+
+STAND_IN = Document("", {"text": "(the text of a document stands here)"})
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """Message of a prompt, with its differences from the saved codebook."""
+
+    speaker: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RolePreview:
+    """Prompt preview of one role for one document.
+
+    ``tokens`` are estimated from the length; ``more`` is the difference from the saved codebook.
+    """
+
+    role: str
+    title: str
+    parts: tuple[PromptPart, ...]
+    tokens: int
+    more: int
+
+
+def protocol_for(codebook: Codebook, wanted: str) -> str:
+    """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does."""
+    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
+    return wanted if wanted in able else able[0]
+
+
+def preview(
+    codebook: Codebook,
+    document: Document | None,
+    protocol: str,
+    against: Codebook | None,
+    templates: Mapping[str, Template],
+) -> tuple[RolePreview, ...]:
+    """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
+
+    ``templates`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
+    """
+    name = protocol_for(codebook, protocol)
+
+    def sent(book: Codebook) -> tuple[RequestPreview, ...]:
+        return preview_requests(default_settings(name, book, templates), document or STAND_IN)
+
+    now = sent(codebook)
+    same = against is not None and protocol_for(against, name) == name
+    before = {(request.role, request.title): request for request in (sent(against) if against and same else now)}
+    return tuple(_compared(before.get((request.role, request.title), request), request) for request in now)
+
+
+def _compared(before: RequestPreview, now: RequestPreview) -> RolePreview:
+    parts = []
+    for number, message in enumerate(now.messages):
+        old = before.messages[number].content if number < len(before.messages) else ""
+        parts.append(PromptPart(message.role, lines(old, message.content)))
+    return RolePreview(now.role, now.title, tuple(parts), now.tokens, now.tokens - before.tokens)
