@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.screens.review.progress import plan_sentence
+from app.screens.review.plan import plan_sentence
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.review import actions, queue, review_plan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.screens.review import progress as view
+from app.screens.review.accuracy import accuracy_sentence
 from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -80,19 +80,17 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 
 def test_accuracy_sentence_names_the_next_step() -> None:
-    assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0), "multilabel")
-    assert "Submit 5 more documents in the order of the queue" in view.accuracy_sentence(_estimate(), "multilabel")
-    assert "Submit 1 more document in the order" in view.accuracy_sentence(_estimate(drawn=4), "multilabel")
-    assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9), "multilabel")
+    assert "No document has a verdict" in accuracy_sentence(_estimate(documents=0), "multilabel")
+    assert "Submit 5 more documents in the order of the queue" in accuracy_sentence(_estimate(), "multilabel")
+    assert "Submit 1 more document in the order" in accuracy_sentence(_estimate(drawn=4), "multilabel")
+    assert "Review more of the queue" in accuracy_sentence(_estimate(drawn=9), "multilabel")
     known = Estimate(0.918, Interval(0.874, 0.95))
-    sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
+    sentence = accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "Review about 7 more for ±3 points" in sentence
-    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400), "multilabel")
-    assert "All 400 documents are reviewed" in view.accuracy_sentence(
-        _estimate(reviewed=400, right=known), "multilabel"
-    )
-    assert "of ratings are correct" in view.accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
+    assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400), "multilabel")
+    assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400, right=known), "multilabel")
+    assert "of ratings are correct" in accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
 
 
 @pytest.fixture
@@ -166,9 +164,9 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
 
 def _import_page() -> None:
     from app import context
-    from app.screens.review import progress
+    from app.screens.review import classifier
 
-    progress.imported_classifier(context.workspace().sessions()[0])  # type: ignore[arg-type]
+    classifier.imported_classifier(context.workspace().sessions()[0])  # type: ignore[arg-type]
 
 
 def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> None:

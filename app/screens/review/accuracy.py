@@ -1,0 +1,103 @@
+"""Accuracy estimate of the review: one sentence, and the table of all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+import streamlit as st
+
+from app.widgets.labels import swatch_html
+from app.widgets.metric_tables import Metric, bar_html, interval_html, mark_html, metric_strip, strong
+from core.codebook import Kind
+from core.formatting import MISSING, format_count, format_number, format_percent
+from core.services.review import review_plan
+from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
+from core.stats.intervals import Estimate, format_interval
+
+
+def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
+    """Return the accuracy estimate and the next step as one sentence in HTML."""
+    if not estimate.documents:
+        return "No document has a verdict for every label yet."
+    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of {review_plan.values_noun(kind)} are correct"
+    if estimate.complete:
+        return f"All {estimate.documents:,} documents are reviewed: {correct}."
+    if not estimate.has_interval and not estimate.missing:
+        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
+    if not estimate.has_interval:
+        count = format_count(estimate.missing, "more document")
+        return (
+            f"Submit {count} in the order of the queue for a first estimate of the accuracy on all "
+            f"{estimate.documents:,} documents."
+        )
+    span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
+    points = f"±{TARGET_WIDTH * 50:g} points"
+    more = estimate.more()
+    next_step = f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
+    return f"Estimated accuracy: {correct}, {span}. {next_step}"
+
+
+def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
+    """Draw the estimates over all documents, and those of each label by method."""
+    metric_strip(_figures(estimate))
+    if not estimate.has_interval:
+        st.html(f'<div class="moot-remark">{accuracy_sentence(estimate, kind)}</div>')
+        return
+    measure = "mean rating" if kind == "rating" else "share of documents"
+    heads = ["", f"Verdicts, {measure}", "Reviewed documents only", "Combined estimate", ""]
+    head = "".join(f"<th>{name}</th>" for name in (heads if kind == "rating" else [*heads, "F1"]))
+    rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
+    st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    if estimate.complete:
+        st.html('<div class="moot-remark q">All documents are reviewed, so the estimates are exact.</div>')
+        return
+    st.html(
+        '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
+        "by prediction-powered inference, the faint bar that of the reviewed documents only, and the circle the "
+        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand count for "
+        "themselves only.</div>"
+    )
+
+
+def _figures(estimate: AccuracyEstimate) -> list[Metric]:
+    drawn = format_count(estimate.drawn, "random draw")
+    reviewed = [f"of {estimate.documents:,}, {drawn}"]
+    if estimate.examples:
+        reviewed.append(strong(f"{estimate.examples:,}", "unres") + " used as examples")
+    right, f1 = format_interval(estimate.right.interval, named=True), format_interval(estimate.f1.interval)
+    if estimate.complete:
+        right = f1 = "exact"
+    return [
+        Metric("Labels correct", estimate.right, notes=(right,)),
+        *([Metric("Macro F1", estimate.f1, notes=(f1,))] if estimate.f1.value is not None else []),
+        Metric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
+    ]
+
+
+def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
+    def text(value: float) -> str:
+        low, high = label.scale.min, label.scale.max
+        return format_number(low + value * (high - low), 2) if kind == "rating" else format_percent(value, 1)
+
+    bar = bar_html(  # from 0 to 1; along the scale for ratings
+        interval_html(label.sampled.interval, "wide"),
+        interval_html(label.powered.interval),
+        mark_html(label.powered.value),
+        mark_html(label.naive, "naive"),
+    )
+    return (
+        f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td><td>{text(label.naive)}</td>"
+        f"<td>{_estimate_html(label.sampled, text)}</td><td><b>{_estimate_html(label.powered, text)}</b></td>"
+        f"<td>{bar}</td>{'' if kind == 'rating' else f'<td>{_estimate_html(label.f1, format_number)}</td>'}</tr>"
+    )
+
+
+def _estimate_html(estimate: Estimate, text: Callable[[float], str]) -> str:
+    """Return a value and its interval; without the interval if that has no width."""
+    interval = estimate.interval
+    if estimate.value is None:
+        return MISSING
+    if interval is None or interval.low == interval.high:
+        return text(estimate.value)
+    return f"{text(estimate.value)} <small>{text(interval.low)} to {text(interval.high)}</small>"

@@ -1,0 +1,155 @@
+"""Suggested codebook examples below the review, and the dialog that edits one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from app.state import ReviewState, state
+from app.widgets import codebook_versions
+from app.widgets.alerts import error_boxes
+from app.widgets.labels import select_label, swatch_html
+from core.codebook import Codebook
+from core.errors import MootError
+from core.formatting import format_count, plural
+from core.runs import RunRow
+from core.services.project_session import ProjectSession
+from core.services.review import (
+    actions,
+    browser_data,
+    codebook_examples,
+)
+from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
+
+
+def suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
+    """Draw a suggestion from the focused or the last corrected document. Returns True if there is one."""
+    for candidate in dict.fromkeys((document_id, state.review.corrected_document)):
+        suggestions = _suggestions(session, run, candidate, actor) if candidate is not None else []
+        if suggestions:
+            state.review.corrected_document = candidate
+            _offer(session, run, suggestions, actor, elsewhere=candidate != document_id)
+            return True
+    return False
+
+
+def _offer(
+    session: ProjectSession,
+    run: RunRow,
+    suggestions: list[tuple[CodebookExample, Effect | None]],
+    actor: str,
+    *,
+    elsewhere: bool,
+) -> None:
+    """Draw the first suggestion with words, else a button to choose words."""
+    example, effect = next((suggestion for suggestion in suggestions if suggestion[1] is not None), suggestions[0])
+    words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
+    codebook = codebook_examples.extended_codebook(session, run)
+    if effect is not None and codebook is not None:
+        words = example_sentence(example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere)
+    st.html(f'<div class="moot-example">{words}</div>', width="stretch")
+    st.button(
+        "Choose words" if effect is None else "Change words",
+        type="secondary" if effect is None else "tertiary",
+        on_click=ReviewState.edited_example.set,
+        args=(example,),
+        key="review-teach-change",
+    )
+    if effect is not None:
+        st.button(
+            f"Add as {PART_NAMES[example.part]}",
+            icon=":material/add:",
+            on_click=_keep,
+            args=(session, run, example, actor),
+            key="review-teach-add",
+        )
+
+
+def _suggestions(
+    session: ProjectSession, run: RunRow, document_id: str, actor: str
+) -> list[tuple[CodebookExample, Effect | None]]:
+    """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
+    record = actions.load_record(session, run, document_id, actor=actor)
+    if record is None or not record.reviews or browser_data.is_verdict_hidden(session, run, record, actor):
+        return []
+    return codebook_examples.open_suggestions(session, run, record)
+
+
+def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
+    """Add an example to the codebook. The next page run shows the result."""
+    try:
+        version = codebook_examples.add_example(session, run, example, actor=actor)
+    except MootError as error:
+        state.review.example_saved = str(error)
+    else:
+        state.review.example_saved = f"Saved as version {version} of the codebook. New runs use it."
+
+
+@st.dialog("Add as example", width="large")
+def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
+    """Draw the dialog: the fields of an example, its effect, and the button that adds it."""
+    codebook = codebook_examples.extended_codebook(session, run) or run.settings.codebook
+    edited = _example_form(example, codebook)
+    if not edited.text.strip():
+        st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
+        return
+    with error_boxes():
+        _example_effect(codebook_examples.preview_example(session, run, edited))
+        st.html(
+            '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
+            "these words.</div>"
+        )
+        if st.button("Add example", type="primary", key="teach-keep"):
+            _keep(session, run, edited, actor)
+            st.rerun()
+
+
+_PART_WORDS: Mapping[Part, str] = {
+    "include": "to the include examples of",
+    "exclude": "to the exclude examples of",
+    "keywords": "to the keywords of",
+}
+
+
+def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
+    """Draw the choice of label, part and words, and return the resulting example."""
+    key = f"teach-{example.document_id}-{example.label_id}"
+    left, right = st.columns(2)
+    index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
+    with left:
+        label_id = select_label(codebook, key=f"{key}-label", index=index)
+    parts = list(PART_NAMES)
+    part = right.selectbox(
+        "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key=f"{key}-part"
+    )
+    text = st.text_area("Words", example.text, height=80, key=f"{key}-words", placeholder="A short quote from the text")
+    return CodebookExample(example.document_id, label_id, part, text or "")
+
+
+def _example_effect(effect: Effect) -> None:
+    """Draw the effect of an example: the diff and the affected documents."""
+    codebook_versions.changes(effect.changes)
+    matching, decisions = format_count(effect.matching, "reviewed document"), format_count(effect.stale, "decision")
+    words = (
+        f"{effect.net}. The words occur in {matching}. The change is saved as version {effect.version} of the "
+        f"codebook. Review then marks {decisions} on this label that {plural(effect.stale, 'was', 'were')} made before."
+    )
+    st.html(f'<div class="moot-remark">{escape(words)}</div>')
+
+
+def example_sentence(
+    example: CodebookExample, effect: Effect, codebook: Codebook, *, more: int, elsewhere: bool
+) -> str:
+    """Return a suggested example as HTML.
+
+    ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
+    """
+    label = codebook.label(example.label_id)
+    further = f" {format_count(more, 'more correction')} here." if more else ""
+    source = f" of {escape(example.document_id)}" if elsewhere else ""
+    return (
+        f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_PART_WORDS[example.part]} "
+        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {effect.net}.{further}"
+    )
