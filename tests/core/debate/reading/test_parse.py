@@ -6,7 +6,6 @@ The two long replies follow the form of the examples in sections 5.3.1 and 5.3.2
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from core.codebook import CHOICE_ITEM, Codebook, normalise, parse_codebook
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
+from tests.linear_time import check_linear_time
 
 ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
 
@@ -818,13 +818,14 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    text = piece * (40_000 // len(piece))
-    start = time.process_time()
-    for finish_reason in ("stop", "length"):
-        read(text, HOTEL, finish_reason=finish_reason)
-    mentions(text, HOTEL)
-    # A linear parser takes less than half a second, a quadratic one 20 seconds and more.
-    assert time.process_time() - start < 10
+    def read_pieces(size: int) -> None:
+        text = piece * (size // len(piece))
+        for finish_reason in ("stop", "length"):
+            read(text, HOTEL, finish_reason=finish_reason)
+        mentions(text, HOTEL)
+
+    # From about 3,000 characters on, nested objects cost more.
+    check_linear_time(read_pieces, 20_000 if "{" in piece else 10_000)
 
 
 AFTER_A_DECISION = (
@@ -836,19 +837,22 @@ AFTER_A_DECISION = (
 @pytest.mark.parametrize("piece", AFTER_A_DECISION)
 @pytest.mark.parametrize("codebook", [HOTEL, CLAUSES, SUMMARY], ids=["labels", "choice", "ratings"])
 def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, codebook: Codebook) -> None:
-    start = time.process_time()
-    for decision in ("Final Decision: ", "Final Decision: Food\n"):
-        read(decision + piece * (40_000 // len(piece)), codebook)
-    assert time.process_time() - start < 15
+    def read_pieces(size: int) -> None:
+        for decision in ("Final Decision: ", "Final Decision: Food\n"):
+            read(decision + piece * (size // len(piece)), codebook)
+
+    check_linear_time(read_pieces, 10_000)
 
 
 @pytest.mark.parametrize("piece", ["Fluency a b c d ", "Fluency is 2, ", "3 for Fluency ", "(1-", "|\n"])
 def test_hostile_text_after_ratings_takes_linear_time(piece: str) -> None:
-    start = time.process_time()
-    for before in ("", "initially "):
-        ratings = "Final Ratings:\nFluency: 3\nEffect Direction: 3\nPIO Consistency: 3\n"
-        read(f"{ratings}{before}{piece * (40_000 // len(piece))}", SUMMARY)
-    assert time.process_time() - start < 10
+    ratings = "Final Ratings:\nFluency: 3\nEffect Direction: 3\nPIO Consistency: 3\n"
+
+    def read_pieces(size: int) -> None:
+        for before in ("", "initially "):
+            read(f"{ratings}{before}{piece * (size // len(piece))}", SUMMARY)
+
+    check_linear_time(read_pieces, 10_000)
 
 
 def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
