@@ -32,15 +32,10 @@ from core.ingest.document_statistics import DocumentStatistics as DocumentStatis
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
-from core.ingest.mapping import (
-    ColumnMapping,
-    check_mapping,
-    parse_gold_option,
-    parse_value_option,
-    same_name_gold,
-    suggest_mapping,
-)
+from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.mapping import ImportOptions as ImportOptions
+from core.ingest.mapping_options import parse_gold_option, parse_value_option, same_name_gold
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import Header as Header

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.ingest.document_builder import codebook_from_gold
-from core.ingest.mapping import suggest_mapping
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 
 

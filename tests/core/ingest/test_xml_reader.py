@@ -8,7 +8,7 @@ from core.documents import GOLD_RATER
 from core.errors import InputError
 from core.ingest.document_builder import build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource
-from core.ingest.mapping import suggest_mapping
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions, Table
 

@@ -1,0 +1,128 @@
+"""Read the command-line options that name gold columns and the meaning of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.codebook import Codebook, normalise
+from core.documents import GOLD_RATER, Value
+from core.errors import UsageError
+from core.ingest.gold import (
+    GoldSource,
+    LabelIndex,
+    guess_kind,
+    parse_binary,
+    parse_rating,
+)
+from core.ingest.mapping import check_gold, require_column, require_label
+from core.ingest.mapping_suggestions import suggest_gold
+from core.ingest.table import Table
+
+_ALL_LABELS = ("label", "labels")
+_GOLD_SYNTAX = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one column that holds or lists the labels."
+
+
+def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | None) -> tuple[GoldSource, ...]:
+    """Parse the values of ``--gold``: ``LABEL=COLUMN[@RATER]``, or ``label=COLUMN`` for the label or list of labels.
+
+    Names that hold ``=`` or ``@`` work as long as they are those of a label and of a column. Without a codebook every
+    LABEL is taken as it is. UsageError names what is not there, with the nearest that is.
+    """
+    return tuple(_parse_gold_text(text, table, codebook) for text in texts)
+
+
+def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
+    equals_signs = [position for position, character in enumerate(text) if character == "=" and text[:position].strip()]
+    if not equals_signs or not text[equals_signs[0] + 1 :].strip():
+        raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
+    equals = next((equals for equals in equals_signs if _is_label(text[:equals], codebook)), equals_signs[0])
+    name, column = text[:equals].strip(), text[equals + 1 :].strip()
+    rater = GOLD_RATER
+    if column not in table.columns and "@" in column:
+        column, _, rater = (part.strip() for part in column.rpartition("@"))
+        if not rater:
+            raise UsageError(f"'{text}' names no rater after the @.", _GOLD_SYNTAX)
+    require_column(table, column, f"the gold of {name}")
+    names_all = normalise(name) in _ALL_LABELS
+    if codebook is None:
+        if not names_all:
+            return GoldSource(column, "label", name, rater)
+        is_list = guess_kind(table.column(column)[:1000]) == "list"
+        return GoldSource(column, "list" if is_list else "choice", rater=rater)
+    if names_all and (codebook.kind == "choice" or codebook.find(name) is None):
+        source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
+    else:
+        label = name if codebook.kind == "choice" else require_label(codebook, name)
+        source = GoldSource(column, "label", label, rater)
+    check_gold(source, codebook)
+    return source
+
+
+def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Value | None]:
+    """Parse the values of ``--gold-value``: ``TEXT=VALUE``, split at the last ``=``, as a value map.
+
+    VALUE is ``none`` (no gold, unless that is a label's name), and by the codebook's kind ``present`` or ``absent`` (a
+    label's name in a list), a number on the scale, or a label's name or code. Without TEXT, empty cells are meant:
+    those of a multilabel codebook can be absent or have no gold. UsageError for anything else.
+    """
+    return dict(_parse_value(text, codebook) for text in texts)
+
+
+def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
+    cell, sign, meaning = (part.strip() for part in text.rpartition("="))
+    is_empty_cell = (
+        not cell and codebook.kind == "multilabel" and (normalise(meaning) == "none" or parse_binary(meaning) is False)
+    )
+    if not sign or not meaning or not (cell or is_empty_cell):
+        raise UsageError(
+            f"'{text}' is not a gold value.", "Write TEXT=VALUE, for example --gold-value 'rather good=4'."
+        )
+    if normalise(meaning) == "none" and codebook.find(meaning) is None:
+        return cell, None
+    if codebook.kind == "rating":
+        number = parse_rating(meaning)
+        if number is None or not any(scale.min <= number <= scale.max for scale in codebook.scales):
+            spans = " or ".join(dict.fromkeys(f"from {scale}" for scale in codebook.scales))
+            raise UsageError(f"--gold-value '{text}': '{meaning}' is not a rating.", f"Give a number {spans}, or none.")
+        return cell, number
+    if codebook.kind == "multilabel" and (present := parse_binary(meaning)) is not None:
+        return cell, present
+    label = LabelIndex(codebook).find(meaning)
+    if label is None:
+        return cell, require_label(codebook, meaning)
+    return cell, label.name
+
+
+def _is_label(name: str, codebook: Codebook | None) -> bool:
+    return codebook is None or normalise(name) in _ALL_LABELS or codebook.find(name) is not None
+
+
+def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
+    """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
+
+    A choice takes the column called ``label``. Of several such columns the one spelled exactly like the label wins,
+    else the first. UsageError when there is none at all; labels without a column have no gold.
+    """
+    columns: dict[str, str] = {}
+    for column in table.columns:
+        columns.setdefault(normalise(column), column)
+    if codebook.kind == "choice":
+        label_column = next((columns[name] for name in _ALL_LABELS if name in columns), None)
+        sources = [GoldSource(label_column, "choice")] if label_column else []
+    else:
+        pairs = [(name, name if name in table.columns else columns.get(normalise(name))) for name in codebook.names]
+        sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
+    if not sources and codebook.kind == "choice" and any(codebook.find(column) for column in table.columns):
+        raise UsageError(
+            f"{table.name} has a column for each label, and a choice takes one column that names the label.",
+            "Add such a column, or use a codebook of the kind multilabel.",
+        )
+    if not sources:
+        expected = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
+        holding, _ = suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)
+        remedy = f"'{holding[0].column}' holds labels: use --gold label={holding[0].column}. " if holding else ""
+        raise UsageError(
+            f"No column of {table.name} is named like a label ({expected}).",
+            f"{remedy}Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",
+        )
+    return tuple(sources)

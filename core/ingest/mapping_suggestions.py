@@ -1,0 +1,500 @@
+"""Suggest a column mapping from the names and the cells of the columns."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core.codebook import CHOICE_ITEM, Codebook, normalise
+from core.documents import GOLD_RATER
+from core.errors import UsageError
+from core.formatting import format_count, format_percent, join_names, plural
+from core.ingest.gold import (
+    NOT_ACCEPTED,
+    PEOPLE,
+    RATER,
+    USER,
+    GoldKind,
+    GoldSource,
+    LabelIndex,
+    binary_or_text,
+    choice_name,
+    guess_kind,
+    has_only_crosses,
+    has_only_own_name,
+    is_blank,
+    parse_binary,
+    parse_rating,
+    split_list,
+)
+from core.ingest.mapping import ColumnMapping
+from core.ingest.table import NUMBER, Table, as_text, chat_messages, clip, field_text, has_text
+
+SAMPLE = 2_000
+"""Number of rows that are inspected, spread over the table."""
+_TEXT = re.compile(
+    r"(?:^|[ _.-])(?:text|texts|review|reviews|comment|body|content|sentence|document|messages?|conversations?|"
+    r"dialog(?:ue)?|abstract|description|tweet|post|answer|response|utterance|passage|statement|summary|feedback|"
+    r"texte|texto|kommentar)(?:$|[ _.-])"
+)
+_MIN_TOKENS = 5
+"""Entries of a list from which on it looks like the tokens of a text."""
+_NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[\"'{]|\((?:ROOT)?\s")
+"""The start of a date, of JSON or of a parse tree."""
+_ID = re.compile(
+    r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº|identifiant|ид|编号|番号)\.?$"
+    r"|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
+)
+_ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
+"""The end of names such as ``ResponseId``; not of ``PAID``."""
+_LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
+_CHOICES = re.compile(
+    r"(?:^|[ _.-])(?:label|class|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|"
+    r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
+    r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
+)
+_VERSION = re.compile(r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch)$")
+"""Names of columns that may have the same number in every row."""
+_MAX_CHOICES = 30
+_BY_RATER = re.compile(
+    rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
+)
+_OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
+"""Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
+_PRODIGY_STYLE = "config.choice_style"
+"""Column of Prodigy that says if one option or several can be chosen."""
+_SHARED = 0.8
+"""Least share of the names listed by a rater that all raters list."""
+_FEWER = 0.8
+"""Most documents, as a share of the rows, of a file with a row for each rater."""
+_NEARLY = 0.95
+"""Least share of its ids that have one text, and of its rows that have an id and a rater of their own."""
+_MIN_FILLED = 0.3
+"""Least share of the cells of a text column that hold text: a text is often missing, a rare note is no text."""
+_VARIETY_FLOOR = 0.1
+"""Added to the share of different texts, so that a long text that is the same in every row still beats a short one."""
+_NAME_WEIGHT = 4
+"""How often longer the texts of another column must be to beat one that is named like a text."""
+_MIN_FITTING = 0.8
+"""Least share of values that suit the codebook: a few may be misspelt, or stand for 'unknown'."""
+_MIN_NUMBERS = 0.5
+"""Least share of numbers in a column of ratings, as cells such as "N/A" may be frequent."""
+_MAX_LISTED = 200
+"""Most names in lists of labels. Free keywords are more."""
+_MAX_DISTINCT, _MIN_LISTED = 0.5, 20
+"""Labels recur: most different names, as a share of all, from ``_MIN_LISTED`` names on. Fewer names may all differ."""
+
+
+def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMapping:
+    """Return the likeliest mapping, with a reason for the text, the id and the gold.
+
+    Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
+    like one, is filled and unique; else row numbers. Rater: a column that is named like one, if several rows have the
+    same id and text (without an id, the same text), each by another rater. Gold: with a codebook the columns called
+    like its labels (or like a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of
+    0/1 or yes/no (by raters where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1``
+    ... ``Overall_r5``), a column that lists labels, a column called like labels with few values, columns of ratings on
+    one scale, or lists of the same labels in columns called like raters (``coder_anna``, ``coder_Ben``). Context is
+    never guessed. UsageError when no column holds text.
+    """
+    if codebook is not None and not codebook.labels:
+        codebook = None
+    # not every n-th row, as files have periods
+    rows = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
+    cells = {name: tuple(map(column.__getitem__, rows)) for name, column in zip(table.columns, table.data, strict=True)}
+    results = _results(table.columns)
+    kept = [name for name in table.columns if name not in results or name.startswith(_ID_OF_EXPORT)]
+    inputs = replace(table, columns=tuple(kept), data=tuple(map(table.column, kept)))
+    text, why_text = _suggest_text(table, {name: column for name, column in cells.items() if name not in results})
+    id, why_id = _suggest_id(inputs, text)
+    rater = None
+    if by_raters := _suggest_rater(inputs, text):
+        id, rater = by_raters
+        same = "text" if id is None else f"'{id}'"
+        why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
+    candidates = {name: column for name, column in cells.items() if name not in (text, id, rater)}
+    exported: tuple[GoldSource, ...] = ()
+    if results:
+        exported = _gold_of_export(candidates, codebook)
+        candidates = {name: column for name, column in candidates.items() if name not in results}
+    if exported:
+        gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
+        repeated = (name for name, _ in _ids_of_several_rows(inputs, text) if name is not None)
+        if id is None and (id := next(repeated, None)) is not None:
+            why_id = f"'{id}' is the id: rows of further runs with the same '{id}' are not imported again."
+    elif codebook is not None:
+        gold, why_gold = suggest_gold(candidates, codebook)
+    else:
+        gold, why_gold = _suggest_gold_without_codebook(candidates)
+    may_list = codebook is None or codebook.kind == "multilabel"
+    if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
+        id, gold = united, (replace(gold[0], kind="list"),)
+        why_id = f"Rows with the same '{id}' are one document, with the labels of all rows."
+    return ColumnMapping(text=text, id=id, gold=gold, rater=rater, reasons=(why_text, why_id, why_gold))
+
+
+def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
+    best, best_score, reason = "", 0.0, ""
+    for name, column in cells.items():
+        texts = [
+            text
+            for cell in column
+            if (isinstance(cell, str) or chat_messages(cell) or (isinstance(cell, list) and len(cell) >= _MIN_TOKENS))
+            and any(map(str.isalpha, text := field_text(cell)))
+            and not _NOT_TEXT.match(text)
+        ]
+        if len(texts) < _MIN_FILLED * len(column) or not texts:
+            continue
+        length = sum(map(len, texts)) / len(texts)
+        variety = len(set(texts)) / len(texts)
+        named = _TEXT.search(name.casefold()) is not None and not _is_named_like_id(name)
+        score = length * (_VARIETY_FLOOR + variety) * (_NAME_WEIGHT if named else 1)
+        if score > best_score:
+            best, best_score = name, score
+            reason = (
+                f"'{name}' is the text: {length:,.0f} characters on average{', and its name fits' if named else ''}."
+            )
+    if not best:
+        raise UsageError(
+            f"{table.name} has no text column.", f"It has: {', '.join(table.columns[:50])}. One must hold the texts."
+        )
+    return best, reason
+
+
+def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
+    problem = ""
+    rows = [index for index, cell in enumerate(table.column(text)) if has_text(cell)]
+    of_rows = table.column(table.file_column) if table.file_column else ("",) * len(table)
+    files = [of_rows[index] for index in rows]
+    for name, column in zip(table.columns, table.data, strict=True):
+        if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
+            continue
+        ids = [as_text(column[index]).strip() for index in rows]
+        unusable = _empty_or_repeated(files, ids)
+        if ids and unusable is None:
+            scope = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
+            return name, f"'{name}' is the id: filled and unique in {scope}."
+        if unusable is not None and not problem:
+            cell = f"repeats '{clip(ids[unusable], 80)}'" if ids[unusable] else "is empty"
+            where = f"row {table.line_numbers[rows[unusable]]}" + (f" of {files[unusable]}" if files[unusable] else "")
+            problem = f"'{name}' is named like an id, but its cell in {where} {cell}: row numbers are the ids."
+    return None, problem or "No column is named like an id: row numbers are the ids."
+
+
+def _empty_or_repeated(files: Sequence[str], ids: Sequence[str]) -> int | None:
+    """Return the position of the first id that is empty or repeated in its file, None if there is none."""
+    earlier: set[tuple[str, str]] = set()
+    for position, key in enumerate(zip(files, ids, strict=True)):
+        if not key[1] or key in earlier:
+            return position
+        earlier.add(key)
+    return None
+
+
+def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
+    """Return the id column (None for the text) and the rater column of a file with a row for each rater, else None."""
+    columns = dict(zip(table.columns, table.data, strict=True))
+    raters = [name for name in columns if name != text and RATER.fullmatch(name)]
+    if not raters or table.file_column:
+        return None
+    for id, keys in _ids_of_several_rows(table, text):
+        if id in raters:
+            continue
+        for rater in raters:
+            if id is None and re.match(USER, rater, re.IGNORECASE):
+                continue
+            if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _NEARLY * len(keys):
+                return id, rater
+    return None
+
+
+def _ids_of_several_rows(table: Table, text: str) -> Iterator[tuple[str | None, list[str]]]:
+    """Yield each id column whose ids have a text, many of them in several rows, with its cells; last None, the text."""
+    texts = [as_text(cell) for cell in table.column(text)]
+    for id in (*(name for name in table.columns if name != text and _is_named_like_id(name)), None):
+        keys = texts if id is None else [as_text(cell).strip() for cell in table.column(id)]
+        documents = len(set(zip(keys, texts, strict=True)))
+        if all(keys) and documents <= _FEWER * len(keys) and len(set(keys)) >= _NEARLY * documents:
+            yield id, keys
+
+
+def _suggest_united(table: Table, text: str, gold: Sequence[GoldSource]) -> str | None:
+    """Return the id column of a file with a row for each label of a document, else None."""
+    if len(gold) != 1 or gold[0].kind == "label" or table.file_column:
+        return None
+    labels = table.column(gold[0].column)
+    if any(len(split_list(cell)) > 1 for cell in labels):
+        return None
+    for id, keys in _ids_of_several_rows(table, text):
+        if id is not None and len(set(zip(keys, map(as_text, labels), strict=True))) >= _NEARLY * len(keys):
+            return id
+    return None
+
+
+def _is_named_like_id(name: str) -> bool:
+    return _ID.search(name.casefold()) is not None or _ID_IN_CAPITALS.search(name) is not None
+
+
+def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
+    index = LabelIndex(codebook)
+    if codebook.kind != "choice":
+        sources = tuple(_label_columns(cells, codebook))
+        if sources:
+            labels = len({source.label for source in sources})
+            raters = len({source.rater for source in sources})
+            by = f" by {raters} raters" if raters > 1 else ""
+            return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
+    if codebook.kind != "rating":
+        kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
+        shares: dict[str, float] = {}
+        ranks: dict[str, int] = {}  # 0: several labels, 1: a single one, 2: a single number, perhaps of a version
+        for column_name, column in cells.items():
+            name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
+            listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
+            matching = sum(index.find(name) is not None for name in listed_names)
+            if listed_names and matching >= _MIN_FITTING * len(listed_names):
+                shares[column_name] = matching / len(listed_names)
+                ranks[column_name] = 0 if len(set(listed_names)) > 1 else 1 + _may_be_version(column)
+        names = sorted(shares, key=ranks.__getitem__)
+        if names and ranks[names[0]] < 2:
+            of_people = [name for name in names if _OF_PERSON.fullmatch(name)]
+            sources = _first_by_rater(names, kind)
+            if len(sources) == 1 and names[0] in of_people and len(of_people) > 1:
+                sources = tuple(GoldSource(name, kind, rater=name) for name in of_people)
+            share = format_percent(min(shares[source.column] for source in sources))
+            return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
+    return (), "No column holds gold for this codebook."
+
+
+_ID_OF_EXPORT = "document_id"
+_ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
+"""Columns of a table that Moot exported, which hold no labels."""
+_PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
+"""Text of the cells that Moot exports for a label that is present or absent."""
+
+
+def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None) -> tuple[GoldSource, ...]:
+    """Return the gold and the reviews in a table that Moot exported (``gold_Food``, ``reviewed_Food``).
+
+    With a codebook, only those that suit it.
+    """
+    parts = {column: column.partition("_") for column in cells}
+    gold_columns = {
+        column: (label, rater, guess_kind(cells[column]))
+        for column, (rater, _, label) in parts.items()
+        if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
+    }
+    is_choice = any(kind in ("names", "list") for _, _, kind in gold_columns.values())
+    is_single = {label for label, _, _ in gold_columns.values()} == {CHOICE_ITEM}
+    if is_single and (codebook is None or codebook.kind == "choice"):  # of labels such as yes and no, or 1 and 2
+        verdicts = (as_text(cell) for cell in cells[f"pred_{CHOICE_ITEM}"] if not is_blank(cell))
+        is_choice = is_choice or not _PRESENCE.issuperset(verdicts)
+    if codebook is not None and is_choice != (codebook.kind == "choice"):
+        return ()
+    return tuple(
+        GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
+        for column, (label, rater, kind) in gold_columns.items()
+        if kind != "empty" and (codebook is None or is_choice or codebook.find(label) is not None)
+    )
+
+
+def _results(columns: Sequence[str]) -> frozenset[str]:
+    """Return the columns with the results of a run and the document id, in a table that Moot exported; else none.
+
+    They follow the document id, or in a file for Hugging Face the status of the review.
+    """
+    if not {"run_id", "review_status"} <= set(columns):
+        return frozenset()
+    ids = [index for index, name in enumerate(columns) if name.startswith(_ID_OF_EXPORT)]
+    first = ids[-1] if ids else columns.index("review_status")
+    return frozenset((*columns[first:], *_ABOUT_EXPORT))
+
+
+def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
+    """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
+    good = parse_rating if codebook.kind == "rating" else parse_binary
+    sources: dict[tuple[str, str], GoldSource] = {}
+    names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
+    for column, values in cells.items():
+        filled = [cell for cell in values if not is_blank(cell)]
+        is_mark = has_only_crosses(filled) or has_only_own_name(column, filled)
+        if not is_mark and sum(good(cell) is not None for cell in filled) < max(_MIN_FITTING * len(filled), 1):
+            continue
+        folded = normalise(column)
+        for key, label in names:
+            suffix = folded.removeprefix(key)
+            if suffix == folded or (suffix and suffix[0] not in "_-@. :"):
+                continue
+            rater = column[len(column) - len(suffix) :].lstrip("_-@. :") or GOLD_RATER
+            sources.setdefault((label, rater), GoldSource(column, "label", label, rater))
+            break
+    without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
+    rated = Counter(source.rater for source in sources.values())
+    # a suffix of only one label is not a rater
+    least = max(2 if len(codebook.labels) > 1 else 1, max(rated.values(), default=0) / 2)
+    return without_rater or [source for source in sources.values() if rated[source.rater] >= least]
+
+
+def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
+    kinds = {
+        name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
+    }
+    binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
+    if all(len(values[name]) == 1 for name in binaries):
+        binaries = []  # such as a version number: 1 in every row
+    rated = _by_rater(binaries)
+    constant = [name for name in binaries if values[name] == {True} and _may_be_version(cells[name])]
+    binaries = [name for name in binaries if name not in constant]
+    if rated and {source.column for source in rated}.issuperset(binaries):
+        return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
+    # Cells such as "N/A" may be frequent, and a scale of which a rater used two points only looks binary.
+    rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
+    if any(kinds[source.column] != "binary" for source in rated):
+        return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."
+    lists = [
+        name
+        for name, column in cells.items()
+        if (kinds[name] == "list" or (kinds[name] == "names" and _LISTS.search(name.casefold())))
+        and _may_list_labels(name, column)
+        and _has_few_values(column, _MAX_LISTED)
+    ]
+    if lists and len(binaries) < 2:  # columns of 0 and 1 say more than a list: they also say what is absent
+        if lists[0] == "accept" and {*cells.get(_PRODIGY_STYLE, ())} == {"single"}:
+            return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
+        sources = _first_by_rater(lists, "list")
+        return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
+    if binaries:
+        constant = [name for name in constant if not _VERSION.search(name.casefold())]
+        sources = tuple(map(GoldSource, (*binaries, *constant)))
+        in_every_row = f" {_columns_are(sources[len(binaries) :])} 1 in every row." if constant else ""
+        labels = format_count(len(sources), "label")
+        return sources, f"Gold for {labels}: columns of 1 and 0, or yes and no.{in_every_row}"
+    choices = [
+        name
+        for name, kind in kinds.items()
+        if (kind in ("names", "rating") or (kind == "list" and not _parts_recur(cells[name])))
+        and _has_few_values(cells[name], _MAX_CHOICES)
+    ]
+    labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
+    choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
+    if choices:
+        sources = _first_by_rater(choices, "choice")
+        return sources, f"{_columns_are(sources)} gold: one of few labels."
+    if dimensions := _dimensions(cells, kinds):
+        names = format_count(len(dimensions), "dimension")
+        return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
+    if sources := _lists_of_raters({name: column for name, column in cells.items() if kinds[name] == "list"}):
+        return sources, f"{_columns_are(sources)} gold: lists of the same labels by {len(sources)} raters."
+    return (), "No column looks like gold."
+
+
+def _lists_of_raters(cells: Mapping[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]:
+    """Return the list columns that are named like raters (``coder_anna``), if they have most names in common."""
+    listed = {
+        name: [normalise(label) for cell in column for label in split_list(cell)]
+        for name, column in cells.items()
+        if _OF_PERSON.fullmatch(name) and _parts_recur(column) and _has_few_values(column, _MAX_CHOICES)
+    }
+    common = set.intersection(*map(set, listed.values())) if listed else set()
+    shared = all(sum(label in common for label in labels) >= _SHARED * len(labels) for labels in listed.values())
+    return tuple(GoldSource(name, "list", rater=name) for name in listed) if shared and len(listed) > 1 else ()
+
+
+def _dimensions(cells: Mapping[str, tuple[Any, ...]], kinds: Mapping[str, str]) -> list[str]:
+    """Return the columns of ratings on a common scale, of at most 0 to 10; a single one may be a count or an age."""
+    by_maximum: dict[float, list[str]] = {}
+    for name in (name for name, kind in kinds.items() if kind == "rating"):
+        ratings = {rating for cell in cells[name] if (rating := parse_rating(cell)) is not None}
+        if len(ratings) > 2 and min(ratings) >= 0 and max(ratings) in range(3, 11):
+            by_maximum.setdefault(max(ratings), []).append(name)
+    largest = max(by_maximum.values(), key=len, default=[])
+    return largest if len(largest) > 1 else []
+
+
+def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
+    """Return the columns that are gold of several raters: those named like a label and a rater.
+
+    Labels that most raters have in common are kept, and each has a column by every rater. A single label needs raters
+    whose names are not mere numbers, as ``year_1`` and ``year_2`` may be two labels.
+    """
+    matches = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
+    raters: dict[str, tuple[str, ...]] = {}
+    for match in matches:
+        raters[match["label"]] = (*raters.get(match["label"], ()), match["rater"])
+    common = Counter(frozenset(of) for of in raters.values() if len(of) > 1).most_common(1)
+    if not common:
+        return ()
+    labels = {label for label, of in raters.items() if frozenset(of) == common[0][0]}
+    if len(labels) < 2 and any(rater.isdigit() for rater in common[0][0]):
+        return ()
+    common_matches = [match for match in matches if match["label"] in labels]
+    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in common_matches)
+
+
+def _columns_are(gold: Sequence[GoldSource]) -> str:
+    """Return the beginning of a sentence: "'a' is" or "'a_r1' and 'a_r2' are"."""
+    names = join_names([f"'{source.column}'" for source in gold])
+    return f"{names} {plural(len(gold), 'is', 'are')}"
+
+
+def _first_by_rater(columns: Sequence[str], kind: GoldKind) -> tuple[GoldSource, ...]:
+    """Return the gold in the first of some columns with labels, and in those with the same name and another rater."""
+    sources = {source.column: source for source in _by_rater(columns)}
+    if (first := sources.get(columns[0])) is None:
+        return (GoldSource(columns[0], kind),)
+    return tuple(replace(source, kind=kind, label="") for source in sources.values() if source.label == first.label)
+
+
+def _may_be_version(column: Sequence[Any]) -> bool:
+    """Return True for a column with the same number in every row, such as the version of a codebook."""
+    numbers = {as_text(cell).strip() for cell in column}
+    return len(numbers) == 1 and all(map(NUMBER.fullmatch, numbers))
+
+
+def _mostly_numbers(column: Sequence[Any]) -> bool:
+    filled = [cell for cell in column if not is_blank(cell)]
+    numbers = sum(parse_rating(cell) is not None or parse_binary(cell) is not None for cell in filled)
+    return bool(filled) and numbers >= _MIN_NUMBERS * len(filled)
+
+
+def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
+    """Return the size of the gold of several raters: "3 dimensions by 5 raters"."""
+    labels, raters = ({getattr(source, part) for source in gold} for part in ("label", "rater"))
+    return f"{format_count(len(labels), noun)} by {len(raters)} raters"
+
+
+def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
+    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
+
+    A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
+    several people. What Prodigy's users did not accept is no gold.
+    """
+    names = {label for cell in column for label in split_list(cell)}
+    lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(element, str) for element in cell)]
+    if name.endswith(NOT_ACCEPTED) or any(len(set(cell)) < len(cell) for cell in lists):
+        return False
+    if any(label.startswith(("{", "[")) for label in names):
+        return False
+    first = next((cell for cell in column if as_text(cell).strip()), "")
+    is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
+    folded = name.casefold()
+    if _LISTS.search(folded) or (_CHOICES.search(folded) and (is_json or _parts_recur(column))):
+        return True
+    return is_json and not all(map(NUMBER.fullmatch, names))
+
+
+def _parts_recur(column: Sequence[Any]) -> bool:
+    """Return True for lists, whose names are in several cells; False for label names with a comma or semicolon."""
+    names = {label for cell in column for label in split_list(cell)}
+    return len(names) <= len({as_text(cell) for cell in column if not is_blank(cell)})
+
+
+def _has_few_values(column: Sequence[Any], maximum: int) -> bool:
+    listed = [name for cell in column if not is_blank(cell) for name in split_list(cell)]
+    values = set(listed)
+    return 1 < len(values) <= maximum and (len(values) < _MAX_DISTINCT * len(listed) or len(listed) < _MIN_LISTED)
