@@ -19,10 +19,11 @@ from core.store.documents import Documents
 from core.store.events import AuthorLog, Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
-from core.store.review_pages import ReviewPages, ReviewReasons, SamplingFrames
+from core.store.review_pages import ReviewPages, ReviewReasons
 from core.store.reviews import ReviewerAgreement, Reviews
 from core.store.run_writer import BatchJobStore, RunWriter
 from core.store.runs import PrecedentPools, RunCosts, Runs
+from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
 from core.store.transcripts import Transcripts
 from core.store.write_queue import Writer

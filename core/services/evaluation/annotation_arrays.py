@@ -26,7 +26,7 @@ from core.store.annotation_sources import GOLD, REVIEWED, source_of
 from core.store.annotations import Grid as Grid
 from core.store.annotations import is_own
 from core.store.project import Store
-from core.store.review_pages import Selection
+from core.store.sampling_frames import Selection
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,8 @@ from core.services.evaluation.annotation_arrays import Grid, given_labels, verdi
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
-from core.store.review_pages import SamplingFrame, Viewpoint
+from core.store.review_pages import Viewpoint
+from core.store.sampling_frames import SamplingFrame
 
 GROWTH = 1.5
 """Factor by which the reviewed documents grow within a frame, beside ``FIRST``."""

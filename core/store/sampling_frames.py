@@ -1,0 +1,90 @@
+"""Sampling frames and selections of reviewed documents.
+
+A sampling frame has the sizes of documents that the next ones are drawn with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.store.database import Cursor
+from core.store.row_conversion import add_row, dump, insert, load
+from core.store.write_queue import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingFrame:
+    """A frame of a run (1 for the first) and what its sizes rest on, as plain data."""
+
+    run_id: str
+    frame: int
+    basis: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Selection of a submitted document: its ``method`` and, if it was drawn, the run and the frame of the draw."""
+
+    document_id: str
+    method: str
+    run_id: str | None
+    frame: int | None
+
+
+class SamplingFrames(Repository):
+    """Frames of all runs. Reads work in any thread; writes return after the commit."""
+
+    def latest(self, run_id: str) -> SamplingFrame | None:
+        """Return the last frame of a run, None before the first."""
+        row = self._connection.row(
+            "SELECT run_id, frame, basis FROM sampling_frames WHERE run_id = ? ORDER BY frame DESC LIMIT 1", [run_id]
+        )
+        return SamplingFrame(row[0], row[1], load(row[2])) if row else None
+
+    def add(
+        self, run_id: str, after: SamplingFrame | None, basis: Mapping[str, Any], sizes: Sequence[tuple[str, float]]
+    ) -> SamplingFrame:
+        """Store (document, size) as the frame after ``after`` and return it; another thread's frame if it was first."""
+        frame = after.frame + 1 if after else 1
+
+        def run(cursor: Cursor) -> None:
+            if not cursor.execute(
+                "SELECT 1 FROM sampling_frames WHERE run_id = ? AND frame = ?", [run_id, frame]
+            ).fetchall():
+                add_row(cursor, "sampling_frames", run_id, frame, time.time(), dump(dict(basis)))
+                rows = [(run_id, frame, document_id, size) for document_id, size in sizes]
+                insert(cursor, "sampling_sizes", ("run_id", "frame", "document_id", "size"), rows)
+
+        self._writer.do(run)
+        stored = self.latest(run_id)
+        assert stored is not None
+        return stored
+
+    def sizes(self, run_id: str, frame_run: str, frame: int) -> npt.NDArray[np.float64]:
+        """Return the sizes of a run's documents in a frame of any run, in the order of the run; NaN for none."""
+        columns = self._connection.numbers(
+            "SELECT coalesce(size, 'nan'::DOUBLE) AS size FROM run_documents LEFT JOIN (SELECT document_id, size FROM "
+            "sampling_sizes WHERE run_id = $frame_run AND frame = $frame) AS sizes USING (document_id) "
+            "WHERE run_documents.run_id = $run ORDER BY position",
+            {"run": run_id, "frame_run": frame_run, "frame": frame},
+        )
+        sizes: npt.NDArray[np.float64] = columns["size"]
+        return sizes
+
+    def selections(self) -> list[Selection]:
+        """Return how every submitted document was selected, in order of first submission.
+
+        A document that two people submitted counts as it was selected for the first.
+        """
+        rows = self._connection.rows(
+            "SELECT document_id, arg_min({'how': how, 'run': run_id, 'frame': frame}, seq) FROM selections "
+            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id) "
+            "GROUP BY document_id ORDER BY min(seq)"
+        )
+        return [Selection(id, first["how"] or "chosen", first["run"], first["frame"]) for id, first in rows]
