@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.api.review import speakers
-from app.screens.review.grid import grid_options, header_height
+from app.screens.review.grid_options import grid_options, header_height
 from core.codebook import Codebook, Label, Scale
 
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}

@@ -350,7 +350,7 @@ def test_text_with_several_disagreements_is_shown_once(screen, project, session)
 
 
 def test_label_names_are_not_executed_in_the_grid(screen, project):
-    from app.screens.review.grid import without_code
+    from app.screens.review.grid_options import without_code
 
     plain = without_code({"a": ["x ::JSCODE::alert(1)::JSCODE::", {"b": "::JS::JSCODE::CODE::evil"}]})
     assert "JSCODE" not in json.dumps(plain)
