@@ -41,7 +41,7 @@ def test_invalid_yaml_is_reported(text):
         parse(text, "it", UsageError)
 
 
-@pytest.mark.parametrize("number", ["1" + ":1" * 900_000, "1" + ":1" * 900_000 + ".5", "0x" + "f" * 9000])
+@pytest.mark.parametrize("number", ["1" + ":1" * 100_000, "1" + ":1" * 100_000 + ".5", "0x" + "f" * 9000])
 @pytest.mark.parametrize("text", ["a: 1\nb: {}", "a: 1\n{}: b"], ids=["value", "key"])
 def test_long_number_is_refused_before_it_is_computed(text: str, number: str) -> None:
     with pytest.raises(UsageError, match="it, line 2: this is not YAML"):

@@ -158,7 +158,7 @@ def test_reviews_after_the_planned_number_do_not_change_the_result(
     assert once.enough
     assert once.drawn == planned.reviews
     assert review_plan.describe_result(BOOK, once).startswith(result)
-    _review(session, run, 90)
+    _review(session, run, 20)
     assert review_plan.plan_status(session, run, planned) == once
 
 
