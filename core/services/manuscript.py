@@ -1,18 +1,14 @@
 """Parts of the user's own paper on a run: methods, tables of results, prompts, model versions, references, design file.
 
-A ``Manuscript`` is built from what the project holds, and written as Markdown, HTML or LaTeX. Each table of results
+A ``Manuscript`` is built from what the project holds; ``manuscript_formats`` writes it. Each table of results
 names the address of the view that shows its numbers.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
 from urllib.parse import urlencode
 
 import numpy as np
@@ -23,12 +19,13 @@ from core.debate import personas, protocols
 from core.debate.protocol_spec import PRESET, ProtocolSpec
 from core.documents import Reference, Value
 from core.errors import MootError
-from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
+from core.formatting import format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow, RunSettings
 from core.services.evaluation import annotation_arrays, corrected_regression
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import siblings
+from core.services.manuscript_formats import Block, Listing, Manuscript, ManuscriptTable
 from core.services.project_session import ProjectSession
 from core.services.review import review_plan
 from core.services.review.agreement import blind_report
@@ -40,8 +37,6 @@ from core.stats.intervals import Estimate, format_estimate
 from core.stats.sampling import WeightedSample
 from core.store.annotation_sources import GOLD, AnnotationSource
 
-Form: TypeAlias = Literal["markdown", "html", "latex"]
-SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "html": ".html", "latex": ".tex"}
 _KINDS: Mapping[Kind, str] = {
     "multilabel": "any number of labels",
     "choice": "exactly one label",
@@ -50,42 +45,6 @@ _KINDS: Mapping[Kind, str] = {
 
 
 _NOTHING = "No document has both a verdict and a reference label yet. Review documents or import gold labels."
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table. ``view`` is the address of the page with these numbers, relative to the studio; empty for none."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str
-    view: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A text that is shown as it is, such as a prompt."""
-
-    title: str
-    text: str
-
-
-Block: TypeAlias = str | Table | Listing
-"""A paragraph, a table, or a listing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manuscript:
-    """Sections with their blocks, and the references as BibTeX entries by key."""
-
-    title: str
-    sections: Mapping[str, tuple[Block, ...]]
-    bibliography: Mapping[str, str]
-
-    @property
-    def bibtex(self) -> str:
-        """The references as a BibTeX file."""
-        return "\n\n".join(self.bibliography.values()) + "\n"
 
 
 def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Manuscript:
@@ -158,19 +117,6 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
         )
     names = list(dict.fromkeys(name for row in rows for name in row))
     return to_csv(rows, [*[name for name in names if "_" not in name], *sorted(name for name in names if "_" in name)])
-
-
-def write(manuscript: Manuscript, form: Form, *, base: str = "") -> str:
-    """Return the paper as a document; ``base`` is put before the addresses of views (LaTeX has no links)."""
-    match form:
-        case "markdown":
-            return "\n\n".join(_markdown(manuscript, base)) + "\n"
-        case "html":
-            body = "\n".join(_html(manuscript, base))
-            head = f'<meta charset="utf-8"><title>{escape(manuscript.title)}</title>'
-            return f'<!doctype html>\n<html lang="en">{head}\n{body}\n</html>\n'
-        case "latex":
-            return "\n\n".join(_latex(manuscript)) + "\n"
 
 
 def _annotation(session: ProjectSession, run: RunRow) -> str:
@@ -274,7 +220,7 @@ def _codebook(codebook: Codebook) -> Iterable[Block]:
         yield codebook.guideline
     noun = label_noun(codebook.kind)
     definitions = tuple((label.name, label.description) for label in codebook.labels)
-    yield Table((noun.capitalize(), "Definition"), definitions, f"Definitions of the {noun}s")
+    yield ManuscriptTable((noun.capitalize(), "Definition"), definitions, f"Definitions of the {noun}s")
     for label in codebook.labels:
         parts = {
             "Include": "; ".join(f'"{example}"' for example in label.include),
@@ -480,17 +426,17 @@ def _regression(analysis: corrected_regression.Analysis | str) -> Block:
     if isinstance(analysis, str):
         return analysis
     head, rows = corrected_regression.table(analysis)
-    return Table(
+    return ManuscriptTable(
         head, rows, f"{analysis.formula.family.capitalize()} regression {analysis.formula}: {analysis.sentence}"
     )
 
 
-def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
+def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
     item, reference = label_noun(report.scores.kind), reference_names(report.reference).noun
     overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
     shown = [report.scores[metric.key] for metric in overall]
     intervals = ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in shown) else ""
-    yield Table(
+    yield ManuscriptTable(
         ("Score", "Value"),
         tuple((metric.name, _cell(report.scores[metric.key])) for metric in overall),
         f"Scores over all {item}s against {reference}{intervals}",
@@ -500,7 +446,7 @@ def _results(report: EvaluationReport, view: str) -> Iterable[Table]:
     differs = f"; n differs by {item}, because some of the {report.n:,} documents lack one of them on some {item}s"
     counted = "n: documents with the reference and a verdict"
     counted += differs if any(scores.n != report.n for scores in report.scores.labels.values()) else ""
-    yield Table(
+    yield ManuscriptTable(
         (item.capitalize(), "n", *names),
         tuple((name, f"{report.scores.labels[name].n:,}", *row) for name, row in cells.items()),
         f"Scores of each {item} against {reference}{intervals}; {counted}",
@@ -514,7 +460,7 @@ def _cell(estimate: Estimate) -> str:
     return " ".join(filter(None, (value, interval.replace(" ", "\u00a0"))))
 
 
-def _models(session: ProjectSession, run: RunRow) -> Table:
+def _models(session: ProjectSession, run: RunRow) -> ManuscriptTable:
     served = session.store.transcripts.served_models(run.run_id)
     rows = [
         (
@@ -525,7 +471,7 @@ def _models(session: ProjectSession, run: RunRow) -> Table:
         )
         for role, model in run.settings.role_models.items()
     ]
-    return Table(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
+    return ManuscriptTable(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
 
 
 def _value(run: RunRow, value: float) -> Value | None:
@@ -586,100 +532,3 @@ def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport
     if claim == "error":
         used.append("angelopoulos2021")
     return {key: entries[key] for key in [*used, *(["angelopoulos2023", "egami2023"] if regressed else [])]}
-
-
-# --- Writing ---------------------------------------------------------------------------------------------------------
-
-
-def _markdown(manuscript: Manuscript, base: str) -> Iterable[str]:
-    yield f"# {escape_markdown(manuscript.title)}"
-    for title, blocks in manuscript.sections.items():
-        yield f"## {escape_markdown(title)}"
-        for block in blocks:
-            match block:
-                case str():
-                    yield "\n\n".join(map(escape_markdown, block.split("\n\n")))
-                case Listing():
-                    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
-                    yield f"### {escape_markdown(block.title)}\n\n{fence}text\n{block.text}\n{fence}"
-                case Table():
-                    rule = "|" + " --- |" * len(block.head)
-                    lines = ["| " + " | ".join(map(escape_markdown, row)) + " |" for row in (block.head, *block.rows)]
-                    lines.insert(1, rule)
-                    link = f" ([view]({base}{block.view}))" if block.view else ""
-                    yield f"{escape_markdown(block.caption)}{link}:\n\n" + "\n".join(lines)
-    yield f"## References\n\n```bibtex\n{manuscript.bibtex}```"
-
-
-def _html(manuscript: Manuscript, base: str) -> Iterable[str]:
-    yield f"<h1>{escape(manuscript.title)}</h1>"
-    for title, blocks in manuscript.sections.items():
-        yield f"<h2>{escape(title)}</h2>"
-        for block in blocks:
-            match block:
-                case str():
-                    yield f"<p>{escape(block)}</p>"
-                case Listing():
-                    yield f"<h3>{escape(block.title)}</h3><pre>{escape(block.text)}</pre>"
-                case Table():
-                    yield html_table(block, base)
-    yield f"<h2>References</h2><pre>{escape(manuscript.bibtex)}</pre>"
-
-
-def html_table(block: Table, base: str = "", *, css: str = "") -> str:
-    """Return a table as HTML with every number linked to its view; ``css`` is the class of the table."""
-
-    def cell(text: str) -> str:
-        linked = block.view and re.search(r"\d", text)
-        return f'<a href="{escape(base + block.view)}">{escape(text)}</a>' if linked else escape(text)
-
-    head = "".join(f"<th>{escape(name)}</th>" for name in block.head)
-    rows = "".join(
-        f"<tr><td>{escape(row[0])}</td>{''.join(f'<td>{cell(text)}</td>' for text in row[1:])}</tr>"
-        for row in block.rows
-    )
-    caption = f"<caption>{escape(block.caption)}</caption>"
-    return (
-        f"<table{f' class={css!r}' if css else ''}>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    )
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "[": "{[}", "]": "{]}", "*": "{*}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-}  # fmt: skip
-"""LaTeX of special characters. Brackets and asterisks after the end of a row would be options of the line break."""
-
-
-def _tex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text if letter.isprintable() or letter in " \n\t")
-
-
-def _latex(manuscript: Manuscript) -> Iterable[str]:
-    title = " ".join(manuscript.title.split())  # TeX ends a line, and with it a comment, at a carriage return too
-    yield f"% {title}\n% needs \\usepackage{{booktabs}}"
-    for title, blocks in manuscript.sections.items():
-        yield f"\\section*{{{_tex(title)}}}"
-        for block in blocks:
-            match block:
-                case str():
-                    yield _tex(block)
-                case Listing():
-                    text = block.text.replace("\\end{verbatim}", "\\ end{verbatim}")
-                    yield f"\\paragraph{{{_tex(block.title)}}}\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}"
-                case Table():
-                    yield _latex_table(block)
-    yield f"\\nocite{{{','.join(manuscript.bibliography)}}}\n\\bibliographystyle{{plain}}\n\\bibliography{{moot}}"
-
-
-def _latex_table(block: Table) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(_tex(" ".join(cell.split())) for cell in cells) + r" \\"
-
-    rows = "\n".join(line(row) for row in block.rows)
-    return (
-        f"\\begin{{table}}[h]\n\\centering\n\\caption{{{_tex(block.caption)}}}\n"
-        f"\\begin{{tabular}}{{l{'r' * (len(block.head) - 1)}}}\n\\toprule\n{line(block.head)}\n\\midrule\n{rows}\n"
-        "\\bottomrule\n\\end{tabular}\n\\end{table}"
-    )

@@ -17,7 +17,7 @@ from core.runs import RunRow
 from core.services import manuscript
 from core.services.evaluation import corrected_regression
 from core.services.evaluation.reference import available_references
-from core.services.manuscript import SUFFIXES, Form, Listing, Manuscript, Table
+from core.services.manuscript_formats import SUFFIXES, Form, Listing, Manuscript, ManuscriptTable, html_table, write
 from core.services.project_session import ProjectSession
 
 _FORMS: dict[Form, str] = {"markdown": "Markdown", "html": "HTML", "latex": "LaTeX"}
@@ -50,7 +50,7 @@ def main() -> None:
 def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
-        content, name = partial(manuscript.write, paper, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
+        content, name = partial(write, paper, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
         download(title, content, name, _MEDIA[form], key=f"manuscript-{form}")
     download("BibTeX", paper.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
     download(
@@ -73,8 +73,8 @@ def _preview(paper: Manuscript) -> None:
                 case Listing():
                     with st.expander(literal(block.title)):
                         st.code(block.text, language=None, wrap_lines=True)
-                case Table():
-                    st.html(manuscript.html_table(block, css="moot-estimate"))
+                case ManuscriptTable():
+                    st.html(html_table(block, css="moot-estimate"))
     heading("References")
     st.code(paper.bibtex, language=None, wrap_lines=True)
 
@@ -109,8 +109,8 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     save = partial(corrected_regression.save_formulas, session, run)
     with error_boxes():
         analysis = corrected_regression.analyse(session, run, formula)
-        table = Table(*corrected_regression.table(analysis), caption=str(formula))
-        st.html(manuscript.html_table(table, css="moot-estimate"))
+        table = ManuscriptTable(*corrected_regression.table(analysis), caption=str(formula))
+        st.html(html_table(table, css="moot-estimate"))
         st.html(
             f'<div class="moot-remark q">{escape(analysis.sentence)}. Errors of the model do not bias the estimates; '
             "those of the verdicts alone are shown for comparison.</div>"

@@ -18,6 +18,7 @@ from core.formatting import format_number
 from core.runs import Handling, RoleModel, RunRow, Sampling
 from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
+from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue, review_plan
 from core.services.review.queue import QueueFilter
@@ -101,7 +102,7 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     session.store.documents.add([Document("later", {"text": "the bath"}, gold={"cy": {"label": ids[0]}})])
     paper = manuscript.build(session, run)
     reference, table = str(paper.sections["Methods"][1]), paper.sections["Results"][1]
-    assert isinstance(table, manuscript.Table)
+    assert isinstance(table, ManuscriptTable)
     assert table.caption.endswith("n: documents with the reference and a verdict")
     agreement = evaluate(session, run).agreement["label"].value
     workspace.close()
@@ -131,7 +132,7 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
     assert "gold, the majority of ann, ben and cy (n = 3 documents)." in reference
     assert "Where the raters tie (1 value), there is no gold." in reference
     assert "Where only one rater answered (2 values), this answer is gold." in reference
-    assert isinstance(table, manuscript.Table)
+    assert isinstance(table, ManuscriptTable)
     assert [row[:2] for row in table.rows] == [("Bath", "3"), ("Staff", "2")]
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
 
@@ -243,7 +244,7 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
         run = annotate(session)
         queue.save_review_settings(session, queue.ReviewSettings(even=1.0))
 
-        def review(size: int) -> manuscript.Manuscript:
+        def review(size: int) -> Manuscript:
             listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=size), actor="ada")
             for document, draw in listed.draws.items():
                 actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
@@ -275,7 +276,7 @@ def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Pat
         actions.submit(session, run.run_id, ["new0"], actions.Attribution("ada"))
         paper = manuscript.build(session, run, "reviewed")
     reference = str(paper.sections["Methods"][1])
-    captions = [block.caption for block in paper.sections["Results"] if isinstance(block, manuscript.Table)]
+    captions = [block.caption for block in paper.sections["Results"] if isinstance(block, ManuscriptTable)]
     assert "No value was decided in the review of this run; values come from the reviews of other runs." in before
     assert (
         "The documents are not a random sample of the run: 8 documents drawn in a review that did not cover all"
@@ -298,15 +299,15 @@ def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> N
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     built = manuscript.build(session, run, "reviewed")
-    page = manuscript.write(built, "html", base="http://localhost:1/")
+    page = write(built, "html", base="http://localhost:1/")
     assert f'<a href="http://localhost:1/evaluate?run={run.run_id}&amp;reference=reviewed">' in page
     assert "100% &lt;clean&gt;" in page
     assert "<clean>" not in page
-    markdown = manuscript.write(built, "markdown")
+    markdown = write(built, "markdown")
     assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
     assert "| Macro F1 |" in markdown
     assert all(len(row.split(" | ")) == 2 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
-    latex = manuscript.write(built, "latex")
+    latex = write(built, "latex")
     assert r"Clean \& tidy" in latex
     assert r"100\% \textless{}clean\textgreater{}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
@@ -332,12 +333,12 @@ def test_appendix_contains_examples_and_keywords_of_each_label(tmp_path: Path) -
         run = run.model_copy(update={"settings": run.settings.model_copy(update={"codebook": book})})
         paper = manuscript.build(session, run)
     table, *examples = paper.sections["Appendix: codebook"]
-    assert isinstance(table, manuscript.Table)
+    assert isinstance(table, ManuscriptTable)
     assert table.rows == (("Bath", "The bath"), ("Staff", ""))
     assert examples == [
         'Staff. Include: "sang"; "helped us". Exclude: "own *staff*". Keywords of the built-in model: staff, crew.'
     ]
-    assert r"\*staff\*" in manuscript.write(paper, "markdown")
+    assert r"\*staff\*" in write(paper, "markdown")
 
 
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
@@ -346,11 +347,11 @@ def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRo
     prompts = built.sections["Appendix: prompts"]
     assert len(prompts) == len(run.settings.templates)
     (models,) = built.sections["Appendix: models"]
-    assert isinstance(models, manuscript.Table)
+    assert isinstance(models, ManuscriptTable)
     assert models.rows[0] == ("extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
     settings = run.settings.model_copy(update={"role_models": {"judge_1": run.settings.role_models["extractor"]}})
     (models,) = manuscript.build(session, run.model_copy(update={"settings": settings})).sections["Appendix: models"]
-    assert isinstance(models, manuscript.Table)
+    assert isinstance(models, ManuscriptTable)
     assert models.rows[0][0] == "judge 1", "as in the text"
 
 
@@ -373,14 +374,14 @@ def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSessi
 EVIL = "x\r\\input{/etc/passwd}\n![x](http://evil/x.png) <script>alert(1)</script>"
 
 
-def hostile_manuscript() -> manuscript.Manuscript:
-    table = manuscript.Table(("label", "definition"), (("[5cm]", "a | b"), ("*", EVIL)), EVIL, "view")
+def hostile_manuscript() -> Manuscript:
+    table = ManuscriptTable(("label", "definition"), (("[5cm]", "a | b"), ("*", EVIL)), EVIL, "view")
     listing = manuscript.Listing(EVIL, "a\n\\end{verbatim}\n\\input{/etc/passwd}\n```\nb")
-    return manuscript.Manuscript(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
+    return Manuscript(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
 
 
 def test_names_are_escaped_in_latex() -> None:
-    text = manuscript.write(hostile_manuscript(), "latex")
+    text = write(hostile_manuscript(), "latex")
     before, _, rest = text.partition("\\begin{verbatim}")
     listing, _, after = rest.partition("\\end{verbatim}")
     assert "\\input{/etc/passwd}" in listing, "a listing shows text verbatim"
@@ -391,7 +392,7 @@ def test_names_are_escaped_in_latex() -> None:
 
 
 def test_names_are_escaped_in_markdown() -> None:
-    text = manuscript.write(hostile_manuscript(), "markdown")
+    text = write(hostile_manuscript(), "markdown")
     shown = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
     assert not re.search(r"(?<!\\)<script|(?<!\\)\]\(http", shown)
     assert r"!\[x\](http://evil/x.png) \<script\>" in shown

@@ -23,6 +23,7 @@ from core.runs import RunRow
 from core.services import manuscript
 from core.services.evaluation import corrected_regression
 from core.services.evaluation.corrected_regression import Formula
+from core.services.manuscript_formats import write
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
@@ -131,7 +132,7 @@ def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -
     assert corrected_regression.saved_formulas(session, run) == (formula,)
     built = manuscript.build(session, run, "reviewed")
     assert any("prediction-powered inference" in str(block) for block in built.sections["Methods"])
-    text = manuscript.write(built, "markdown")
+    text = write(built, "markdown")
     assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
