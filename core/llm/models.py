@@ -57,7 +57,7 @@ class ModelLibrary:
         """The user's rate limits by name of the connection."""
         self.classifiers: list[classifier_replies.Lookup] = []
         """Lookups of trained classifiers, one for each open project."""
-        self.vectors = ""
+        self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
         self._near: dict[str, Near] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -104,8 +104,8 @@ class ModelLibrary:
 
         Only a choice needs them, for texts without any word of the codebook.
         """
-        if self.vectors and codebook.kind == "choice" and (role_model.connection, role_model.model) == LEXICAL:
-            return role_model.model_copy(update={"model": f"{role_model.model}@{self.vectors}"})
+        if self.embedder_spec and codebook.kind == "choice" and (role_model.connection, role_model.model) == LEXICAL:
+            return role_model.model_copy(update={"model": f"{role_model.model}@{self.embedder_spec}"})
         return role_model
 
     async def ask(

@@ -1,4 +1,4 @@
-"""Background training of a project's classifier, its evaluation by cross-validation, and its model card."""
+"""Background training of a project's classifier, and its evaluation by cross-validation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_number, format_signed, format_timestamp
 from core.hashing import digest
 from core.runs import RunSettings
+from core.services.classifier_model_card import model_card
 from core.stats import scoring
-from core.stats.intervals import Estimate, Interval, format_interval, wilson
+from core.stats.intervals import Estimate, wilson
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
@@ -53,13 +53,11 @@ CURVE_SHARES = (0.0, 0.25, 0.5, 1.0)
 """Shares of the training documents at which the learning curve is measured."""
 MAX_VECTORS = 20_000
 """Vectors kept in memory, 1.5 kB each with MiniLM."""
-MAX_CARD_LABELS = 40
-"""Labels listed in the model card."""
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
-    """Vectors of texts: their name, as a run names them, and the function that computes them."""
+class Embedder:
+    """Function that computes vectors of texts, and the name of these vectors, as a run names them."""
 
     spec: str
     embed: Embed
@@ -78,9 +76,9 @@ class ClassifierTrainer:
     ``SMALL_PROJECT`` documents. A classifier always gets the vectors that it was trained with, whatever is chosen now.
     """
 
-    def __init__(self, store: Store, vectors: Callable[[str | None], Vectors | None] = lambda _: None) -> None:
+    def __init__(self, store: Store, find_embedder: Callable[[str | None], Embedder | None] = lambda _: None) -> None:
         self._store = store
-        self._find_vectors = vectors
+        self._find_embedder = find_embedder
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
         self._near: dict[str, Near] = {}
         self._cached_model = lru_cache(maxsize=4)(self._load_model)  # one cache for the class would keep all trainers
@@ -153,7 +151,7 @@ class ClassifierTrainer:
         trained, facts = loaded
         trained_codebook = Codebook.model_validate(facts["codebook"])
         return _align(
-            codebook, trained_codebook, trained.predict(self._read(trained_codebook, texts, vectors_of(facts)))
+            codebook, trained_codebook, trained.predict(self._read(trained_codebook, texts, embedder_spec(facts)))
         )
 
     def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.Example]:
@@ -161,7 +159,7 @@ class ClassifierTrainer:
 
         Without vectors if they cannot be had any more.
         """
-        embedder = self._find_vectors(spec) if spec else None
+        embedder = self._find_embedder(spec) if spec else None
         if embedder is None:
             return [baseline.example(codebook, text) for text in texts]
         if embedder.spec not in self._near:
@@ -171,7 +169,7 @@ class ClassifierTrainer:
         examples = [baseline.example(codebook, text, near) for text in texts]
         return [replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)]
 
-    def _embed(self, embedder: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts ``[text, dimension]``, each of length 1. They are kept in memory."""
         cache = self._vectors
         if len(cache) > MAX_VECTORS and any((embedder.spec, text) not in cache for text in texts):
@@ -227,7 +225,7 @@ class ClassifierTrainer:
         if len(texts) < MIN_DOCUMENTS:
             return
         small = self._store.documents.count() <= SMALL_PROJECT
-        embedder = self._find_vectors(None) if small else None
+        embedder = self._find_embedder(None) if small else None
         spec = embedder.spec if embedder is not None else ""
         name = training_hash(latest.codebook, examples, spec)
         stored = self._store.classifiers.latest_facts()
@@ -371,7 +369,7 @@ Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.E
 """Function that reads texts for a classifier that was trained with the vectors of a name."""
 
 
-def vectors_of(facts: Mapping[str, Any]) -> str:
+def embedder_spec(facts: Mapping[str, Any]) -> str:
     """Return the name of the vectors that a classifier was trained with, empty for none or unknown ones."""
     spec = facts.get("vectors")
     return spec if isinstance(spec, str) else ""  # earlier versions stored the length of the vectors
@@ -393,7 +391,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
         if codebook.kind != trained_codebook.kind:
             return [Prediction(item, None) for item in codebook.items]
-        (example,) = read(trained_codebook, [document.text], vectors_of(facts))
+        (example,) = read(trained_codebook, [document.text], embedder_spec(facts))
         known_labels = {label.id for label in codebook.labels}
         among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
         if not among:
@@ -475,63 +473,6 @@ def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> 
     return {item: dict(sorted(values.items())) for item, values in counted.items()}
 
 
-def model_card(facts: Mapping[str, Any], at: float) -> str:
-    """Return the model card in Markdown: method, training data, performance, limits, file format.
-
-    Names are written as inline code, so that they stay text.
-    """
-    codebook = Codebook.model_validate(facts["codebook"])
-    vectors = " and on sentence vectors" if facts.get("vectors") else ""
-    sections = {
-        "Training data": _training_data(facts, at),
-        "Performance": _performance(facts["scores"], facts["gain"]["value"]),
-        "Limits": (
-            "It knows the words of its training examples and the word lists; it does not understand irony, hints or "
-            "new subjects. Its certainty orders a queue; it is calibrated on similar documents only. Do not use it to "
-            "decide about people."
-        ),
-        "The file": (
-            "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
-            "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `centre` (of vectors) "
-            "and `models` (for each item the weights of vocabulary, words, vector, evidence and bias)."
-        ),
-    }
-    return "\n\n".join(
-        [
-            "# Classifier of a Moot project",
-            f"Logistic regressions that start from the evidence of the codebook {_code(codebook.name)} (version "
-            f"{facts['codebook_version']}, kind {codebook.kind}) and are corrected by decisions: on the codebook's "
-            f"words that occur and on TF-IDF of all words{vectors}. It is not a language model.",
-            *(f"## {heading}\n\n{text}" for heading, text in sections.items()),
-            f"Classifier {_code(facts.get('hash', ''))}.\n",
-        ]
-    )
-
-
-def _training_data(facts: Mapping[str, Any], at: float) -> str:
-    people = ", ".join(map(_code, facts["people"])) or "nobody"
-    rows = [
-        f"| {_code(item)} | {', '.join(f'{_code(word)} {count:,}' for word, count in values.items())} |"
-        for item, values in list(facts["answers"].items())[:MAX_CARD_LABELS]
-    ]
-    table = "\n".join(["| item | decisions |", "|---|---|", *rows])
-    return (
-        f"{facts['documents']:,} documents with {facts['decisions']:,} decisions by {people}, until "
-        f"{format_timestamp(at)}. The texts themselves are not in the file; single words of them are.\n\n{table}"
-    )
-
-
-def _performance(scores: Mapping[str, Any], gain: float | None) -> str:
-    score = "not known yet" if scores["value"] is None else format_number(scores["value"])
-    if scores["interval"] is not None:
-        score += f" ({format_interval(Interval(*scores['interval']), named=True)})"
-    change = "" if gain is None else f" Twice as many training documents changed it by {format_signed(gain)}."
-    return (
-        f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
-        f"review and are mostly harder than the rest.{change}"
-    )
-
-
 def _rating_scores(
     codebook: Codebook, gold: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64]
 ) -> dict[str, Any]:
@@ -546,9 +487,3 @@ def _rating_scores(
         for column, name in enumerate(codebook.names)
     }
     return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json(), "labels": labels}
-
-
-def _code(text: str) -> str:
-    """Return text as inline code on one line: backquotes, pipes and line breaks cannot end it."""
-    plain = " ".join(str(text).split()).replace("`", "'").replace("|", "/")
-    return f"`{plain}`" if plain else "(no name)"

@@ -104,7 +104,7 @@ def try_vectors(workspace: Workspace) -> tuple[int, float]:
 
     Blocks. UsageError without vectors, ModelError if the server does not send any.
     """
-    embed = embeddings.embedder(workspace.models.vectors, workspace.models.connections)
+    embed = embeddings.embedder(workspace.models.embedder_spec, workspace.models.connections)
     if embed is None:
         raise UsageError("No vectors are in use.", "Choose MiniLM or the model of a connection.")
     began = time.monotonic()

@@ -27,7 +27,7 @@ from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.background_jobs import Prefetcher
-from core.services.classifier_training import ClassifierTrainer, Vectors
+from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project, Store
@@ -70,7 +70,7 @@ class ProjectSession:
         self.store = project.store
         self.engine = engine
         self.models = models
-        self.trainer = ClassifierTrainer(project.store, self._vectors)
+        self.trainer = ClassifierTrainer(project.store, self._embedder)
         models.classifiers.append(self.trainer.find)
         self.prefetcher = Prefetcher()
         self.active_sweeps: dict[int, threading.Event] = {}
@@ -88,12 +88,12 @@ class ProjectSession:
         self._lab_runs: set[str] = set()
         self._lab_lock = asyncio.Lock()
 
-    def _vectors(self, spec: str | None = None) -> Vectors | None:
-        """Return the vectors with this name, the user's choice for None; None for none and without their connection."""
-        spec = self.models.vectors if spec is None else spec
+    def _embedder(self, spec: str | None = None) -> Embedder | None:
+        """Return the embedder of vectors with this name, the choice of the user for None; None without a connection."""
+        spec = self.models.embedder_spec if spec is None else spec
         with suppress(UsageError):
             embed = embeddings.embedder(spec, self.models.connections)
-            return Vectors(spec, embed) if embed is not None else None
+            return Embedder(spec, embed) if embed is not None else None
         return None
 
     @property

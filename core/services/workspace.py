@@ -34,7 +34,7 @@ class Workspace:
         self.models.own_limits.update(saved.limits)
         self.models.prices.user_prices.update(saved.prices)
         default = embeddings.MINILM if embeddings.available() else ""
-        self.models.vectors = default if saved.vectors is None else saved.vectors
+        self.models.embedder_spec = default if saved.vectors is None else saved.vectors
         preferences.recall_capabilities(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
@@ -98,7 +98,7 @@ class Workspace:
         """
         embeddings.embedder(spec, self.models.connections)
         preferences.change(vectors=spec)
-        self.models.vectors = spec
+        self.models.embedder_spec = spec
         for session in self.sessions():
             session.trainer.schedule()
 

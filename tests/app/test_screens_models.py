@@ -27,7 +27,7 @@ from tests.servers.running import llama_cpp, mock_llm
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace = Workspace()
     try:
-        workspace.models.vectors = ""  # also where MiniLM is installed
+        workspace.models.embedder_spec = ""  # also where MiniLM is installed
         fill(workspace.open(tmp_path / "hotel.duckdb"))
         context.install(workspace)
         yield workspace
@@ -149,7 +149,7 @@ def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession
 def test_names_of_a_connection_and_a_preset_may_equal_words_of_the_page(
     workspace: Workspace, session: ProjectSession
 ) -> None:
-    workspace.models.vectors = "ollama/nomic-embed-text"
+    workspace.models.embedder_spec = "ollama/nomic-embed-text"
     models.save_preset("name", planning.load_plan(session))
     try:
         with mock_llm() as url:
@@ -261,12 +261,12 @@ def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
     with llama_cpp(tmp_path, "--embeddings") as url:
         models.add(workspace, "near", url)
         at.text_input(key="text-vectors").set_value("near/tiny-random").run()
-        assert workspace.models.vectors == "near/tiny-random"
+        assert workspace.models.embedder_spec == "near/tiny-random"
         assert model() == "builtin/lexical@near/tiny-random"
         at.button(key="vectors-test").click().run()
         assert "64 numbers" in html(at)
     at.text_input(key="text-vectors").set_value("").run()
     assert model() == "builtin/lexical"
     at.text_input(key="text-vectors").set_value("nowhere/x").run()
-    assert workspace.models.vectors == ""
+    assert workspace.models.embedder_spec == ""
     assert "cannot compare texts" in html(at)

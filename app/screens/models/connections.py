@@ -151,7 +151,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 
     MiniLM is offered where ``advice`` has a reason for vectors.
     """
-    vectors_spec, installed = workspace.models.vectors, models.minilm_installed()
+    vectors_spec, installed = workspace.models.embedder_spec, models.minilm_installed()
     line(
         "The classifier learns faster with vectors of the texts. The built-in model compares texts with the "
         "definitions of the labels, besides looking for their words."

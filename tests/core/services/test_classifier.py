@@ -21,7 +21,7 @@ from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
 from core.services.classifier import annotate, save, status
-from core.services.classifier_training import ClassifierTrainer, Vectors
+from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
@@ -362,8 +362,8 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
 
     unseen = Document("new", {"text": "midges over my bed"})
     chances = []
-    for used in (None, Vectors("test", embed)):
-        session.trainer._find_vectors = lambda _, used=used: used
+    for used in (None, Embedder("test", embed)):
+        session.trainer._find_embedder = lambda _, used=used: used
         _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
         model = session.trainer.find(status(session).hash)
         assert model is not None
@@ -383,7 +383,7 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
     def swapped(texts: Sequence[str]) -> npt.NDArray[np.float32]:  # the same dimension, but another vector space
         return embed(texts)[:, ::-1]
 
-    known = {"one": Vectors("one", embed), "other": Vectors("other", swapped)}
+    known = {"one": Embedder("one", embed), "other": Embedder("other", swapped)}
     unseen = Document("new", {"text": "midges over my bed"})
 
     def chance(hash: str) -> float:
@@ -392,15 +392,15 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
         prediction = {item_prediction.item: item_prediction for item_prediction in model.predict(BOOK, unseen)}[CLEAN]
         return prediction.certainty if prediction.value else 1 - prediction.certainty
 
-    session.trainer._find_vectors = lambda spec: known.get("one" if spec is None else spec)
+    session.trainer._find_embedder = lambda spec: known.get("one" if spec is None else spec)
     _review(session, _run(session), [f"d{n:02}" for n in range(24)])
     ((first, _),) = [session.store.classifiers.latest_facts()]
     before = chance(first)
     assert before > 0.5
-    session.trainer._find_vectors = lambda spec: known.get("other" if spec is None else spec)
+    session.trainer._find_embedder = lambda spec: known.get("other" if spec is None else spec)
     session.trainer._cached_model.cache_clear()
     assert chance(first) == before, "a classifier keeps the vectors of its training"
-    session.trainer._find_vectors = lambda spec: known["other"] if spec in (None, "other") else None
+    session.trainer._find_embedder = lambda spec: known["other"] if spec in (None, "other") else None
     session.trainer._cached_model.cache_clear()
     assert chance(first) < before, "a classifier without its vectors uses words only"
     _review(session, session.runs()[-1], ["d24"])
@@ -417,8 +417,8 @@ def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(sessi
 
     unseen = Document("new", {"text": "midges over my bed"})
     chances = []
-    for used in (None, Vectors("test", embed)):
-        session.trainer._find_vectors = lambda _, used=used: used
+    for used in (None, Embedder("test", embed)):
+        session.trainer._find_embedder = lambda _, used=used: used
         _review(session, _run(session), ["d01", "d03", "d05", "d07", "d09"] if used is None else ["d11"])
         model = session.trainer.find(status(session).hash)
         assert model is not None
@@ -434,7 +434,7 @@ def test_classifier_embeds_no_text_for_a_codebook_of_another_kind(session: Proje
         embedded.extend(texts)
         return np.ones((len(texts), 2), np.float32)
 
-    session.trainer._find_vectors = lambda _: Vectors("test", embed)
+    session.trainer._find_embedder = lambda _: Embedder("test", embed)
     _review(session, _run(session), [f"d{n:02}" for n in range(24)])
     model = session.trainer.find(status(session).hash)
     assert model is not None
