@@ -17,6 +17,8 @@ from tests.core.services import sample_world
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
 
+    from tests.browser.studios import OpenTab
+
 ROOT = Path(__file__).parents[2]
 GRID = "/review?view=Grid"
 EMPTY = "/_stcore/health"
@@ -38,12 +40,11 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest, entrance: str, tab: Page) -> Page:
-    """Open the grid by its address, or keep it open from the last test."""
-    if "view=Grid" not in tab.url:
-        request.getfixturevalue("open_tab")(entrance, GRID, tab=tab)
-    wait_for_rows(tab)
-    return tab
+def page(open_tab: OpenTab, entrance: str, tab: Page) -> Page:
+    """Open the grid by its address."""
+    page = open_tab(entrance, GRID, tab=tab)
+    wait_for_rows(page)
+    return page
 
 
 def open_grid(page: Page) -> None:
@@ -104,7 +105,6 @@ def test_edit_survives_a_reload_and_can_be_undone(page):
 
 
 def test_quick_clicks_are_all_stored(page):
-    load_grid(page)  # without the message of an earlier test
     for label in ("a", "b", "a"):  # the third click reverts the first
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
