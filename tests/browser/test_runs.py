@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 SAMPLES = ROOT / "sample_data"
+LONG_NAME = "Courtroom, a model of many words at temperature 0.5, 200 documents"
 
 
 def annotate(project: Path, *options: object) -> None:
@@ -46,6 +47,12 @@ def annotate(project: Path, *options: object) -> None:
     )
 
 
+def rename(path: Path) -> None:
+    """Give the first run of a project a long name."""
+    with Project(path) as project:
+        project.store.runs.describe({"r0001": RunDetails(name=LONG_NAME)})
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """Start a studio on a project with three runs."""
@@ -53,6 +60,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
         annotate(project, "--limit", 10, *options)
+    run_in_thread(rename, project)
+    preferences = folder / "config" / "moot" / "preferences.json"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text('{"pace": 0}')  # the first run would be slow enough to read along
     with studio(folder, "--project", str(project)) as running:
         yield running
 
@@ -62,6 +73,19 @@ def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
     page = open_tab(running.entrance, "/runs", tab=tab)
     page.locator(".leaderboard tbody tr").first.wait_for()
     return page
+
+
+def test_long_name_of_a_run_leaves_room_for_its_state(open_tab: OpenTab, running: Studio, tab: Page) -> None:
+    page = open_tab(running.entrance, "/run?run=r0001", tab=tab)
+    expect(page.locator(".st-key-run-header input").first).to_have_value(re.compile(LONG_NAME))
+    head = page.locator(".st-key-run-header .moot-head")
+    expect(head.get_by_role("heading")).to_have_text("Run")  # the name is in the picker beside it
+    state = head.locator(".moot-badge")
+    expect(state).to_have_text("done")
+    lines, badge = head.bounding_box(), state.bounding_box()
+    assert lines is not None
+    assert badge is not None
+    assert badge["y"] + badge["height"] <= lines["y"] + lines["height"], "a second line is hidden"
 
 
 def test_keys_move_select_rename_and_pin(page: Page) -> None:
@@ -87,27 +111,6 @@ def test_keys_move_select_rename_and_pin(page: Page) -> None:
     expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
 
 
-def test_long_name_of_a_run_leaves_room_for_its_state(open_studio: OpenStudio, tmp_path: Path) -> None:
-    project = tmp_path / "long.duckdb"
-    annotate(project, "--limit", 2)
-    run_in_thread(rename, project, "Courtroom, a model with a long name at temperature 0.5, 200 documents")
-    _, page = open_studio("--project", project, path="/run")
-    head = page.locator(".st-key-run-header .moot-head")
-    expect(head.get_by_role("heading")).to_have_text("Run")  # the name is in the picker beside it
-    state = head.locator(".moot-badge")
-    expect(state).to_have_text("done")
-    lines, badge = head.bounding_box(), state.bounding_box()
-    assert lines is not None
-    assert badge is not None
-    assert badge["y"] + badge["height"] <= lines["y"] + lines["height"], "a second line is hidden"
-
-
-def rename(path: Path, name: str) -> None:
-    """Rename all runs of a project."""
-    with Project(path) as project:
-        project.store.runs.describe({run.run_id: RunDetails(name=name) for run in project.store.runs.all()})
-
-
 def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page) -> None:
     row = page.locator(".leaderboard tbody tr").first
     row.focus()
@@ -129,24 +132,6 @@ def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page
     row.focus()
     page.keyboard.press("x")
     expect(page.get_by_text("1 selected")).to_be_visible()
-
-
-def test_run_of_another_tab_appears_without_a_click(open_studio: OpenStudio, tmp_path: Path) -> None:
-    preferences = tmp_path / "config" / "moot" / "preferences.json"
-    preferences.parent.mkdir(parents=True)
-    preferences.write_text('{"pace": 0}')  # the first run would be slow enough to read along
-    project = tmp_path / "p.duckdb"
-    annotate(project, "--limit", 10)
-    running, page = open_studio("--project", project, path="/runs")
-    rows = page.locator(".leaderboard tbody tr")
-    expect(rows).to_have_count(1)
-    other = page.context.new_page()
-    other.goto(f"{running.address}/run")
-    for button in ("New run", re.compile("^Start all")):
-        other.get_by_role("button", name=button).click()
-    expect(rows).to_have_count(2)
-    expect(rows.filter(has_text=re.compile(r"0\.\d{3}"))).to_have_count(2)  # the new run has ended and has scores
-    expect(page.locator(".moot-run-status")).to_contain_text("done")
 
 
 def test_all_settings_fit_in_a_narrow_window(page: Page) -> None:
@@ -270,3 +255,14 @@ def test_document_opens_beside_its_list_and_is_kept_in_the_address(
     page.keyboard.press("Escape")
     expect(drawer).not_to_be_visible()
     assert "document=" not in page.url
+
+
+def test_run_of_another_tab_appears_without_a_click(page: Page, running: Studio) -> None:
+    rows = page.locator(".leaderboard tbody tr")
+    expect(rows).to_have_count(3)
+    other = page.context.new_page()
+    other.goto(f"{running.address}/run?run=new")
+    other.get_by_role("button", name=re.compile("^Start all")).click()
+    expect(rows).to_have_count(4)
+    expect(rows.filter(has_text=re.compile(r"0\.\d{3}"))).to_have_count(4)  # the new run has ended and has scores
+    expect(page.locator(".moot-run-status")).to_contain_text("done")
