@@ -482,9 +482,9 @@ class _Patterns:
                 quantile = self.design.quantile(int(units[column]), self.level)
                 if metric.interval == "correlation" and units[column] < CORRELATED and quantile != 0:
                     quantile = None
-            elif documents[column] > units[column]:  # the cells of a document are dependent, as in ``ratio``
-                variance *= units[column] / max(1.0, units[column] - 1)
-                quantile = t_quantile(units[column] - 1, self.level) if units[column] > 1 else None
+            elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
+                variance *= units[column] / (units[column] - 1)
+                quantile = t_quantile(units[column] - 1, self.level)
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 

@@ -44,7 +44,8 @@ _CERTAINTY = re.compile(r"certain|confiden|likel|probab|relevan|score|strength|s
 """Parts of keys that state how sure it is that a label is present."""
 _LOW = re.compile(r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)\b")
 _NO_EVIDENCE = re.compile(
-    r"\W*(?:there (?:is|was) )?(?:no|not any|without) (?:\w+ )?(?:mention|evidence|reference|quotes?|support)\b",
+    r"\W*(?:there (?:is|was) )?(?:no|not any|without) (?:\w+ )?(?:mention|evidence|reference|quotes?|support)\b"
+    r"|\W*n/?a\W*\Z",
     re.IGNORECASE,
 )
 _DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"})
@@ -114,7 +115,8 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
     """Return True for an entry in a list of labels, or evidence for a label, unless a note says that there is none."""
     for key, note in notes.items():
         quotes = note if isinstance(note, list) else [note] if isinstance(note, str) else []
-        if key in _EVIDENCE and not all(_is_evidence(quote, names) for quote in quotes):
+        is_blank = isinstance(note, str) and not note.strip(" .-")
+        if key in _EVIDENCE and (is_blank or not all(_is_evidence(quote, names) for quote in quotes)):
             return NO_ANSWER
         if isinstance(note, str) and (sole_answer(note, names) is False or _denies_mention(note, names)):
             return NO_ANSWER
@@ -122,11 +124,14 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
 
 
 def _is_evidence(quote: Any, names: Names) -> bool:
-    """Return True for words of the document, and False for "", "n/a", "not mentioned" or "No evidence found."."""
-    if not isinstance(quote, str) or sole_answer(quote, names) in (False, None) or _NO_EVIDENCE.match(quote):
+    """Return False for "n/a", "not mentioned" or "No evidence found.", and True for other words, of which none may be.
+
+    A schema makes models fill lists with "" or "the"; that denies nothing.
+    """
+    if not isinstance(quote, str) or sole_answer(quote, names) is False or _NO_EVIDENCE.match(quote):
         return False
     kinds = [token.kind for token in tokenise(quote, names) if token.kind not in ("stop", "fill", "verb", "link")]
-    return bool(kinds) and kinds != ["none"]
+    return kinds != ["none"]
 
 
 def _denies_mention(note: str, names: Names) -> bool:
