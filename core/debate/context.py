@@ -112,7 +112,7 @@ class DebateContext:
         return (yield from ask_with_retry(requests, self._problem, self.settings.templates[prompts.REASK]))
 
     def _problem(self, request: Request, reply: Reply) -> str:
-        if request.form == "text" or reply.error is not None or request.retry:
+        if request.form == "text" or reply.error is not None or request.reask:
             return ""
         return self.decision_problem(request.form, reply)
 
@@ -275,7 +275,7 @@ def ask_with_retry(
     problems = {index: problem_of(sent[index], reply) for index, reply in enumerate(replies)}
     retried = [index for index, problem in problems.items() if problem or _is_cut(sent[index], replies[index])]
     if retried:
-        second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in retried)
+        second_replies = yield tuple(_reask(sent[i], replies[i], problems[i], template) for i in retried)
         for index, reply in zip(retried, second_replies, strict=True):
             first = replies[index]
             is_usable = not problems[index] and bool(without_reasoning(first.text).strip())
@@ -299,12 +299,12 @@ def _merge(first: Reply, second: Reply) -> Reply:
 
 
 def _is_cut(request: Request, reply: Reply) -> bool:
-    return reply.finish_reason == "length" and not request.retry
+    return reply.finish_reason == "length" and not request.reask
 
 
-def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
+def _reask(request: Request, reply: Reply, problem: str, template: Template) -> Request:
     if _is_cut(request, reply):
-        return replace(request, limit_factor=2 * request.limit_factor, retry=request.retry + 1)
+        return replace(request, limit_factor=2 * request.limit_factor, reask=request.reask + 1)
     text = without_reasoning(reply.text)
     before = (prompts.Message("assistant", text),) if text.strip() else ()
     messages = (
@@ -312,7 +312,7 @@ def _retry(request: Request, reply: Reply, problem: str, template: Template) -> 
         *before,
         prompts.Message("user", prompts.render_text(template, {"problem": problem})),
     )
-    return replace(request, messages=messages, retry=request.retry + 1)
+    return replace(request, messages=messages, reask=request.reask + 1)
 
 
 def run_protocol(protocol: Protocol, context: DebateContext) -> Step[Verdict]:

@@ -56,7 +56,7 @@ class Request:
     """A request of a protocol to a role.
 
     ``messages`` are sent to a language model. ``inputs`` are the structured values that the messages were rendered
-    from; the built-in model reads those. ``form`` is the decision that the reply must contain. ``retry`` is 1 for the
+    from; the built-in model reads those. ``form`` is the decision that the reply must contain. ``reask`` is 1 for the
     second attempt after an unreadable reply. The other fields are not part of the text that is sent:
 
     - ``round`` counts from 0 in protocols with rounds.
@@ -74,7 +74,7 @@ class Request:
     messages: tuple[Message, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
     form: ReplyForm = "text"
-    retry: int = 0
+    reask: int = 0
     round: int = 0
     replies_to: tuple[str, ...] = ()
     item: str = ""
@@ -205,10 +205,11 @@ class Reply:
 class Turn:
     """A reply in its place in a debate: the event for the browser, the row in the store, and what pages show.
 
-    ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``retry``, ``round``, ``replies_to`` and ``item``
-    are as in ``Request``. ``cached`` is set if the reply was paid for another turn or run. ``values`` map each item
-    that the role's own decision is about to its value, None if the role left the item open; the whole mapping is None
-    if the turn gives no annotations. A turn that has only started has an empty reply.
+    ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``round``, ``replies_to`` and ``item`` are as in
+    ``Request``; ``retry`` is its ``reask``, under the name of the column. ``cached`` is set if the reply was paid for
+    another turn or run. ``values`` map each item that the role's own decision is about to its value, None if the role
+    left the item open; the whole mapping is None if the turn gives no annotations. A turn that has only started has an
+    empty reply.
     """
 
     run_id: str

@@ -110,7 +110,7 @@ class Engine(ABC):
 
     def __init__(self, work: Work, dependencies: Dependencies) -> None:
         self.settings = work.run.settings
-        self.retries = work.retry
+        self.retry_round = work.retry_round
         self.dependencies = dependencies
         self.store = dependencies.store
         self.sink = dependencies.sink
@@ -340,7 +340,7 @@ class ReplayingEngine(Engine):
 
     async def _answer(self, pending: PendingTurn) -> Reply | str:
         """Return the reply to a request, or the key of the missing reply."""
-        key, reply = await look_up(self.store, pending, self.settings, self.retries)
+        key, reply = await look_up(self.store, pending, self.settings, self.retry_round)
         cached = key not in self._fresh
         if reply is None:
             if (error := self._errors.get(key)) is not None:

@@ -96,7 +96,7 @@ class PendingTurn:
             role_model=self.role_model,
             messages=request.messages,
             form=request.form,
-            retry=request.retry,
+            retry=request.reask,
             round=request.round,
             replies_to=request.replies_to,
             item=request.item,
@@ -186,12 +186,12 @@ class Debate:
 
 
 async def look_up(
-    store: ReplyStore, pending: PendingTurn, settings: RunSettings, retries: int
+    store: ReplyStore, pending: PendingTurn, settings: RunSettings, retry_rounds: int
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    A stored reply that is unreadable is passed over as often as the run has ``retries``, and also if a later retry has
-    a readable one. So a rerun gives the same verdicts as a run that was retried.
+    A stored reply that is unreadable is passed over as often as the run has ``retry_rounds``, and also if a later retry
+    has a readable one. So a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry = 0
@@ -203,7 +203,7 @@ async def look_up(
         reply = read_reply(stored, pending, settings)
         if pending.request.form == "text" or reply.reading.readable:
             return key, reply
-        if retry >= retries and unreadable is None:
+        if retry >= retry_rounds and unreadable is None:
             unreadable = key, reply
         retry += 1
 

@@ -151,12 +151,12 @@ async def no_examples(_document: Document) -> Precedents:
 class Work:
     """A run as the engine gets it, with the ids of the remaining documents.
 
-    ``retry`` grows each time unresolved documents are requested again, so that the same bad reply is not reused.
+    ``retry_round`` grows each time unresolved documents are requested again, so that the same bad reply is not reused.
     """
 
     run: RunRow
     todo: tuple[str, ...]
-    retry: int = 0
+    retry_round: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def is_faster(work: Work) -> bool:
     settings = work.run.settings
     return (
         len(work.todo) >= FEWEST_DOCUMENTS
-        and work.retry == 0
+        and work.retry_round == 0
         and (os.cpu_count() or 1) > 1
         and not settings.pace
         and settings.handling.requests_per_minute is None

@@ -113,7 +113,7 @@ def request_schema(sampling: Sampling, request: Request, codebook: Codebook) -> 
     """Return the schema for a request, None for a plain-text reply."""
     if request.form == "text" or not codebook.labels:
         return None
-    if sampling.json_schema == "on" or (sampling.json_schema == "auto" and request.retry > 0):
+    if sampling.json_schema == "on" or (sampling.json_schema == "auto" and request.reask > 0):
         return schema_for(request, request.narrow(codebook))
     return None
 

@@ -356,7 +356,7 @@ class ReplyBuilder:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
         finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
-        if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.retry:
+        if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.reask:
             raise errors.LengthLimit(
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )

@@ -193,21 +193,21 @@ class Runs(Repository):
         """Return the remaining work of a run: its documents without a verdict row, in order.
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
-        so that the documents are debated again. ``retry`` grows if there were unresolved verdicts, because the same
-        requests would find the same replies. Raises NoSuchRun for an unknown run.
+        so that the documents are debated again. ``retry_round`` grows if there were unresolved verdicts, because the
+        same requests would find the same replies. Raises NoSuchRun for an unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
         run = self.require(run_id)
-        retry = self._connection.value("SELECT retry FROM runs WHERE run_id = ?", [run_id])
+        retry_round = self._connection.value("SELECT retry FROM runs WHERE run_id = ?", [run_id])
         todo = self._connection.column(
             "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
             "USING (document_id) WHERE run_id = $run ORDER BY position",
             {"run": run_id},
         )
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
-        return Work(run.model_copy(update={"settings": settings}), tuple(todo), retry)
+        return Work(run.model_copy(update={"settings": settings}), tuple(todo), retry_round)
 
     def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
         """Add documents at the end of the run and return the number of new ones.

@@ -208,8 +208,8 @@ def _within_length(context: DebateContext, requests: Sequence[Request], replies:
     maximum = context.params["sentences"]
     arguments = [replace(reply, text=without_reasoning(reply.text)) for reply in replies]
     long = [index for index, reply in enumerate(arguments) if not fits(reply.text, maximum)]
-    retries = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
-    for index, reply in zip(long, retries, strict=True):
+    shortened = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
+    for index, reply in zip(long, shortened, strict=True):
         text = without_reasoning(context.require(reply).text)
         arguments[index] = replace(reply, text=text if fits(text, maximum) else cut(text, maximum))
     return arguments
@@ -220,7 +220,7 @@ def _shorten(context: DebateContext, request: Request, reply: Reply) -> Request:
     values = {"sentences": len(sentences(text)), "words": len(_WORD.findall(text)), "length": _length(context)}
     text = prompts.render_text(context.settings.templates["shorten"], values)
     messages = (*request.messages, prompts.Message("assistant", reply.text), prompts.Message("user", text))
-    return replace(request, messages=messages, retry=request.retry + 1)
+    return replace(request, messages=messages, reask=request.reask + 1)
 
 
 def _reason(context: DebateContext, precedent: Precedent) -> Request:

@@ -57,7 +57,7 @@ def court_replies(
 
 
 def roles(requests: list[Request]) -> list[str]:
-    return [request.role for request in requests if not request.retry]
+    return [request.role for request in requests if not request.reask]
 
 
 def test_trial_has_its_stages_in_order() -> None:
@@ -124,7 +124,7 @@ def test_majority_of_parallel_judges_decides(rulings: str, label: str | None, st
     context = context_of(SPEC, "choice", bench="parallel", judges=len(rulings))
     verdict, requests = run_debate(SPEC, context, court_replies(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
-    judges = [request for request in requests if request.role.startswith("judge") and not request.retry]
+    judges = [request for request in requests if request.role.startswith("judge") and not request.reask]
     assert len({request.messages for request in judges}) == 1
 
 
@@ -189,7 +189,7 @@ def test_document_is_not_its_own_precedent() -> None:
 def test_long_argument_is_requested_again_and_then_cut() -> None:
     long = "It is so. It really is. And more."
     verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(argument=long))
-    again = [request for request in requests if request.retry]
+    again = [request for request in requests if request.reask]
     assert [request.role for request in again] == ["prosecutor", "defender"]
     assert "3 sentences and 8 words. The limit is one sentence of at most 60 words." in again[0].messages[-1].content
     prompt = requests[-1].messages[1].content
@@ -197,11 +197,11 @@ def test_long_argument_is_requested_again_and_then_cut() -> None:
     assert "It really is." not in prompt
     assert verdict.status == "verdict"
     _, requests = run_debate(SPEC, context_of(SPEC, "choice", sentences=3), court_replies(argument=long))
-    assert not [request for request in requests if request.retry]
+    assert not [request for request in requests if request.reask]
     assert "Your limit is at most 3 sentences and 180 words." in requests[2].messages[0].content
     words = "It is so " * 21
     _, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(argument=words))
-    assert "it has 1 sentence and 63 words" in next(one for one in requests if one.retry).messages[-1].content
+    assert "it has 1 sentence and 63 words" in next(one for one in requests if one.reask).messages[-1].content
 
 
 @pytest.mark.parametrize("role", [0, 1, 2, 3])
@@ -333,7 +333,7 @@ def test_reasoning_of_a_counsel_or_a_clerk_is_not_shown_to_the_judges() -> None:
         return f"{thought}{answer}" if request.role in ("prosecutor", "defender", "clerk") else answer
 
     _, requests = run_debate(SPEC, context_of(SPEC, "choice", precedents=SHOWN), reply)
-    assert not [request for request in requests if request.retry]
+    assert not [request for request in requests if request.reask]
     prompt = requests[-1].messages[1].content
     assert ("So it is." in prompt, "Because it says so." in prompt, "Hmm" in prompt) == (True, True, False)
 

@@ -45,7 +45,7 @@ def run_discussion(*rounds: str, **params: object):
     verdict, requests = run_debate(
         SPEC, context_of(SPEC, "choice", annotators=len(rounds[0]), **params), replies_by_round(*rounds)
     )
-    return verdict, [request for request in requests if not request.retry]
+    return verdict, [request for request in requests if not request.reask]
 
 
 @pytest.mark.parametrize(

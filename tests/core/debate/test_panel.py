@@ -108,7 +108,7 @@ def test_persona_with_two_unreadable_decisions_is_left_out_with_a_note() -> None
         return "I cannot say." if request.role == "persona_2" else f"{DONE}{rating(4)}"
 
     verdict, requests = run_panel(respond, turns=1, coordinator="order")
-    assert [request.retry for request in requests if request.role == "persona_2"] == [0, 1, 0, 0, 1]
+    assert [request.reask for request in requests if request.role == "persona_2"] == [0, 1, 0, 0, 1]
     assert set(verdict.values.values()) == {4}
     assert verdict.notes[-1] == "Bob (G0) gave no value for Service, Price, Room and is left out there"
     verdict, _ = run_panel(lambda request, _: "Nobody knows.", turns=1)

@@ -131,7 +131,7 @@ def test_reply_without_json_is_retried_once(role: str, count: int) -> None:
 
     def unreadable_first(request: Request) -> str | Reply:
         sent.append(request)
-        first = request.role == role and not request.retry and sum(earlier.role == role for earlier in sent) == 1
+        first = request.role == role and not request.reask and sum(earlier.role == role for earlier in sent) == 1
         return "Let me think." if first else respond(request)
 
     extraction, requests = extract([SourceDocument("a.md", TEXT)], unreadable_first)
@@ -146,12 +146,12 @@ def test_persona_may_be_the_only_element_of_a_list() -> None:
         source, lambda request: scout_reply(TEACHERS) if request.role == "scout" else '[{"name": "Ann"}]'
     )
     assert extraction.persona_set.members[0].persona.name == "Ann"
-    assert not [request for request in requests if request.retry]
+    assert not [request for request in requests if request.reask]
     extraction, requests = extract(
         source, lambda request: scout_reply(TEACHERS) if request.role == "scout" else '[{"name": "A"}, {"name": "B"}]'
     )
     assert extraction.persona_set.members[0].persona.name == "Teachers"
-    assert [request.role for request in requests if request.retry] == ["author"]
+    assert [request.role for request in requests if request.reask] == ["author"]
 
 
 def test_panel_from_documents_has_at_most_the_personas_that_a_panel_can_have() -> None:
@@ -232,7 +232,7 @@ def test_builtin_model_extracts_personas_from_the_sample_sources() -> None:
     assert {"Parents", "Teachers", "Librarians"} <= names
     assert all(quote.supported for member in extraction.persona_set.members for quote in member.persona.evidence)
     assert not extraction.notes
-    assert not any(request.retry for request in requests)
+    assert not any(request.reask for request in requests)
 
 
 def test_texts_of_a_hostile_source_are_delimited_clipped_and_in_one_line() -> None:

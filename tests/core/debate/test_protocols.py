@@ -94,8 +94,8 @@ def test_unreadable_reply_is_retried_at_most_once(spec: ProtocolSpec, kind: Kind
             return "Hard to say." if same and request.form != "text" else agreeing_replies(kind)(request, number)
 
         verdict, requests = run_debate(spec, context, respond)
-        assert max(request.retry for request in requests) <= 1
-        for request in (request for request in requests if request.retry):
+        assert max(request.reask for request in requests) <= 1
+        for request in (request for request in requests if request.reask):
             assert request.messages[-2].content == "Hard to say."
             assert "could not be read" in request.messages[-1].content
         assert None not in verdict.values.values() or verdict.status == "unresolved"

@@ -204,7 +204,7 @@ def test_row_that_reached_its_limit_again_without_text_is_an_error_as_in_a_live_
     usage = {"prompt_tokens": 10, "completion_tokens": 2048}
     assert reply_to(Request("critic", ()), cut, usage).finish_reason == "length"
     with pytest.raises(errors.LengthLimit, match="2048 tokens") as caught:
-        reply_to(Request("critic", (), retry=1, limit_factor=2), cut, usage)
+        reply_to(Request("critic", (), reask=1, limit_factor=2), cut, usage)
     assert caught.value.billed == (10, 2048, 0)
 
 

@@ -154,7 +154,7 @@ def test_retrying_unresolved_documents_repeats_unreadable_requests_only() -> Non
     drive(world, count=1)
     world.verdicts.clear()
     world.requested.clear()
-    status = drive(world, count=1, retry=1)
+    status = drive(world, count=1, retry_round=1)
     assert status.verdicts == 1
     assert world.requested == [("d0", "judge")]
     world.verdicts.clear()

@@ -44,7 +44,7 @@ def ask(
     times: int = 1,
     book: Codebook = BOOK,
     form: ReplyForm = "labels",
-    retry: int = 0,
+    reask: int = 0,
     limit_factor: int = 1,
     silence: float | None = None,
     before: Callable[[ModelCapabilities], None] = lambda _capabilities: None,
@@ -60,7 +60,7 @@ def ask(
         settings = RunSettings(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
-        request = Request("annotator", MESSAGES, form=form, retry=retry, limit_factor=limit_factor)
+        request = Request("annotator", MESSAGES, form=form, reask=reask, limit_factor=limit_factor)
         outcome = CallOutcome(
             capabilities=models.capabilities.of(models.connection("local"), "m"), sent=server.requests
         )

@@ -373,9 +373,9 @@ def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_
     outcome = ask(behave, form="text", max_tokens=8)
     assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")
     with pytest.raises(errors.LengthLimit, match="output limit of 16 tokens") as caught:
-        ask(behave, form="text", retry=1, limit_factor=2, max_tokens=8)
+        ask(behave, form="text", reask=1, limit_factor=2, max_tokens=8)
     assert "max_tokens" in caught.value.remedy
-    outcome = ask(behave, retry=1, max_tokens=8)
+    outcome = ask(behave, reask=1, max_tokens=8)
     assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")
 
 

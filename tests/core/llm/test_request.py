@@ -25,13 +25,13 @@ CHOICE = Codebook(kind="choice", labels=(Label(name="Good"), Label(name="Bad")))
 RATING = Codebook(kind="rating", labels=(Label(name="Clarity"),), scale=Scale(min=1, max=3))
 
 
-def request_for(form: ReplyForm, retry: int = 0) -> Request:
-    return Request("judge", MESSAGES, form=form, retry=retry)
+def request_for(form: ReplyForm, reask: int = 0) -> Request:
+    return Request("judge", MESSAGES, form=form, reask=reask)
 
 
 def test_schema_is_requested_by_mode_and_only_for_decisions() -> None:
     def has_schema(mode: str) -> list[bool]:
-        requests = [request_for("text"), request_for("labels"), request_for("labels", retry=1)]
+        requests = [request_for("text"), request_for("labels"), request_for("labels", reask=1)]
         return [request_schema(Sampling(json_schema=mode), request, BOOK) is not None for request in requests]  # type: ignore[arg-type]
 
     assert has_schema("off") == [False, False, False]
@@ -107,10 +107,10 @@ def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None
     assert '"reasoning", "labels"' in body["messages"][-1]["content"]
     assert outcome.capabilities.schema == "full"
 
-    def key(mode: str, retry: int) -> str:
+    def key(mode: str, reask: int) -> str:
         role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
         run = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
-        request = request_for("labels", retry)
+        request = request_for("labels", reask)
         return request_hash(role_model, request, ModelLibrary().salt(role_model, request, run), 0)
 
     assert key("off", 0) == key("auto", 0) != key("on", 0)
