@@ -37,7 +37,7 @@ Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
 """When to request a JSON schema for a reply that must hold a decision: never, only after an unreadable reply,
 always."""
-OnLong: TypeAlias = Literal["fail", "cut", "skip"]
+OverlongPolicy: TypeAlias = Literal["fail", "cut", "skip"]
 """Action for a document that does not fit into a model's context: it fails, it is truncated with a note, or it is left
 unresolved for a person."""
 
@@ -89,8 +89,8 @@ SAMPLING_PARAMS = {
 """Command-line parameters that set a role model's sampling, with the name of the field they set."""
 
 
-class Handling(_Frozen):
-    """Error handling and extra rate limits of a run.
+class ErrorHandling(_Frozen):
+    """Error handling and extra rate limits of a run; the fields are names of ``--param``.
 
     ``silence`` is the longest wait in seconds for the next byte of a reply, the first byte included; None takes the
     client's default. ``deadline`` is the longest time in seconds for a whole reply; None takes a default that grows
@@ -98,14 +98,14 @@ class Handling(_Frozen):
     addition to the limits of its connection.
     """
 
-    on_long: OnLong = "fail"
+    on_long: OverlongPolicy = "fail"
     silence: float | None = Field(default=None, gt=0, le=86_400)
     deadline: float | None = Field(default=None, gt=0, le=86_400)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
 
 
-GENERAL_PARAMS = (*SAMPLING_PARAMS, *Handling.model_fields)
+GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields)
 """Parameters that runs of every protocol have."""
 
 
@@ -163,7 +163,7 @@ class EngineSettings(_Frozen):
     ray_dir: str = ""
 
     @property
-    def patience(self) -> float:
+    def stage_timeout(self) -> float:
         """Longest wait for a batch stage in seconds; may be infinite."""
         if self.batch_wait is not None:
             return self.batch_wait
@@ -204,7 +204,7 @@ class RunSettings(_Frozen):
     engine: EngineSettings = EngineSettings()
     concurrency: int = Field(default=8, ge=1, le=4096)
     budget_usd: float | None = Field(default=None, gt=0)
-    handling: Handling = Handling()
+    handling: ErrorHandling = ErrorHandling()
     pace: float = Field(default=0.0, ge=0)
     """Words per second at which the built-in model streams its replies; 0 is instant."""
 

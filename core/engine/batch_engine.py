@@ -291,7 +291,7 @@ class BatchEngine(ReplayingEngine):
             if ready:
                 return list(ready | self._deferred)
             self.note = self._waiting_for(states)
-            if time.monotonic() - began >= self.settings.engine.patience:
+            if time.monotonic() - began >= self.settings.engine.stage_timeout:
                 self.pause(StopReason("batch", self.note))
             else:
                 await asyncio.sleep(wait)

@@ -84,26 +84,26 @@ _NO_MODEL = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
-_SHOWN = 500
+_MAX_MESSAGE_CHARACTERS = 500
 """Characters of a server's message that are kept."""
-_PATIENCE = 300.0
+_MAX_RETRY_AFTER_SECONDS = 300.0
 """Longest accepted Retry-After in seconds."""
 
 _EPOCHS = (1e9, 1e11)
 """From the first number on a time is a Unix time in seconds, from the second one on in milliseconds."""
 
-_SECRET = 8
+_MIN_KEY_CHARACTERS = 8
 """Shortest key in characters that is redacted. A shorter key is a placeholder such as ``none``, a common word."""
 
-_TELLING = 12
+_KEY_START_CHARACTERS = 12
 """Characters at the start of a key that identify it in a message that was truncated within the key."""
 
 
 def redacted(text: str, key: str | None) -> str:
     """Return ``text`` without the key, whole or truncated, in case a server echoed it."""
-    if not key or len(key) < _SECRET:
+    if not key or len(key) < _MIN_KEY_CHARACTERS:
         return text
-    start, parts, position = key[:_TELLING], [], 0
+    start, parts, position = key[:_KEY_START_CHARACTERS], [], 0
     while (at := text.find(start, position)) >= 0:
         excerpt = text[at : at + len(key)]
         parts += [text[position:at], "[key]"]
@@ -128,12 +128,12 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
         page = " ".join(_MARKUP.sub(" ", text).split()) if text.lstrip().startswith("<") else ""
         return server_message(page or text), ""
     text, code = _picked(data)
-    return text or server_message(body[:_SHOWN].decode("utf-8", "replace")), code
+    return text or server_message(body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")), code
 
 
 def server_message(text: object) -> str:
     """Return the beginning of a server's message as one printable line."""
-    return one_line(str(text)[:_SHOWN])
+    return one_line(str(text)[:_MAX_MESSAGE_CHARACTERS])
 
 
 def _picked(data: Any) -> tuple[str, str]:
@@ -206,9 +206,14 @@ def _error(status: int, problem: str, text: str, code: str, wait: float | None =
 def _classify(status: int, message: str, server_text: str, wait: float | None) -> ModelError:
     """Return the error for a status and the text of the server with its code; ``message`` describes the error."""
     rejected = status in (400, 403, 412, 422)
-    pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
+    pause = None if wait is None else min(max(wait, 0.0), _MAX_RETRY_AFTER_SECONDS)
     # Gemini names its limit per minute a quota, too.
-    passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in server_text
+    passing = (
+        status == 429
+        and wait is not None
+        and wait <= _MAX_RETRY_AFTER_SECONDS
+        and "insufficient_quota" not in server_text
+    )
     if status == 402 or ((rejected or status == 429) and _QUOTA.search(server_text) and not passing):
         return errors.QuotaSpent(message)
     if status == 400 and _HTTPS.search(server_text):
@@ -273,7 +278,7 @@ def _remedy(text: str) -> str:
     return _MEMORY_REMEDY if _MEMORY.search(text) else _LOADING_REMEDY if _LOADING.search(text) else ""
 
 
-_UNTRUSTED = {
+_CERTIFICATE_FAULTS = {
     9: ("it is not valid yet", "Check the clock of this machine."),
     10: ("it has expired", "Renew the certificate of the server, or check the clock of this machine."),
     62: ("it names another server", "Enter the address with the name that the certificate names."),
@@ -294,7 +299,7 @@ def not_connected(server: str, error: BaseException, action: str = "") -> errors
     """
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            meaning, remedy = _UNTRUSTED.get(cause.verify_code, _UNKNOWN_SIGNER)
+            meaning, remedy = _CERTIFICATE_FAULTS.get(cause.verify_code, _UNKNOWN_SIGNER)
             reason = server_message(cause.verify_message).rstrip(".")
             return errors.OtherProtocol(
                 f"{server} shows a certificate that is not trusted: {meaning} ({reason}).", remedy
@@ -332,7 +337,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 LOOK_SECONDS = 2.0
 """Longest wait of each check in seconds, while a person waits."""
 
-_SWAPPED = {"http": "https", "https": "http"}
+_OTHER_SCHEME = {"http": "https", "https": "http"}
 
 
 async def explain_tls_error(error: errors.ModelError, connection: Connection) -> errors.ModelError:
@@ -342,11 +347,11 @@ async def explain_tls_error(error: errors.ModelError, connection: Connection) ->
     """
     parts = urlsplit(connection.base_url)
     secure = parts.scheme == "https"
-    if parts.scheme not in _SWAPPED or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
+    if parts.scheme not in _OTHER_SCHEME or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
         return error
     host, port = parts.hostname or "", parts.port or (443 if secure else 80)
     here = f"{connection.name} at {connection.base_url}"
-    other = _SWAPPED[parts.scheme] + connection.base_url[len(parts.scheme) :]
+    other = _OTHER_SCHEME[parts.scheme] + connection.base_url[len(parts.scheme) :]
     try:
         if secure:
             if plainly := await _answers_plainly(host, port):

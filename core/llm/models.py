@@ -21,7 +21,7 @@ from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import embeddings, failures, ollama_chat, openai_chat, probe, streaming
+from core.llm import embeddings, failures, http, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.prices import Prices
@@ -222,8 +222,9 @@ class ModelLibrary:
             role_request=request,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * request.sample,
             schema=request_schema(role_model.sampling, request, settings.codebook),
-            silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
-            deadline=settings.handling.deadline or silence + streaming.reply_seconds(request.output_limit(role_model)),
+            idle_timeout=(idle_timeout := settings.handling.silence or streaming.IDLE_SECONDS),
+            reply_timeout=settings.handling.deadline
+            or idle_timeout + streaming.reply_seconds(request.output_limit(role_model)),
             price=lambda usage: self.prices.cost(connection, role_model.model, usage),
             extra_params=extra_params,
         )
@@ -297,7 +298,7 @@ class ModelLibrary:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                trace_configs=[streaming.reuse_tracing()],
+                trace_configs=[http.reuse_tracing()],
             )
         return self._session
 
@@ -360,7 +361,7 @@ async def ask(
         body = api.body(request, capabilities, optional, schema)
         if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
-        builder = streaming.ReplyBuilder(on_delta, request.silence, request.output_limit)
+        builder = streaming.ReplyBuilder(on_delta, request.idle_timeout, request.output_limit)
         try:
             reply = await _exchange(session, api, request, body, builder, request.unsent(capabilities, optional_params))
         except errors.BadRequest as error:
@@ -418,14 +419,14 @@ async def _exchange(
     """Make one exchange. A ModelError carries the text received before it, and what was billed."""
     url = f"{request.connection.base_url}{api.PATH}"
     try:
-        clock = asyncio.timeout(request.deadline)
+        clock = asyncio.timeout(request.reply_timeout)
         try:
-            async with clock, streaming.post(session, url, body, request, builder) as response:
+            async with clock, http.post(session, url, body, request, builder) as response:
                 await api.receive(response, request.role_model, builder)
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise errors.Runaway(f"The reply did not end within {request.deadline:,.0f} seconds.") from None
+            raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
             if not builder.finish_reason:  # otherwise only the usage or the last line is missing
                 raise

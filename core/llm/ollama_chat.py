@@ -9,7 +9,7 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import streaming
+from core.llm import http, streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
 from core.llm.request import ModelRequest, Schema
@@ -76,7 +76,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
         for line in filter(bytes.strip, lines):
             take(streaming.decode(line, role_model), role_model, builder)
             if builder.finish_reason:
-                await streaming.drain(response)
+                await http.drain(response)
                 return
         builder.check_stall(role_model)
 

@@ -9,7 +9,7 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
-from core.llm import streaming
+from core.llm import http, streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
 from core.llm.request import NAME, ModelRequest, Schema
@@ -68,7 +68,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
             if data == b"[DONE]":
                 _take_buffered(buffered, role_model, builder)
                 builder.finish_reason = builder.finish_reason or "stop"
-                await streaming.drain(response)
+                await http.drain(response)
                 return
             if not data:
                 continue

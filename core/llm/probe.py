@@ -17,9 +17,9 @@ from core.documents import Document
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
+from core.llm.http import beginning
 from core.llm.prices import provider_of
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
-from core.llm.streaming import beginning
 from core.prompts import Message
 from core.runs import Sampling
 

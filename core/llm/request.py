@@ -27,9 +27,9 @@ from core.runs import RoleModel, Sampling
 class ModelRequest:
     """The request of a role (``role_request``) with the address and the settings of its model.
 
-    ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``silence`` the longest wait for the next
-    byte and ``deadline`` the longest time for the reply, both in seconds. ``price`` returns dollars for tokens, or
-    None.
+    ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``idle_timeout`` the longest wait for the
+    next byte and ``reply_timeout`` the longest time for the reply, both in seconds. ``price`` returns dollars for
+    tokens, or None.
     """
 
     connection: Connection
@@ -38,8 +38,8 @@ class ModelRequest:
     role_request: Request
     seed: int | None
     schema: Schema | None
-    silence: float
-    deadline: float
+    idle_timeout: float
+    reply_timeout: float
     price: Callable[[Usage], float | None]
     extra_params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters by name, which a server may refuse like any other."""

@@ -7,22 +7,19 @@ import codecs
 import contextlib
 import json
 import re
-import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
 
 import aiohttp
 import orjson
-from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Reply, Usage
 from core.formatting import as_sentence
-from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
-from core.llm.request import ModelRequest, encode_body
+from core.llm.failures import server_message
+from core.llm.request import ModelRequest
 from core.runs import MAX_TOKENS, RoleModel
 
 END_OF_STREAM_SECONDS = 5.0
@@ -152,12 +149,8 @@ def _decode_leniently(line: bytes) -> Any:
         return None
 
 
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 180.0
+IDLE_SECONDS = 180.0
 """Longest wait for the next byte, the first included (a local server may read a long prompt for minutes)."""
-
-END_SECONDS = 0.05
-"""Longest wait for the end of a response after its last content."""
 
 CHARACTERS_PER_LIMIT = 16
 """Characters of text per token of the output limit after which a reply is a runaway; tokens have about 4."""
@@ -165,13 +158,13 @@ REASONING_FACTOR = 4
 """The same for reasoning, as a multiple: some servers do not count it against the limit."""
 SPARE_CHARACTERS = 10_000
 BYTES_PER_CHARACTER = 4
-SLOWEST, SHORTEST = 2.0, 600.0
+MIN_TOKENS_PER_SECOND, MIN_REPLY_SECONDS = 2.0, 600.0
 """Tokens per second of a slow server, and the seconds that every reply may take."""
 
 
 def reply_seconds(max_tokens: int) -> float:
     """Return the time in seconds that a reply may take by default."""
-    return max(SHORTEST, max_tokens / SLOWEST)
+    return max(MIN_REPLY_SECONDS, max_tokens / MIN_TOKENS_PER_SECOND)
 
 
 _AT_ITS_LIMIT = frozenset({
@@ -196,7 +189,7 @@ class ReplyBuilder:
     """Builder of a reply from the pieces that are received."""
 
     on_delta: OnDelta
-    silence: float = SILENCE_SECONDS
+    idle_timeout: float = IDLE_SECONDS
     max_tokens: int = MAX_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
@@ -213,7 +206,7 @@ class ReplyBuilder:
     _spelt: int = 0
 
     @property
-    def _most_characters(self) -> int:
+    def _max_characters(self) -> int:
         return self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
 
     def add(self, text: Any, reasoning: Any) -> None:
@@ -227,7 +220,7 @@ class ReplyBuilder:
                 self._received_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
                 self._lengths[is_reasoning] += len(piece)
-                if self._lengths[is_reasoning] > self._most_characters * (REASONING_FACTOR if is_reasoning else 1):
+                if self._lengths[is_reasoning] > self._max_characters * (REASONING_FACTOR if is_reasoning else 1):
                     raise errors.Runaway(
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
@@ -238,7 +231,7 @@ class ReplyBuilder:
         if piece:
             self.refusal += piece if isinstance(piece, str) else server_message(piece)
             self._received_at = time.monotonic()
-            if len(self.refusal) > self._most_characters:
+            if len(self.refusal) > self._max_characters:
                 raise errors.Runaway(f"The refusal exceeded {len(self.refusal):,} characters without an end.")
 
     def _join_surrogates(self, piece: str, is_reasoning: bool) -> str:
@@ -265,7 +258,7 @@ class ReplyBuilder:
                 piece = _token_bytes(token)
                 self._tokens.append((piece, min(float(logprob), 0.0)))
                 self._spelt += len(piece) + 1
-        if self._spelt > BYTES_PER_CHARACTER * (1 + REASONING_FACTOR) * self._most_characters:
+        if self._spelt > BYTES_PER_CHARACTER * (1 + REASONING_FACTOR) * self._max_characters:
             raise errors.Runaway("The reply has far more log probabilities than its output limit allows.")
 
     def _aligned(self, text: str) -> tuple[tuple[int, float], ...]:
@@ -305,8 +298,8 @@ class ReplyBuilder:
 
     def check_stall(self, role_model: RoleModel) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
-        if time.monotonic() - self._received_at > self.silence:
-            raise _timed_out(role_model, self)
+        if time.monotonic() - self._received_at > self.idle_timeout:
+            raise silence_error(role_model, self)
 
     def usage_so_far(self, prompt_characters: int) -> Usage:
         """Return the tokens of the prompt and of the text so far: each as reported, else estimated by length."""
@@ -382,133 +375,17 @@ class ReplyBuilder:
         )
 
 
-@contextlib.asynccontextmanager
-async def post(
-    session: aiohttp.ClientSession,
-    url: str,
-    body: dict[str, Any],
-    request: ModelRequest,
-    builder: ReplyBuilder,
-) -> AsyncIterator[aiohttp.ClientResponse]:
-    """POST JSON and yield the response if its status is 200 or 201. Raises every failure as a ModelError."""
-    role_model = request.role_model
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
-    content_headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
-    with _model_errors(role_model, builder):
-        sending = await _post(
-            session,
-            url,
-            data=encode_body(body),
-            headers={**content_headers, **request.headers},
-            timeout=timeout,
-            allow_redirects=False,
-        )
-        async with sending as response:
-            if response.status not in (200, 201):
-                raise from_status(response.status, await beginning(response, 65536), response.headers, role_model)
-            if response.content_type != "text/html":
-                yield response
-                return
-            with contextlib.suppress(errors.MalformedStream):
-                yield response  # some servers send JSON under the default type of their framework
-            if not builder.finish_reason:
-                raise errors.MalformedStream(f"{role_model.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
-
-
-@contextlib.contextmanager
-def _model_errors(role_model: RoleModel, builder: ReplyBuilder) -> Iterator[None]:
-    """Raise a ModelError in place of each error of aiohttp."""
-    try:
-        yield
-    except aiohttp.ServerTimeoutError as error:
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            raise errors.Unreachable(
-                f"{role_model.connection} at {role_model.base_url} "
-                f"did not accept a connection within {CONNECT_SECONDS:.0f} s."
-            ) from error
-        raise _timed_out(role_model, builder) from error
-    except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
-        raise not_connected(f"{role_model.connection} at {role_model.base_url}", error) from error
-    except aiohttp.ClientResponseError as error:
-        if "content-encoding" in error.message:
-            raise _packed(role_model, error.message) from error
-        raise errors.MalformedStream(
-            f"{role_model.connection} sent a response that is not HTTP ({server_message(error.message)})."
-        ) from error
-    except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
-        if isinstance(error.__cause__, ContentEncodingError):
-            raise _packed(role_model, error.__cause__.message) from error
-        raise errors.CutStream(
-            f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
-        ) from error
-
-
-def _packed(role_model: RoleModel, reason: str) -> errors.MalformedStream:
-    return errors.MalformedStream(
-        f"{role_model.connection} sent data that cannot be unpacked ({server_message(reason)}).",
-        "Switch off the compression of the server or of a proxy in front of it.",
-    )
-
-
-def reuse_tracing() -> aiohttp.TraceConfig:
-    """Return a trace configuration that marks requests on a reused connection, for the session of ``post``."""
-
-    async def mark_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
-        if context.trace_request_ctx is not None:
-            context.trace_request_ctx.reused = True
-
-    config = aiohttp.TraceConfig()
-    config.on_connection_reuseconn.append(mark_reuse)
-    return config
-
-
-async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
-    """Return the response to a POST, on a new connection if a reused one was closed.
-
-    A server may close a connection after any reply (llama.cpp does so after each stream, whatever its headers say), and
-    that shows only with the next request.
-    """
-    while True:
-        trace = SimpleNamespace(reused=False)
-        try:
-            return await session.post(url, trace_request_ctx=trace, **options)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not trace.reused:
-                raise
-
-
-async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """Return up to ``most`` bytes of the body; fewer if the connection breaks or ``END_OF_STREAM_SECONDS`` are over."""
-    received = bytearray()
-    with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, TimeoutError):
-        async with asyncio.timeout(END_OF_STREAM_SECONDS):
-            while len(received) < most and (piece := await response.content.read(most - len(received))):
-                received += piece
-    return bytes(received)
-
-
-async def drain(response: aiohttp.ClientResponse) -> None:
-    """Read a complete response to its end, if the end comes at once.
-
-    Many servers send the end separately, and only a connection that was read to its end can serve the next call.
-    """
-    if response.content.at_eof():
-        return
-    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
-        async with asyncio.timeout(END_SECONDS):
-            while await response.content.readany():
-                pass
-
-
-def _timed_out(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelError:
+def silence_error(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelError:
+    """Return the error of a server that was silent for too long, before a reply or in the middle of one."""
     kind = errors.Stalled if builder.text or builder.reasoning else errors.TimedOut
-    return kind(f"{role_model.model} at {role_model.connection} was silent for {builder.silence:.3g} s.")
+    return kind(f"{role_model.model} at {role_model.connection} was silent for {builder.idle_timeout:.3g} s.")
 
 
 CHARACTERS_PER_TOKEN = 4
 """Estimate for servers that report no usage."""
 
-_MAX_TOKENS = 10**9
+MAX_TOKEN_COUNT = 10**9
+"""Largest token count of a reply that is believed."""
 
 OnDelta: TypeAlias = Callable[[str, bool], None]
 """Receiver of (text, is_reasoning) for every piece of a streamed reply."""
@@ -536,7 +413,7 @@ def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:
 
 def parse_token_count(value: Any) -> int:
     """Return a token count that a server reported, also as 12.0 or "12"; 0 for an impossible value."""
-    if isinstance(value, str) and value.isdecimal() and len(value) <= len(str(_MAX_TOKENS)):
+    if isinstance(value, str) and value.isdecimal() and len(value) <= len(str(MAX_TOKEN_COUNT)):
         value = int(value)
-    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MAX_TOKENS
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_TOKEN_COUNT
     return int(value) if valid else 0

@@ -145,7 +145,7 @@ def test_each_failure_is_shown_with_its_remedy_and_without_the_key(
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
     monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
-    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.2)
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path == "/v1/models":

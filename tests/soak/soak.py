@@ -37,7 +37,7 @@ import orjson
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.runs import Handling, RoleModel
+from core.runs import ErrorHandling, RoleModel
 from core.services import models
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -460,7 +460,7 @@ def prepare(folder: Path, project: Path, debates: int, url: str) -> None:
         plan = planning.Plan(
             default_model=RoleModel(connection="mock", model="mock"),
             concurrency=CONCURRENCY,
-            handling=Handling(silence=30),
+            handling=ErrorHandling(silence=30),
         )
         settings = planning.build_settings(plan, codebook, 1, workspace.models)
         (row,) = planning.create_runs(session, settings, session.store.documents.ids())

@@ -30,7 +30,7 @@ from core.runs import (
     LONG_MAX_TOKENS,
     SAMPLING_PARAMS,
     EngineSettings,
-    Handling,
+    ErrorHandling,
     RoleModel,
     RunDetails,
     RunRow,
@@ -74,7 +74,7 @@ class Plan:
     seed: int = 0
     concurrency: int = 8
     budget_usd: float | None = None
-    handling: Handling = Handling()
+    handling: ErrorHandling = ErrorHandling()
     iterations: int = 1
     limit: int | None = None
     ambiguous: str = ""
@@ -136,12 +136,12 @@ def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling,
     return _split(Sampling, SAMPLING_PARAMS, params, **({} if seed is None else {"seed": seed}))
 
 
-def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]:
+def split_handling(params: Mapping[str, str]) -> tuple[ErrorHandling, dict[str, str]]:
     """Split ``KEY=VALUE`` parameters into error-handling settings and the rest.
 
     Raises UsageError for an invalid value.
     """
-    return _split(Handling, {name: name for name in Handling.model_fields}, params)
+    return _split(ErrorHandling, {name: name for name in ErrorHandling.model_fields}, params)
 
 
 def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:

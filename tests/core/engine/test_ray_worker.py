@@ -28,7 +28,7 @@ from core.engine.ray_worker import (
 from core.llm.connections import Connection, Limits
 from core.llm.models import ModelLibrary
 from core.llm.prices import Price
-from core.runs import Handling, RoleModel
+from core.runs import ErrorHandling, RoleModel
 from core.services.runs import planning
 from tests.core.engine.fakes import settings as fake_settings
 from tests.servers.running import mock_llm
@@ -66,7 +66,7 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
 
 def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
     (tmp_path / "replies").mkdir()
-    run_settings = fake_settings(concurrency=10, handling=Handling(requests_per_minute=100, silence=7))
+    run_settings = fake_settings(concurrency=10, handling=ErrorHandling(requests_per_minute=100, silence=7))
     job = {
         "run_id": "r0001",
         "settings": run_settings.model_dump(mode="json"),
@@ -79,7 +79,7 @@ def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
     (tmp_path / "job.json").write_bytes(orjson.dumps(job))
     worker = DebateWorker(str(tmp_path))
     assert worker._run.settings.concurrency == 3
-    assert worker._run.settings.handling == Handling(requests_per_minute=25, silence=7)
+    assert worker._run.settings.handling == ErrorHandling(requests_per_minute=25, silence=7)
     assert worker._limits == {"fake": Limits(tokens_per_minute=250, at_once=1)}
 
 

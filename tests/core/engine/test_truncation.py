@@ -12,7 +12,7 @@ from core import errors
 from core.debate.turns import Request
 from core.documents import Document
 from core.engine.truncation import DEFAULT_SHARE, share_that_fits, truncate
-from core.runs import Handling, OnLong
+from core.runs import ErrorHandling, OverlongPolicy
 from tests.core.engine.fakes import World, find_service, settings
 
 LONG = "The staff were kind. " * 200  # 4,200 characters, 1,050 tokens in the fake
@@ -84,12 +84,12 @@ def limited_context(context: int, *, numbers: bool = True):
     return script
 
 
-def run(on_long: OnLong, world: World, count: int = 2):
+def run(on_long: OverlongPolicy, world: World, count: int = 2):
     async def load(ids):
         return [Document(id, {"text": LONG if id == "d0" else "The staff were kind."}) for id in ids]
 
     world.load = load  # type: ignore[method-assign]
-    work = world.work(settings("ecj", handling=Handling(on_long=on_long)), count)
+    work = world.work(settings("ecj", handling=ErrorHandling(on_long=on_long)), count)
     return asyncio.run(world.run(work).run())
 
 

@@ -18,7 +18,7 @@ from core.engine.interfaces import Dependencies
 from core.engine.live_engine import LiveEngine
 from core.engine.worker_pool_engine import WorkerPoolEngine, debate_document, is_faster
 from core.llm.models import LEXICAL, ModelLibrary
-from core.runs import Handling, RoleModel, RunSettings, StopReason
+from core.runs import ErrorHandling, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import World, settings
 
 BUILTIN = RoleModel(connection=LEXICAL[0], model=LEXICAL[1])
@@ -155,7 +155,7 @@ def test_short_limited_and_other_runs_stay_in_one_process(monkeypatch: pytest.Mo
     assert not is_faster(world.work(builtin_settings(), enough - 1))
     assert not is_faster(world.work(builtin_settings(), enough, retry_round=1))
     assert not is_faster(world.work(builtin_settings(pace=40), enough))
-    assert not is_faster(world.work(builtin_settings(handling=Handling(requests_per_minute=60)), enough))
+    assert not is_faster(world.work(builtin_settings(handling=ErrorHandling(requests_per_minute=60)), enough))
     assert not is_faster(world.work(settings(), enough))
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert not is_faster(world.work(builtin_settings(), enough))

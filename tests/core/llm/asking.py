@@ -16,7 +16,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
-from core.runs import Handling, RoleModel, RunSettings, Sampling
+from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
 
 BOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Food")))
@@ -56,7 +56,7 @@ def ask(
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([parse_connection("local", url, dialect)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
-        handling = Handling(silence=silence)
+        handling = ErrorHandling(silence=silence)
         settings = RunSettings(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )

@@ -28,7 +28,7 @@ from core.llm.failures import from_event, from_status, parse_error_body, redacte
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
 from core.prompts import Message
-from core.runs import Handling, RoleModel, RunSettings, Sampling
+from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
@@ -40,8 +40,8 @@ REQUEST = ModelRequest(
     role_request=Request("annotator", (Message("user", "Text."),)),
     seed=None,
     schema=None,
-    silence=1.0,
-    deadline=60.0,
+    idle_timeout=1.0,
+    reply_timeout=60.0,
     price=lambda _usage: None,
 )
 JUNK = st.recursive(
@@ -61,7 +61,7 @@ def ask(
     async def go(server: Scripted) -> Reply:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([parse_connection("local", url, dialect)])
-        sampling, handling = Sampling(max_tokens=max_tokens), Handling(deadline=deadline)
+        sampling, handling = Sampling(max_tokens=max_tokens), ErrorHandling(deadline=deadline)
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=sampling))
         codebook, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}
         run = RunSettings(
@@ -182,7 +182,7 @@ def test_default_deadline_grows_with_the_output_limit() -> None:
 
 
 def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.3)
 
     def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
         async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -201,12 +201,12 @@ def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytes
     with pytest.raises(errors.Stalled) as caught:
         ask(pinging(event(piece("half"))))
     assert caught.value.partial == "half"
-    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 30.0)  # a busy machine may pause for more than a second
+    monkeypatch.setattr(streaming, "IDLE_SECONDS", 30.0)  # a busy machine may pause for more than a second
     assert ask(pinging(last=event(piece("yes", finish="stop")))).text == "yes"
 
 
 def test_comments_on_the_progress_of_the_prompt_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 1.5)
+    monkeypatch.setattr(streaming, "IDLE_SECONDS", 1.5)
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()

@@ -13,7 +13,7 @@ from core import errors
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document
-from core.llm import failures, streaming
+from core.llm import failures, http
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
@@ -90,7 +90,7 @@ async def closing(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -
 
 @pytest.fixture(autouse=True)
 def _short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(http, "CONNECT_SECONDS", 0.3)
     monkeypatch.setattr(failures, "LOOK_SECONDS", 0.3)
 
 

@@ -12,7 +12,7 @@ from core import errors
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.documents import Document
-from core.llm import streaming
+from core.llm import http, streaming
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
@@ -233,7 +233,7 @@ def test_closed_port_is_unreachable() -> None:
 
 
 def test_silence_is_a_timeout_before_a_stream_and_a_stall_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.2)
 
     def silent(*events: bytes) -> Behaviour:
         async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -318,7 +318,7 @@ def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(
     late: float, longest_wait: float, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The client does not wait for a late end of the stream.
-    monkeypatch.setattr(streaming, "END_SECONDS", longest_wait)
+    monkeypatch.setattr(http, "END_SECONDS", longest_wait)
     seen: set[int] = set()
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:

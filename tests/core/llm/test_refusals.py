@@ -386,7 +386,7 @@ def test_shorter_timeout_is_used() -> None:
     from core.documents import Document
     from core.llm.connections import parse_connection
     from core.llm.models import ModelLibrary
-    from core.runs import Handling, RunSettings
+    from core.runs import ErrorHandling, RunSettings
     from tests.core.llm.asking import BOOK, MESSAGES
 
     async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
@@ -397,7 +397,7 @@ def test_shorter_timeout_is_used() -> None:
         models = ModelLibrary([parse_connection("local", server.url)])
         role_model = models.resolve(RoleModel(connection="local", model="m"))
         run = RunSettings(
-            protocol="single", codebook=BOOK, role_models={}, templates={}, handling=Handling(silence=0.1)
+            protocol="single", codebook=BOOK, role_models={}, templates={}, handling=ErrorHandling(silence=0.1)
         )
         try:
             await models.ask(role_model, Request("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)

@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.files import shipped_folder
 from core.formatting import format_number
-from core.runs import Handling, RoleModel, RunRow, Sampling
+from core.runs import ErrorHandling, RoleModel, RunRow, Sampling
 from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
 from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
@@ -221,7 +221,7 @@ def test_methods_state_what_is_unusual_about_a_run(tmp_path: Path) -> None:
         for made in (first, second):
             session.start_or_resume(made.run_id).result(60)
         run = session.run(second.run_id)
-        text = methods(session, run, handling=Handling(on_long="cut"), seed=7)
+        text = methods(session, run, handling=ErrorHandling(on_long="cut"), seed=7)
         assert "We annotated 5 documents" in text
         assert "This is iteration 2 of 2 with the same settings." in text
         assert "Documents that did not fit into the context of a model were truncated." in text
