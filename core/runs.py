@@ -20,6 +20,8 @@ MAX_TOKENS = 2**31 - 1
 CANARY = "canary:"
 """Prefix of the experiment id of a canary run; the id of the repeated run follows."""
 BUILTIN = "builtin"
+LEXICAL_MODEL = "lexical"
+"""The word-list model; ``lexical@SPEC`` uses the vectors of ``core.llm.embeddings.embedder``."""
 """The connection of the built-in models, which need no server."""
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
@@ -107,6 +109,12 @@ class ErrorHandling(_Frozen):
 
 GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields)
 """Parameters that runs of every protocol have."""
+
+
+def builtin_name(model: str) -> tuple[str, str]:
+    """Return the name and the suffix of a built-in model: vectors, or the hash of a classifier; empty without one."""
+    name, _, suffix = model.partition("@")
+    return name, suffix
 
 
 class RoleModel(_Frozen):

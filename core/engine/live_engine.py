@@ -13,7 +13,7 @@ from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.engine.limits import BudgetSpent
 from core.errors import ModelError
-from core.runs import BUILTIN, StopReason
+from core.runs import StopReason
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
@@ -36,7 +36,7 @@ class LiveEngine(Engine):
 
     async def _execute(self) -> None:
         count = self.settings.concurrency * DEBATES_PER_SLOT
-        if not self.settings.pace and all(model.connection == BUILTIN for model in self.settings.role_models.values()):
+        if not self.settings.pace and self.settings.is_builtin:
             count = max(count, BUILTIN_DEBATES)
         count = min(count, max(1, len(self._todo)))
         self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]

@@ -35,7 +35,7 @@ from core.engine.ray_worker import (
 from core.errors import UsageError
 from core.files import atomic_write, own_problem
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, StopReason
+from core.runs import StopReason
 
 POLL_SECONDS = 0.5
 ERROR_LINES = 5
@@ -54,7 +54,7 @@ class RayEngine(ReplayingEngine):
         require_cluster(self.settings.engine.ray_address)
         used = {role_model.connection for role_model in self.settings.role_models.values()}
         self._connections = [
-            connection for name, connection in models.connections.items() if name in used and name != BUILTIN
+            connection for name, connection in models.connections.items() if name in used and not connection.is_builtin
         ]
         self._limits = {name: limits for name, limits in models.own_limits.items() if name in used}
         self._prices = models.prices.user_prices

@@ -28,9 +28,9 @@ from core.engine.base_engine import Engine
 from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
 from core.engine.event_loop import start_python, tune_garbage_collection
 from core.engine.interfaces import Work
-from core.llm.models import LEXICAL, ModelLibrary
+from core.llm.models import ModelLibrary
 from core.llm.streaming import ignore_delta
-from core.runs import RunSettings, StopReason
+from core.runs import LEXICAL_MODEL, RunSettings, StopReason
 
 FEWEST_DOCUMENTS = 1_000
 """Remaining documents from which a run gains more than the start of the workers costs, with two processors."""
@@ -58,7 +58,8 @@ def is_faster(work: Work) -> bool:
         and not settings.pace
         and settings.handling.requests_per_minute is None
         and settings.handling.tokens_per_minute is None
-        and all((role_model.connection, role_model.model) == LEXICAL for role_model in settings.role_models.values())
+        and settings.is_builtin
+        and all(role_model.model == LEXICAL_MODEL for role_model in settings.role_models.values())
     )
 
 

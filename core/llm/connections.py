@@ -32,6 +32,11 @@ class Connection(_Frozen):
     dialect: Dialect = "openai"
 
     @property
+    def is_builtin(self) -> bool:
+        """True for the built-in models' connection, which is not a server."""
+        return self.dialect == "builtin"
+
+    @property
     def local(self) -> bool:
         """True if the server is on this machine."""
         return not self.base_url or (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE

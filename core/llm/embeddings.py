@@ -53,8 +53,8 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
         return embed_minilm
     role_model = RoleModel.parse(spec)
     connection = connections.get(role_model.connection)
-    if connection is None or connection.dialect == "builtin":
-        names = ", ".join(name for name, other in connections.items() if other.dialect != "builtin")
+    if connection is None or connection.is_builtin:
+        names = ", ".join(name for name, other in connections.items() if not other.is_builtin)
         raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {names}.")
     asking = _ollama if connection.dialect == "ollama" else _openai
     most: int | None = None  # characters of a text that fit into the context, once a longer one was refused

@@ -27,12 +27,9 @@ from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.prices import Prices
 from core.llm.request import ModelRequest, Schema, request_schema
 from core.llm.streaming import OnDelta, estimate_usage, ignore_delta
-from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
+from core.runs import LEXICAL_MODEL, RoleModel, RunSettings, Sampling, builtin_name
 
-PLAIN = ("lexical",)
-"""Built-in models that are the same in every project. ``lexical@SPEC`` uses the vectors of ``embeddings.embedder``."""
-BUILTIN_MODELS = (*PLAIN, classifier_replies.NAME)
-LEXICAL = (BUILTIN, PLAIN[0])
+BUILTIN_MODELS = (LEXICAL_MODEL, classifier_replies.NAME)
 LONG_TEXT = 20_000
 """Characters from which the built-in model reads a text in a thread, so that the event loop goes on."""
 SEEDS_APART = 1000
@@ -90,12 +87,12 @@ class ModelLibrary:
         Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown built-in model.
         """
         connection = self.connection(role_model.connection)
-        name, _, vectors = role_model.model.partition("@")
-        if connection.dialect == "builtin" and name not in BUILTIN_MODELS:
+        name, vectors = builtin_name(role_model.model)
+        if connection.is_builtin and name not in BUILTIN_MODELS:
             raise NoSuchModel(
                 f"The built-in model '{role_model.model}' does not exist.", f"Choose {' or '.join(BUILTIN_MODELS)}."
             )
-        if connection.dialect == "builtin" and name in PLAIN:
+        if connection.is_builtin and name == LEXICAL_MODEL:
             embeddings.embedder(vectors, self.connections)
         return role_model.model_copy(update={"base_url": connection.base_url})
 
@@ -104,7 +101,8 @@ class ModelLibrary:
 
         Only a choice needs them, for texts without any word of the codebook.
         """
-        if self.embedder_spec and codebook.kind == "choice" and (role_model.connection, role_model.model) == LEXICAL:
+        is_lexical = role_model.is_builtin and role_model.model == LEXICAL_MODEL
+        if self.embedder_spec and codebook.kind == "choice" and is_lexical:
             return role_model.model_copy(update={"model": f"{role_model.model}@{self.embedder_spec}"})
         return role_model
 
@@ -112,16 +110,16 @@ class ModelLibrary:
         self, role_model: RoleModel, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError."""
-        if self.connection(role_model.connection).dialect == "builtin":
+        if role_model.is_builtin:
             return await self._ask_builtin(role_model.model, request, settings, document, on_delta)
         return await self._send(role_model, request, settings, on_delta)
 
     async def _ask_builtin(
         self, model: str, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
-        name, _, suffix = model.partition("@")
+        name, suffix = builtin_name(model)
         codebook = settings.codebook
-        if name not in PLAIN:
+        if name != LEXICAL_MODEL:
             classifier = await asyncio.to_thread(self._classifier, suffix)
             part = request.narrow(codebook)
             text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
@@ -139,7 +137,7 @@ class ModelLibrary:
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
-        if role_model.connection != BUILTIN:
+        if not role_model.is_builtin:
             self.capabilities.of(self.connection_of(role_model), role_model.model).in_format = in_format
 
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
@@ -155,7 +153,7 @@ class ModelLibrary:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
         connection = self.connection_of(role_model)
         capabilities = self.capabilities.of(connection, role_model.model)
-        if connection.dialect == "builtin":
+        if connection.is_builtin:
             return capabilities
         probe_settings = settings.model_copy(update={"codebook": probe.BOOK})
 
@@ -257,12 +255,12 @@ class ModelLibrary:
         The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
         belong in the key. A server's reply depends only on the request, so only the intended schema is added.
         """
-        if role_model.connection != BUILTIN:
+        if not role_model.is_builtin:
             schema = request_schema(role_model.sampling, request, settings.codebook)
             return {} if schema is None else {"schema": schema}
         salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": request.role}
-        name, _, suffix = role_model.model.partition("@")
-        if name in PLAIN:
+        name, suffix = builtin_name(role_model.model)
+        if name == LEXICAL_MODEL:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 

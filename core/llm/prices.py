@@ -95,7 +95,7 @@ def list_rates(connection: Connection, model: str) -> tuple[float, float, float]
 
     Zeros for the built-in model and a local Ollama, None if unknown.
     """
-    if connection.dialect == "builtin" or (connection.dialect == "ollama" and connection.local):
+    if connection.is_builtin or (connection.dialect == "ollama" and connection.local):
         return (0.0, 0.0, 0.0)
     provider = provider_of(connection)
     if provider is None:

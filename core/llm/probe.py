@@ -21,7 +21,7 @@ from core.llm.http import beginning
 from core.llm.prices import provider_of
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 from core.prompts import Message
-from core.runs import Sampling
+from core.runs import LEXICAL_MODEL, Sampling
 
 if TYPE_CHECKING:
     import ollama
@@ -116,7 +116,7 @@ async def fetch_model_info(
     Sources are Ollama's show, llama.cpp's props, the list of models, and genai-prices. Empty for the built-in model and
     for servers that do not answer within ``FACT_SECONDS``.
     """
-    if connection.dialect == "builtin":
+    if connection.is_builtin:
         return ModelInfo()
     provider = provider_of(connection)
     if provider and (context := await asyncio.to_thread(_context_window, provider, model)):
@@ -209,9 +209,9 @@ def list_models(connection: Connection) -> tuple[ModelCard, ...]:
 
     Raises Unreachable, Unauthorised, or another ModelError with the server's answer.
     """
-    if connection.dialect == "builtin":
+    if connection.is_builtin:
         return (
-            ModelCard("lexical", family="word lists"),
+            ModelCard(LEXICAL_MODEL, family="word lists"),
             ModelCard(classifier_replies.NAME, family="learns from your review"),
         )
     list_cards = _from_ollama if connection.dialect == "ollama" else _from_openai

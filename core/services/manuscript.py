@@ -20,7 +20,7 @@ from core.debate.protocol_spec import PRESET, ProtocolSpec
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names
-from core.runs import RunRow, RunSettings
+from core.runs import LEXICAL_MODEL, RunRow, RunSettings, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
@@ -125,7 +125,9 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
     for role, model in settings.role_models.items():
         roles.setdefault(describe_model(model), []).append(role.replace("_", " "))
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
-    if any(model.is_builtin and model.model.startswith("lexical") for model in settings.role_models.values()):
+    if any(
+        model.is_builtin and builtin_name(model.model)[0] == LEXICAL_MODEL for model in settings.role_models.values()
+    ):
         models += ". The model builtin/lexical is a word-list baseline, not a language model"
     documents = format_count(run.documents, "document")
     if run.ended < run.documents:

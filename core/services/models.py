@@ -51,6 +51,11 @@ class ConnectionEntry:
     key: KeyFrom
     key_name: str
 
+    @property
+    def is_builtin(self) -> bool:
+        """True for the built-in models' connection."""
+        return self.dialect == "builtin"
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -196,7 +201,8 @@ def likely_connections(workspace: Workspace) -> list[str]:
     return [
         connection.name
         for connection in workspace.models.connections.values()
-        if connection.dialect in ("builtin", "ollama")
+        if connection.is_builtin
+        or connection.dialect == "ollama"
         or connection.name in own_names
         or find_key(connection) is not None
     ]
@@ -210,7 +216,7 @@ def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     own_names = {connection.name for connection in preferences.load().connections}
     all_connections = workspace.models.connections.values()
     shown = [_entry(workspace, connection, connection.name in own_names) for connection in all_connections]
-    return tuple(sorted(shown, key=lambda connection: (connection.name != BUILTIN, not connection.is_own)))
+    return tuple(sorted(shown, key=lambda connection: (not connection.is_builtin, not connection.is_own)))
 
 
 def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
@@ -221,7 +227,7 @@ def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
     connection = workspace.models.connections.get(name)
     if connection is None:
         return Listing()
-    if connection.name == BUILTIN:
+    if connection.is_builtin:
         return Listing(list_models(connection))
     return workspace.shared(_Lists).get(connection, wait)
 
@@ -319,7 +325,7 @@ def _set_variable(connection: Connection) -> str | None:
 def _entry(workspace: Workspace, connection: Connection, is_own: bool) -> ConnectionEntry:
     name = connection.environment_variables[-1]
     source: KeyFrom = "none"
-    if connection.dialect == "builtin":
+    if connection.is_builtin:
         source = "needless"
     elif (key_variable := _set_variable(connection)) is not None:
         source, name = "environment", key_variable

@@ -17,7 +17,7 @@ from core.files import decode_text
 from core.llm.streaming import estimate_usage
 from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
-from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
+from core.runs import BUILTIN, LEXICAL_MODEL, RoleModel, RunRow, RunSettings, Template
 from core.services.project_session import ProjectSession
 from core.store.saved_versions import PromptVersion as PromptVersion
 
@@ -329,7 +329,7 @@ def default_settings(protocol: str, codebook: Codebook, templates: Mapping[str, 
     return RunSettings(
         protocol=protocol,
         codebook=codebook,
-        role_models={role.name: RoleModel(connection=BUILTIN, model="lexical") for role in spec.roles(params)},
+        role_models={role.name: RoleModel(connection=BUILTIN, model=LEXICAL_MODEL) for role in spec.roles(params)},
         templates=prompts.replace_templates(spec.load_templates(params), templates),
         params=params,
     )

@@ -15,7 +15,7 @@ from app.widgets.alerts import badge_html, error_box, error_boxes, error_notices
 from app.widgets.elements import icon_button, line, literal
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
-from core.runs import BUILTIN, RoleModel
+from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.codebooks.keyword_matches import VectorsAdvice
 from core.services.models import ConnectionEntry, Limits, Listing, Price, Probe
@@ -42,7 +42,7 @@ class ConnectionTest:
 
 def connections(workspace: Workspace, entries: Sequence[ConnectionEntry], plan: Plan) -> None:
     """Draw all connections but the built-in, each with its test, key and limits."""
-    for number, entry in enumerate(entry for entry in entries if entry.name != BUILTIN):
+    for number, entry in enumerate(entry for entry in entries if not entry.is_builtin):
         with st.container(key=f"connection-{entry.name}" if number else "connection-first", gap="small"):
             _connection(workspace, entry, plan)
 
@@ -298,7 +298,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
             fields["price-model"], fields["price-in"], fields["price-out"] = "", None, None
 
     with st.form("add-price", border=False):
-        names = [entry.name for entry in entries if entry.name != BUILTIN]
+        names = [entry.name for entry in entries if not entry.is_builtin]
         st.selectbox("Connection", names, key="price-connection")
         st.text_input("Model", placeholder="name, or * for all models of the connection", key="price-model")
         left, right = st.columns(2, wrap=False)

@@ -18,7 +18,7 @@ from app.widgets.labels import role_html
 from app.widgets.metric_tables import estimate_html
 from core.debate.turns import Role
 from core.formatting import format_token_price
-from core.runs import BUILTIN, RoleModel, Sampling
+from core.runs import RoleModel, Sampling
 from core.services import models
 from core.services.evaluation import annotation_arrays
 from core.services.evaluation.model_recommendations import (
@@ -193,7 +193,7 @@ def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.
     entry = next((entry for entry in entries if entry.name == role_model.connection), None)
     if entry is None:
         return f'<span class="bad">Connection {escape(role_model.connection)} does not exist. Choose another.</span>'
-    if entry.name == BUILTIN:
+    if entry.is_builtin:
         return "A word-list baseline, not a language model. Free; nothing leaves this machine."
     listed = models.listing(workspace, role_model.connection)
     if listed.pending:

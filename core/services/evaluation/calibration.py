@@ -10,7 +10,7 @@ import numpy as np
 
 from core.baseline.classifier_replies import NAME
 from core.documents import Reference
-from core.runs import RunRow
+from core.runs import RunRow, builtin_name
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage, repeated_runs
 from core.services.evaluation.annotation_arrays import Grid, last_lists, sampling_design, verdict_arrays
@@ -104,7 +104,7 @@ def _classifier_hash(run: RunRow) -> str:
     )
     if role_model is None or not role_model.is_builtin:
         return ""
-    name, _, hash = role_model.model.partition("@")
+    name, hash = builtin_name(role_model.model)
     return hash if name == NAME else ""
 
 

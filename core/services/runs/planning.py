@@ -27,6 +27,7 @@ from core.llm.models import ModelLibrary
 from core.runs import (
     BUILTIN,
     DEFAULT_MAX_TOKENS,
+    LEXICAL_MODEL,
     LONG_MAX_TOKENS,
     SAMPLING_PARAMS,
     EngineSettings,
@@ -37,6 +38,7 @@ from core.runs import (
     RunSettings,
     Sampling,
     Template,
+    builtin_name,
 )
 from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.project_session import ProjectSession
@@ -47,7 +49,7 @@ from core.store.saved_versions import CodebookVersion
 
 Form = TypeVar("Form", bound=BaseModel)
 
-DEFAULT_ROLE_MODEL = RoleModel(connection=BUILTIN, model="lexical")
+DEFAULT_ROLE_MODEL = RoleModel(connection=BUILTIN, model=LEXICAL_MODEL)
 PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
@@ -450,7 +452,9 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     role_models = settings.role_models.values()
     if any(role_model.is_builtin for role_model in role_models):
         words_only = all(
-            role_model.model in ("lexical", f"lexical@{TFIDF}") for role_model in role_models if role_model.is_builtin
+            builtin_name(role_model.model) in ((LEXICAL_MODEL, ""), (LEXICAL_MODEL, TFIDF))
+            for role_model in role_models
+            if role_model.is_builtin
         )
         return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
     if settings.protocol == "discussion" and len({role_model.model_dump_json() for role_model in role_models}) == 1:
@@ -467,9 +471,7 @@ def settings_warnings(settings: RunSettings) -> list[str]:
 
 def vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
     """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
-    specs = {
-        role_model.model.partition("@")[2] for role_model in settings.role_models.values() if role_model.is_builtin
-    }
+    specs = {builtin_name(role_model.model)[1] for role_model in settings.role_models.values() if role_model.is_builtin}
     specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
     connections = {spec: models.connections.get(spec.partition("/")[0]) for spec in sorted(specs) if "/" in spec}
     remote = [spec for spec, connection in connections.items() if connection is not None and not connection.local]

@@ -17,17 +17,17 @@ from core.engine import worker_pool_engine
 from core.engine.interfaces import Dependencies
 from core.engine.live_engine import LiveEngine
 from core.engine.worker_pool_engine import WorkerPoolEngine, debate_document, is_faster
-from core.llm.models import LEXICAL, ModelLibrary
-from core.runs import ErrorHandling, RoleModel, RunSettings, StopReason
+from core.llm.models import ModelLibrary
+from core.runs import BUILTIN, LEXICAL_MODEL, ErrorHandling, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import World, settings
 
-BUILTIN = RoleModel(connection=LEXICAL[0], model=LEXICAL[1])
+BUILTIN_MODEL = RoleModel(connection=BUILTIN, model=LEXICAL_MODEL)
 COUNT = 3 * worker_pool_engine.BLOCK
 
 
 def builtin_settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     roles = settings(protocol).role_models
-    return settings(protocol, role_models=dict.fromkeys(roles, BUILTIN), **changes)
+    return settings(protocol, role_models=dict.fromkeys(roles, BUILTIN_MODEL), **changes)
 
 
 class Hotels(World):
