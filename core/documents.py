@@ -66,7 +66,7 @@ def storable(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text).replace("\x00", "")
 
 
-NEAR = 0.999
+RATING_TOLERANCE = 0.999
 """Ratings that differ by less than a point agree, because the reference may be a mean of raters.
 
 It is a little less than a point, because means are rounded.
@@ -110,7 +110,7 @@ def differs(value: Value, reference: Value) -> bool:
     """Return True if a value differs from the reference; ratings differ from one point of the scale on."""
     if isinstance(value, bool | str) or isinstance(reference, bool | str):
         return value != reference
-    return abs(value - reference) >= NEAR
+    return abs(value - reference) >= RATING_TOLERANCE
 
 
 def as_rating(number: float) -> int | float:

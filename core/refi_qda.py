@@ -74,7 +74,7 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
             data |= {"name": code_set.get("name", ""), **_described(code_set, "guideline", _CODEBOOK_KEYS)}
             break
     kind = data.get("kind")
-    label_keys = {key: of for key, of in _LABEL_KEYS.items() if kind in (None, _KIND_OF_KEYS.get(key, kind))}
+    label_keys = {key: fields for key, fields in _LABEL_KEYS.items() if kind in (None, _KIND_OF_KEYS.get(key, kind))}
     names = [normalise(path[-1]) for _, path in codes]
     labels = [
         {

@@ -68,7 +68,7 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
         scores = _scores(feature, text, examples)
         return Prediction(next(iter(scores)), max(scores.values()) / sum(scores.values())) if scores else Prediction()
     part = codebook if codebook.kind == "choice" else codebook.only(feature.item)
-    task, values = Task.of(part), list(feature.values)
+    task, values = Task.from_codebook(part), list(feature.values)
     if part.kind == "multilabel":
         values.reverse()  # a feature lists Yes before No, a task absence before presence
     known = [instance for instance in examples if instance.value in values]

@@ -29,7 +29,7 @@ from functools import cached_property
 from statistics import median_high, median_low
 
 from core.baseline import author_replies, persona_replies
-from core.baseline.evidence import Evidence, Near, find_evidence
+from core.baseline.evidence import Evidence, LabelProbabilities, find_evidence
 from core.baseline.lexicon import BASELINE_NAME, FUNCTION_WORDS, forms, lexicon_of, tokenise
 from core.codebook import Codebook
 from core.debate.personas import FAMILY
@@ -49,7 +49,9 @@ _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
-def write_reply(request: Request, codebook: Codebook, document: Document, near: Near | None = None) -> str:
+def write_reply(
+    request: Request, codebook: Codebook, document: Document, near: LabelProbabilities | None = None
+) -> str:
     """Return the reply to a request, in the formats that the parser reads.
 
     Pure: the same arguments give the same text. ``codebook`` is the whole one of the run, ``near`` compares a text with

@@ -37,7 +37,7 @@ from core.classifier.text_similarity import Embed, normalised
 from core.codebook import Codebook
 
 Span: TypeAlias = tuple[int, int]
-Near: TypeAlias = Callable[[Codebook, str], Sequence[float]]
+LabelProbabilities: TypeAlias = Callable[[Codebook, str], Sequence[float]]
 """Function that returns the probability of each label of a codebook for a text; all 0 if nothing can be compared."""
 
 # Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
@@ -52,7 +52,7 @@ STEEPNESS = 4.0
 STEEPNESS_BELOW = 5.6  # below the threshold
 # Probability by vectors from which a label is present in a text where nothing carries a label. From .3 to .6 there was
 # hardly a difference.
-NEAR = 0.5
+MIN_VECTOR_PROBABILITY = 0.5
 # Beside words: score for a difference of 1 in the log-odds by vectors, from those of a label that has nothing to do
 # with the text and shares the probability with about a dozen subjects. So a weak hit carries its label from a
 # probability of .5, a derived word does from .004, and one listed word from .0006.
@@ -175,8 +175,8 @@ class Evidence:
         if several and self.near:
             scores = list(map(_beside_vectors, scores, self.near))
         if not (any(score >= THRESHOLD for score in scores) if several else any(scores)):
-            least = NEAR if several else max(self.near, default=0.0)
-            present = [number for number, chance in enumerate(self.near) if chance >= least > 0]
+            minimum = MIN_VECTOR_PROBABILITY if several else max(self.near, default=0.0)
+            present = [number for number, chance in enumerate(self.near) if chance >= minimum > 0]
             if not present and self.english and self.lexicon.rest_label is not None:
                 present = [self.lexicon.rest_label]
             for number in present:
@@ -221,7 +221,7 @@ _Match: TypeAlias = tuple[Term, int, int]
 """A term, and the positions of its first and last token in the text."""
 
 
-def find_evidence(lexicon: Lexicon, text: str, near: Near | None = None) -> Evidence:
+def find_evidence(lexicon: Lexicon, text: str, near: LabelProbabilities | None = None) -> Evidence:
     """Return the evidence in a text, with that of vectors if ``near`` returns probabilities by vectors.
 
     ``near`` is not called for ratings, nor for a choice with words.
@@ -328,7 +328,7 @@ def select(codebook: Codebook, text: str) -> frozenset[str]:
     return frozenset(codebook.labels[number].id for number in present)
 
 
-def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
+def example(codebook: Codebook, text: str, near: LabelProbabilities | None = None) -> Example:
     """Return a text with the evidence from which the classifier starts. ``near`` is that of ``find_evidence``."""
     evidence = find_evidence(lexicon_of(codebook), text, near)
     words: dict[tuple[int, str], float] = {}
@@ -348,7 +348,7 @@ CACHED = 64
 INVERSE_PENALTY = 10.0  # vectors have length 1, so that weights of about 3 tell two words of different labels apart
 
 
-def definition_probabilities(embed: Embed) -> Near:
+def definition_probabilities(embed: Embed) -> LabelProbabilities:
     """Return the function that compares texts with definitions by the vectors of ``embed``; it raises what that raises.
 
     Thread-safe. Definitions are embedded once per codebook.

@@ -65,7 +65,7 @@ class Task:
     scales: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, codebook: Codebook) -> Self:
+    def from_codebook(cls, codebook: Codebook) -> Self:
         """Return the learning task of a codebook."""
         return cls(codebook.kind, len(codebook.labels), tuple((scale.min, scale.max) for scale in codebook.scales))
 

@@ -81,7 +81,7 @@ class DebateContext:
         """Return this context narrowed to one label or dimension."""
         return replace(self, item=item)
 
-    def without(self, label_id: str) -> DebateContext:
+    def excluding(self, label_id: str) -> DebateContext:
         """Return this context with one label left out of the codebook; with the whole codebook for an empty id."""
         return replace(self, excluded_label=label_id)
 
@@ -158,7 +158,7 @@ class DebateContext:
             round=round,
             replies_to=tuple(dict.fromkeys(replies_to)),
             item=self.item,
-            without=self.excluded_label,
+            excluded_label=self.excluded_label,
             answer_only=answer_only,
         )
 

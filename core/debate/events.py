@@ -91,7 +91,7 @@ class RunStatus:
     stop_code: StopCode = ""
 
     @classmethod
-    def of(cls, run: RunRow) -> Self:
+    def from_run(cls, run: RunRow) -> Self:
         """Return the status of a stored run."""
         shared = {field.name: getattr(run, field.name) for field in fields(cls) if field.name in RunRow.model_fields}
         return cls(**shared, in_flight=0, rate=0.0, eta_seconds=None)

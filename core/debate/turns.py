@@ -62,7 +62,7 @@ class Request:
     - ``round`` counts from 0 in protocols with rounds.
     - ``replies_to`` are the roles whose replies the messages contain.
     - ``item`` is the one label or dimension in question, empty for the whole codebook.
-    - ``without`` is a label that the request leaves out.
+    - ``excluded_label`` is a label that the request leaves out.
     - ``limit_factor`` multiplies the output limit of the role's model, after a reply that was cut by it.
     - ``sample`` distinguishes several samples of one request, for servers that accept a seed.
     - ``document`` is set if the request is about another document than the debated one (a precedent).
@@ -78,7 +78,7 @@ class Request:
     round: int = 0
     replies_to: tuple[str, ...] = ()
     item: str = ""
-    without: str = ""
+    excluded_label: str = ""
     limit_factor: int = 1
     sample: int = 0
     document: Document | None = None
@@ -97,11 +97,11 @@ class Request:
     @property
     def is_auxiliary(self) -> bool:
         """True if the reply is not the role's own view of this document and codebook, so it gives no annotations."""
-        return self.document is not None or bool(self.without) or self.assigned
+        return self.document is not None or bool(self.excluded_label) or self.assigned
 
     def narrow(self, codebook: Codebook) -> Codebook:
         """Return the part of the run's codebook that the reply is read with."""
-        return codebook.part(self.item, self.without)
+        return codebook.part(self.item, self.excluded_label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Engine(ABC):
         self.store = dependencies.store
         self.sink = dependencies.sink
         self.publish = dependencies.publish
-        self.progress = Progress.of(work.run)
+        self.progress = Progress.from_run(work.run)
         models = self.settings.role_models.values()
         self.progress.priced = all(dependencies.models.cost(model, Usage()) is not None for model in models)
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)

@@ -145,7 +145,7 @@ class Debate:
 
     def _start(self, document: Document) -> Step[Verdict]:
         return run_protocol(
-            protocols.of(self._settings).debate, DebateContext(document, self._settings, self._precedents)
+            protocols.for_settings(self._settings).debate, DebateContext(document, self._settings, self._precedents)
         )
 
     def _advance(self, replies: tuple[Reply, ...] | None) -> None:

@@ -237,13 +237,16 @@ class _DocumentBuilder:
         raters = dict.fromkeys([*document.gold, *gold])
         merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
         if self._unites_lists:
-            listed = {rater: {item: True for item, value in of.items() if value} for rater, of in document.gold.items()}
+            listed = {
+                rater: {item: True for item, value in values.items() if value}
+                for rater, values in document.gold.items()
+            }
             merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[index]):
                     source[column] = "|".join(dict.fromkeys([*split_list(source[column]), *names]))
         elif not is_first:
-            contradicts = any(merged[rater] != merged[rater] | dict(of) for rater, of in document.gold.items())
+            contradicts = any(merged[rater] != merged[rater] | dict(values) for rater, values in document.gold.items())
             if self._raters or contradicts or merged == document.gold:
                 return False
         self._documents[position] = replace(document, gold=merged, source=source)

@@ -426,10 +426,10 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
     raters: dict[str, tuple[str, ...]] = {}
     for match in matches:
         raters[match["label"]] = (*raters.get(match["label"], ()), match["rater"])
-    common = Counter(frozenset(of) for of in raters.values() if len(of) > 1).most_common(1)
+    common = Counter(frozenset(columns) for columns in raters.values() if len(columns) > 1).most_common(1)
     if not common:
         return ()
-    labels = {label for label, of in raters.items() if frozenset(of) == common[0][0]}
+    labels = {label for label, columns in raters.items() if frozenset(columns) == common[0][0]}
     if len(labels) < 2 and any(rater.isdigit() for rater in common[0][0]):
         return ()
     common_matches = [match for match in matches if match["label"] in labels]

@@ -269,7 +269,7 @@ class BatchLibrary:
     def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
         """Return the body of a live call, adapted to the server and not streamed."""
         model_request = self._library.build_request(None, role_model, request, settings)
-        capabilities = self._library.capabilities.of(model_request.connection, role_model.model)
+        capabilities = self._library.capabilities.get(model_request.connection, role_model.model)
         refused = {*capabilities.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(model_request).items() if name not in refused}
         return openai_chat.body(model_request, capabilities, optional, model_request.schema_for(capabilities))
@@ -285,7 +285,7 @@ class BatchLibrary:
         """Return the reply in a row to a request, which may lack its messages. Raises ModelError."""
         key = self._keys.get(role_model.base_url)
         request = self._library.build_request(key, role_model, role_request, settings)
-        capabilities = self._library.capabilities.of(request.connection, role_model.model)
+        capabilities = self._library.capabilities.get(request.connection, role_model.model)
         builder = streaming.ReplyBuilder(streaming.ignore_delta)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)

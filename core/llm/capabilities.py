@@ -208,7 +208,7 @@ class Capabilities:
         self._known: dict[tuple[str, str], ModelCapabilities] = {}
         self._guard = threading.Lock()
 
-    def of(self, connection: Connection, model: str) -> ModelCapabilities:
+    def get(self, connection: Connection, model: str) -> ModelCapabilities:
         """Return the known capabilities of a model at a server; the defaults at first."""
         with self._guard:
             return self._known.setdefault((connection.base_url, model), ModelCapabilities())

@@ -16,7 +16,7 @@ import aiohttp
 
 from core import baseline, errors
 from core.baseline import classifier_replies
-from core.baseline.evidence import Near, definition_probabilities
+from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
@@ -56,7 +56,7 @@ class ModelLibrary:
         """Lookups of trained classifiers, one for each open project."""
         self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
-        self._near: dict[str, Near] = {}
+        self._near: dict[str, LabelProbabilities] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
@@ -138,12 +138,12 @@ class ModelLibrary:
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
         if not role_model.is_builtin:
-            self.capabilities.of(self.connection_of(role_model), role_model.model).in_format = in_format
+            self.capabilities.get(self.connection_of(role_model), role_model.model).in_format = in_format
 
     async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
         connection = self.connection_of(role_model)
-        capabilities = self.capabilities.of(connection, role_model.model)
+        capabilities = self.capabilities.get(connection, role_model.model)
         published = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
         capabilities.context = published.context or capabilities.context
         capabilities.reasons = published.reasons if capabilities.reasons is None else capabilities.reasons
@@ -152,7 +152,7 @@ class ModelLibrary:
     async def probe_capabilities(self, role_model: RoleModel, settings: RunSettings) -> ModelCapabilities:
         """Probe the capabilities of a role's model with four short requests; those of failed probes stay unknown."""
         connection = self.connection_of(role_model)
-        capabilities = self.capabilities.of(connection, role_model.model)
+        capabilities = self.capabilities.get(connection, role_model.model)
         if connection.is_builtin:
             return capabilities
         probe_settings = settings.model_copy(update={"codebook": probe.BOOK})
@@ -178,7 +178,7 @@ class ModelLibrary:
     ) -> Reply:
         connection = self.connection_of(role_model)
         key = await self.key(connection)
-        capabilities = self.capabilities.of(connection, role_model.model)
+        capabilities = self.capabilities.get(connection, role_model.model)
         if capabilities.logprobs and request.form != "text":
             extra_params = {**extra_params, "logprobs": True}
         model_request = self.build_request(key, role_model, request, settings, extra_params)
@@ -242,7 +242,7 @@ class ModelLibrary:
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""
-        learned = self.capabilities.of(self.connection(role_model.connection), role_model.model).reasons
+        learned = self.capabilities.get(self.connection(role_model.connection), role_model.model).reasons
         return bool(_REASONING.search(role_model.model)) if learned is None else learned
 
     def limits(self, role_model: RoleModel) -> Limits:
@@ -264,7 +264,7 @@ class ModelLibrary:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 
-    def _near_of(self, spec: str) -> Near | None:
+    def _near_of(self, spec: str) -> LabelProbabilities | None:
         """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
         if spec and spec not in self._near:
             try:

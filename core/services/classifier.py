@@ -196,7 +196,7 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     try:
         codebook = Codebook.model_validate(facts["codebook"])
         documents = int(facts["documents"])
-        if trained.task != classifier.Task.of(codebook):
+        if trained.task != classifier.Task.from_codebook(codebook):
             raise ValueError("the weights belong to another codebook")
     except (KeyError, TypeError, ValueError, CodebookError) as error:
         raise InputError(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction, not_trained
-from core.baseline.evidence import Near, definition_probabilities
+from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
@@ -80,7 +80,7 @@ class ClassifierTrainer:
         self._store = store
         self._find_embedder = find_embedder
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
-        self._near: dict[str, Near] = {}
+        self._near: dict[str, LabelProbabilities] = {}
         self._cached_model = lru_cache(maxsize=4)(self._load_model)  # one cache for the class would keep all trainers
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
@@ -307,7 +307,7 @@ def train(
     codebook = latest.codebook
     documents = list(dict.fromkeys(example.document_id for example in examples))
     reference = decision_matrix(codebook, examples, documents)
-    task = classifier.Task.of(codebook)
+    task = classifier.Task.from_codebook(codebook)
     trained = classifier.train(task, read, reference)
     tested = np.array([document not in used_as_example for document in documents])
     held_out = {

@@ -341,7 +341,7 @@ class LiveRunState:
 
 def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Return the status of a stored run as an event, with another state if one is given."""
-    status = RunStatus.of(run)
+    status = RunStatus.from_run(run)
     return status if state is None else replace(status, state=state, message="", stop_code="")
 
 

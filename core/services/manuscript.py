@@ -150,7 +150,7 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
 def _spec(settings: RunSettings) -> ProtocolSpec | None:
     """Return the protocol of a run; None if this version of Moot does not have it."""
     try:
-        return protocols.of(settings)
+        return protocols.for_settings(settings)
     except MootError:
         return None
 

@@ -354,10 +354,10 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     if run.settings.protocol != PANEL:
         return ()
     persona_set = personas.parse_persona_set(str(run.settings.params.get("personas", "")))
-    of = {member.role: member.group.name for member in persona_set.members}
+    group_names = {member.role: member.group.name for member in persona_set.members}
     spent: dict[str, GroupCost] = {}
     for usage in session.store.costs.spent(run.run_id, superseded=True):
-        name = of.get(usage.role) or family(usage.role).capitalize()
+        name = group_names.get(usage.role) or family(usage.role).capitalize()
         before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
         tokens = before.tokens + usage.prompt_tokens + usage.completion_tokens
         cost = total_cost((before.cost_usd, usage.cost_usd))

@@ -422,7 +422,7 @@ def prompt_tokens(messages: Sequence[Message]) -> int:
 
 def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
     """Return all requests of a debate on the document, simulated with placeholder replies that keep it going."""
-    spec = protocols.of(settings)
+    spec = protocols.for_settings(settings)
     titles = {role.name: role.title for role in spec.roles(settings.params)}
     requests: list[Request] = []
     step = run_protocol(spec.debate, DebateContext(document, settings))

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.documents import NEAR
+from core.documents import RATING_TOLERANCE
 
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
 Codes: TypeAlias = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
 
     False if either value is missing.
     """
-    right: Mask = np.abs(predicted - reference) < NEAR if measured else np.equal(predicted, reference)
+    right: Mask = np.abs(predicted - reference) < RATING_TOLERANCE if measured else np.equal(predicted, reference)
     return right
 
 

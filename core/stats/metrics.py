@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core.codebook import Kind
-from core.documents import NEAR
+from core.documents import RATING_TOLERANCE
 from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
 from core.stats.arrays import Mask, Ratings
 from core.stats.metric_intervals import Shape
@@ -240,7 +240,7 @@ def _rated(s: Samples) -> Ratings:
 
 
 def _near(reference: Ratings, predicted: Ratings) -> Ratings:
-    return (np.abs(predicted - reference) < NEAR).astype(np.float64)
+    return (np.abs(predicted - reference) < RATING_TOLERANCE).astype(np.float64)
 
 
 def _near_of_all(s: Samples) -> Ratings:

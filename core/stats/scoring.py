@@ -128,7 +128,7 @@ def score(
     and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
     From a sample that represents other documents, a metric without an interval has no value either.
     """
-    data = _Patterns.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
+    data = _Patterns.from_values(kind, (reference, predicted), labels, design or Design(), LEVEL)
     (estimated,) = data.estimates(intervals=intervals)
     estimates = {metric: of_metric.outputs for metric, of_metric in estimated.items()}
     if intervals and data.design.represents:
@@ -156,7 +156,7 @@ def difference(
     they are within the possible range and as wide as few positives require. A positive difference means that the second
     value is higher. Annotators with the same values on a label differ by exactly 0.
     """
-    data = _Patterns.of(kind, (reference, first, second), labels, design or Design(), level)
+    data = _Patterns.from_values(kind, (reference, first, second), labels, design or Design(), level)
     of_first, of_second = data.estimates()
     differences = {
         metric: [data.compare(metric, column, before, of_second[metric]) for column in range(len(before.outputs))]
@@ -181,7 +181,7 @@ def swap_test(
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
     COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
     """
-    data = _Patterns.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
+    data = _Patterns.from_values(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
     (metric,) = (metric for metric in metrics(kind) if metric.key == key)
     gold, *sides = data.sides
     differs = ~np.equal(*sides).all(axis=1)
@@ -344,7 +344,7 @@ class _Patterns:
     level: float
 
     @classmethod
-    def of(
+    def from_values(
         cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
     ) -> _Patterns:
         grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]

@@ -263,7 +263,9 @@ class Documents(Repository):
         known = dict(self._connection.rows(_TEXT_DIGESTS))
         if not known:
             return {}
-        texts = {clean(of.id): tuple(map(clean, (of.fields or {"": ""}).values())) for of in documents}
+        texts = {
+            clean(document.id): tuple(map(clean, (document.fields or {"": ""}).values())) for document in documents
+        }
         return _new_ids(known, texts)
 
     def get(self, document_id: str) -> Document | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.documents import NEAR
+from core.documents import RATING_TOLERANCE
 from core.store.annotation_sources import KNOWN
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load, scalar
@@ -167,7 +167,7 @@ class Lab(Repository):
             f"""WITH reference AS ({KNOWN}), judged AS (
                 SELECT document_id, bool_and(coalesce(
                     CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
-                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < {NEAR} END,
+                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < {RATING_TOLERANCE} END,
                     false)) AS correct
                 FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from core.documents import NEAR, Value
+from core.documents import RATING_TOLERANCE, Value
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, Reader
 from core.store.documents import GOLD_MARK
@@ -120,7 +120,7 @@ def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *
         cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)
-    cursor.execute(_DERIVE.format(changed=_CHANGED, near=NEAR), params)
+    cursor.execute(_DERIVE.format(changed=_CHANGED, near=RATING_TOLERANCE), params)
     cursor.execute(
         "INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
         {**run, "basis": basis, "verdicts": verdicts},

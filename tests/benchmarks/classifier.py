@@ -97,7 +97,7 @@ def _learn(
     seed: int,
 ) -> list[tuple[float, float, float]]:
     """Return (macro F1, calibration error, share of errors found) on the held-out half for each number of decisions."""
-    task, rng = classifier.Task.of(codebook), np.random.default_rng(seed)
+    task, rng = classifier.Task.from_codebook(codebook), np.random.default_rng(seed)
     shuffled = rng.permutation(len(examples))
     held, pool = shuffled[: len(examples) // 2], shuffled[len(examples) // 2 :]
 

@@ -150,7 +150,7 @@ def _board(session: ProjectSession, overview: RunOverview, *, explained: bool) -
             "budget": run.budget_usd,
             "slots": max(8, min(20, 2 * run.settings.concurrency)),
             "explained": explained,
-            "layout": protocols.of(run.settings).layout,
+            "layout": protocols.for_settings(run.settings).layout,
         },
         on_state_change=lambda: None,
     )
@@ -167,7 +167,7 @@ def _badge(overview: RunOverview) -> tuple[str, Tone]:
 def _subtitle(overview: RunOverview, file_name: str) -> str:
     """Return the subtitle of a run, such as "reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = overview.run.settings
-    spec = protocols.of(settings)
+    spec = protocols.for_settings(settings)
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]

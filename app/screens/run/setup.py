@@ -281,7 +281,7 @@ def _member_html(member: planned_comparison.ComparedPlan) -> str:
 def _member_cost(member: planned_comparison.ComparedPlan) -> str:
     if member.estimate is None or member.settings is None:
         return ""
-    requests = protocols.of(member.settings).total_requests(member.settings.params, member.settings.codebook)
+    requests = protocols.for_settings(member.settings).total_requests(member.settings.params, member.settings.codebook)
     return f"{requests} per document, {format_price(member.estimate.cost_usd)}"
 
 

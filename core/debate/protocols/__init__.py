@@ -30,16 +30,16 @@ def find(name: str, params: Params = MappingProxyType({})) -> ProtocolSpec:
         raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {names}.") from None
 
 
-def of(settings: RunSettings) -> ProtocolSpec:
+def for_settings(settings: RunSettings) -> ProtocolSpec:
     """Return the protocol of a run. Raises UsageError if this version of Moot does not have it."""
     return find(settings.protocol, settings.params)
 
 
 def roles_of(settings: RunSettings) -> tuple[Role, ...]:
-    """Return the roles of a run in speaking order, for its parameters. Raises UsageError like ``of``."""
-    return of(settings).roles(params_of(settings))
+    """Return the roles of a run in speaking order, for its parameters. Raises UsageError like ``for_settings``."""
+    return for_settings(settings).roles(params_of(settings))
 
 
 def params_of(settings: RunSettings) -> Params:
-    """Return the parameters of a run, with defaults for missing ones. Raises UsageError like ``of``."""
-    return {**of(settings).parse_params(), **settings.params}
+    """Return the parameters of a run, with defaults for missing ones. Raises UsageError like ``for_settings``."""
+    return {**for_settings(settings).parse_params(), **settings.params}

@@ -161,7 +161,7 @@ class _TrialRecord:
 
 
 def _second_answer(context: DebateContext, first: Reply, excluded: str) -> Step[Reply]:
-    request = context.without(excluded).request(
+    request = context.excluding(excluded).request(
         "magistrate", template="magistrate_second", form=context.form, round=1, answer_only=True, first=first
     )
     (answer,) = yield from context.ask_all((replace(request, assigned=True),))

@@ -175,7 +175,7 @@ def ratings_of(
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
             for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
-                collected.sentence(_Masked.of(sentence, names))
+                collected.sentence(_Masked.from_text(sentence, names))
         if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
     rated = all(item in collected.ratings or item in open_items for item in codebook.items)
@@ -233,7 +233,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
             end = start + len(sentence)
             if len(sentence) > _LOOK_AHEAD:
                 return Reading(), -1
-            masked = _Masked.of(marked.text[start:end], names)
+            masked = _Masked.from_text(marked.text[start:end], names)
             title = _TITLE.fullmatch(masked.text)
             has_ratings = collected.below(above, masked) or collected.sentence(masked)
             if has_ratings and (is_reported(marked, start) or is_inside(start, marked.quoted)):
@@ -261,7 +261,7 @@ class _Masked:
     """the item of each name, by its position in ``folded``"""
 
     @classmethod
-    def of(cls, source: str, names: Names) -> Self:
+    def from_text(cls, source: str, names: Names) -> Self:
         folded = fold(source)
         named = {folded.starts.index(mention.start): mention for mention in names.mentions(source)}
         ends = {start: folded.ends.index(mention.end) for start, mention in named.items()}

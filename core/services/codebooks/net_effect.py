@@ -44,8 +44,8 @@ class NetEffect:
         """Describe the effect in a sentence for the page."""
         if not self.documents:
             return "Effect unknown until other documents are reviewed"
-        of = format_count(self.documents, "labelled document")
-        return f"Word-list baseline on {of}: {format_effect(self.corrected, self.regressed)}"
+        documents = format_count(self.documents, "labelled document")
+        return f"Word-list baseline on {documents}: {format_effect(self.corrected, self.regressed)}"
 
 
 LabelledTexts = Sequence[tuple[str, Mapping[str, bool]]]

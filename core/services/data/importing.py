@@ -591,10 +591,10 @@ def _with_earlier_gold(
     They do not fit if raters had rows or files of their own, or if the codebook has no such label any more. Those of an
     import do not replace others.
     """
-    imports = [of for of in session.store.documents.imports() if of.options.get("gold")]
+    imports = [entry for entry in session.store.documents.imports() if entry.options.get("gold")]
     options, reason = imports[-1].options if imports else {}, "These are the gold columns of the last import with gold."
     mapped = session.store.settings.get(GOLD_SETTING)
-    is_newer = mapped is not None and all(of.id <= mapped["import"] for of in imports)
+    is_newer = mapped is not None and all(entry.id <= mapped["import"] for entry in imports)
     if is_newer:
         options, reason = mapped, "These are the gold columns that were mapped last."
     gold = tuple(GoldSource(**source) for source in options.get("gold", ()))

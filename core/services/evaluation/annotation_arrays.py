@@ -335,7 +335,7 @@ def step_titles(run: RunRow) -> dict[str, str]:
 def decider(run: RunRow) -> str:
     """Return the role whose list becomes the verdict, ``verdict`` if there is no single deciding role."""
     try:
-        return protocols.of(run.settings).deciding_role(protocols.params_of(run.settings))
+        return protocols.for_settings(run.settings).deciding_role(protocols.params_of(run.settings))
     except UsageError:
         return VERDICT
 

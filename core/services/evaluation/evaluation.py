@@ -88,7 +88,7 @@ class Basis:
     """what the reference assumes"""
 
     @classmethod
-    def of(cls, design: Design, has_reference: Mask, warning: str = "") -> Self:
+    def from_design(cls, design: Design, has_reference: Mask, warning: str = "") -> Self:
         """Return the basis of a score; ``has_reference`` marks the documents with a reference."""
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
@@ -212,7 +212,7 @@ def evaluate(
         run=run,
         reference=reference,
         scores=all_scores,
-        basis=Basis.of(
+        basis=Basis.from_design(
             design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
         ),
         coverage=coverage.of_run(session, run, reference, annotator),

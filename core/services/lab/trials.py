@@ -396,7 +396,7 @@ def forecast_run(
     find_examples = few_shot_examples.forecast_library(
         session.store, session.models, session.load_documents, settings, document_ids, runs
     )
-    most = protocols.of(settings).total_requests(settings.params, settings.codebook).maximum
+    most = protocols.for_settings(settings).total_requests(settings.params, settings.codebook).maximum
     calls = reused = 0
     documents = session.store.documents.load(document_ids, gold=False)
 

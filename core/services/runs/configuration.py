@@ -177,7 +177,7 @@ def describe_param(name: str, value: object) -> str:
 def changed_params(settings: RunSettings) -> list[str]:
     """Return the parameters that are not at their defaults, in words."""
     try:
-        defaults = protocols.of(settings).parse_params()
+        defaults = protocols.for_settings(settings).parse_params()
     except MootError:  # a protocol of another version of Moot
         defaults = {}
     return [

@@ -71,7 +71,7 @@ def estimate_run(
     list prices in all cases. Prompt lengths are adjusted by the difference in mean length between the project's
     documents and those that were measured.
     """
-    spec = protocols.of(settings)
+    spec = protocols.for_settings(settings)
     asks = spec.request_counts(settings.params, settings.codebook)
     replies: Mapping[str, Usage] = {}
     if (measured := _measured_usage(session, settings, _prompt_settings)) is not None:

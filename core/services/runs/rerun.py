@@ -42,7 +42,7 @@ def changed_settings(
         if name not in roles:
             raise UsageError(f"{before.protocol} has no role '{name}'.", f"Its roles are: {', '.join(roles)}.")
     chosen = {roles[name]: role_model for name, role_model in role_models.items()}
-    spec, params = protocols.of(before), protocols.params_of(before)
+    spec, params = protocols.for_settings(before), protocols.params_of(before)
     changed = planning.complete_role_models(spec, params, before.codebook, models, chosen)
     settings = before.model_copy(
         update={

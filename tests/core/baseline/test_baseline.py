@@ -577,7 +577,9 @@ class TestRoles:
         assert text.count(".") == 1
 
     def test_excluded_label_is_not_chosen(self) -> None:
-        request = Request("magistrate", (), inputs={"first": Reply("x")}, form="choice", without=CHOICE.labels[0].id)
+        request = Request(
+            "magistrate", (), inputs={"first": Reply("x")}, form="choice", excluded_label=CHOICE.labels[0].id
+        )
         assert baseline.write_reply(request, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith(
             "Politics"
         )

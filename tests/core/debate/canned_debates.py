@@ -66,7 +66,7 @@ def agreeing_replies(kind: Kind) -> Responder:
             return "Service is what it speaks of."
         if kind == "multilabel" and request.item not in ("", SERVICE):
             return decision_text(kind)
-        return decision_text(kind, "Price" if request.without == SERVICE else "Service")
+        return decision_text(kind, "Price" if request.excluded_label == SERVICE else "Service")
 
     return respond
 

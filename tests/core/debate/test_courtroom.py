@@ -94,7 +94,7 @@ def test_second_answer_of_a_binary_choice_is_the_other_label() -> None:
 
 def test_second_answer_is_requested_without_the_first_label() -> None:
     _, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies())
-    assert requests[1].without == SERVICE
+    assert requests[1].excluded_label == SERVICE
     assert requests[1].is_auxiliary
     assert [request.answer_only for request in requests[:3]] == [True, True, False]
     assert "- Service" not in requests[1].messages[0].content

@@ -194,7 +194,7 @@ def reply_to(request: Request, choice: dict[str, Any], usage: dict[str, int], co
     """Return the reply in a row with this choice to a request of 40 characters."""
     library = ModelLibrary([parse_connection("s", "http://127.0.0.1:9/v1")])
     role_model = library.resolve(RoleModel(connection="s", model="m"))
-    library.capabilities.of(library.connection("s"), "m").context = context
+    library.capabilities.get(library.connection("s"), "m").context = context
     row = {"response": {"status_code": 200, "body": {"choices": [choice], "usage": usage}}}
     return batch_servers.BatchLibrary(library).reply(role_model, row, settings(), request, 40)
 

@@ -62,7 +62,7 @@ def ask(
         )
         request = Request("annotator", MESSAGES, form=form, reask=reask, limit_factor=limit_factor)
         outcome = CallOutcome(
-            capabilities=models.capabilities.of(models.connection("local"), "m"), sent=server.requests
+            capabilities=models.capabilities.get(models.connection("local"), "m"), sent=server.requests
         )
         before(outcome.capabilities)
         try:

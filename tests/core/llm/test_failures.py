@@ -44,7 +44,7 @@ def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.Mod
             [parse_connection("local", f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")]
         )
         role_model = models.resolve(RoleModel(connection="local", model="m"))
-        models.capabilities.of(models.connection("local"), "m").at = 1.0 if before else 0.0
+        models.capabilities.get(models.connection("local"), "m").at = 1.0 if before else 0.0
         settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
         ask = Request("annotator", (Message("user", "Text."),), form="labels")
         try:

@@ -171,17 +171,17 @@ def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     stored = Capabilities()
     far, near = parse_connection("far", "https://models.example/v1"), parse_connection("near", "http://127.0.0.1:9/v1")
     for connection in (far, near):
-        capabilities = stored.of(connection, "m")
+        capabilities = stored.get(connection, "m")
         capabilities.learn("no temperature", {"temperature": 1.0})
         capabilities.context = 4096
-    stored.of(near, "never answered")
+    stored.get(near, "never answered")
     rows = json.loads(json.dumps(stored.to_json()))
     assert {row["model"] for row in rows} == {"m"}
     loaded = Capabilities()
     loaded.recall(rows)
-    assert loaded.of(far, "m").refused_params == {"temperature"}
-    assert loaded.of(near, "m").refused_params == set(), "another server may use the local address by now"
-    assert loaded.of(near, "m").context == 4096
+    assert loaded.get(far, "m").refused_params == {"temperature"}
+    assert loaded.get(near, "m").refused_params == set(), "another server may use the local address by now"
+    assert loaded.get(near, "m").context == 4096
     old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
     later = Capabilities()
     later.recall(old)

@@ -87,7 +87,7 @@ def test_schema_has_the_scale_of_each_dimension() -> None:
 
 def test_schema_leaves_out_the_excluded_label_of_a_request() -> None:
     good, bad = CHOICE.labels
-    request = Request("magistrate", MESSAGES, form="choice", without=good.id)
+    request = Request("magistrate", MESSAGES, form="choice", excluded_label=good.id)
     schema = request_schema(Sampling(json_schema="on"), request, CHOICE)
     assert schema is not None
     assert schema["properties"]["label"]["enum"] == [bad.name]
