@@ -46,27 +46,27 @@ def file_stem(name: str) -> str:
     return "_".join("".join(character if character.isalnum() else " " for character in name.lower()).split())
 
 
-def read_bytes(path: Path, *, most: int) -> bytes:
+def read_bytes(path: Path, *, max_bytes: int) -> bytes:
     """Return the bytes of a file of the user.
 
     Raises InputError for a file that cannot be read, is not a regular file (a device never ends), or is larger than
-    ``most`` bytes.
+    ``max_bytes`` bytes.
     """
     try:
         file_stat = path.stat()
         if not stat.S_ISREG(file_stat.st_mode):
             raise InputError(f"{path} is not a file.", "Check the path.")
-        if file_stat.st_size > most:
-            raise InputError(f"{path} is larger than {most / 1e6:,.0f} MB.", "Use a smaller file.")
+        if file_stat.st_size > max_bytes:
+            raise InputError(f"{path} is larger than {max_bytes / 1e6:,.0f} MB.", "Use a smaller file.")
         with path.open("rb") as file:
-            return file.read(most)
+            return file.read(max_bytes)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
 
 
-def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
+def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a UTF-8 file as ``decode_text``. Raises InputError as ``read_bytes``."""
-    return decode_text(read_bytes(path, most=most), str(path))
+    return decode_text(read_bytes(path, max_bytes=max_bytes), str(path))
 
 
 def decode_text(content: bytes, name: str, error_type: type[MootError] = InputError) -> str:

@@ -31,7 +31,7 @@ IDLE = 0.25
 """Seconds between two checks while the run is not active."""
 LOOK_AGAIN = 40
 """Number of ticks between two checks for a replaced live state of the run."""
-LONGEST_MESSAGE = 1_048_576
+MAX_MESSAGE_CHARACTERS = 1_048_576
 """Characters of a message; enough for the cursors of a debate with 40,000 turns."""
 PAGE = 50
 MAX_OFFSET = 2**63 - 1
@@ -93,7 +93,7 @@ class _Connection:
         while True:
             try:
                 text = await self._socket.receive_text()  # KeyError for a binary message
-                if len(text) > LONGEST_MESSAGE:
+                if len(text) > MAX_MESSAGE_CHARACTERS:
                     raise ValueError("too long")
                 self._take(json.loads(text))
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):

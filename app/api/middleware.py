@@ -26,7 +26,7 @@ from app.components import review_grid_loader
 
 POLICY_VIOLATION = 1008
 """WebSocket close code of a refused connection."""
-_LONGEST_FORM = 1024
+_MAX_FORM_BYTES = 1024
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Moot</title>
 <style>:root {{color-scheme: light dark}}
 body {{font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1rem;
@@ -84,7 +84,7 @@ class Guard:
             body = b""
             with suppress(ClientDisconnect):
                 async for part in request.stream():
-                    body += part[: _LONGEST_FORM - len(body)]
+                    body += part[: _MAX_FORM_BYTES - len(body)]
             token = parse_qs(body.decode(errors="replace")).get("token", [""])[0].strip()
         if not self.access.is_token(token):
             return _refuse("token")

@@ -31,7 +31,7 @@ from core.services.review import actions, browser_data, queue
 from core.services.runs.configuration import role_titles
 
 REVIEW = "/moot/review"
-LONGEST = 262_144
+MAX_BODY_BYTES = 262_144
 """Maximum size of a request in bytes."""
 SHOWN = 60
 """Maximum number of documents whose grid cells are returned at once."""
@@ -85,7 +85,7 @@ async def _read(request: Request) -> Json:
     body = b""
     async for piece in request.stream():
         body += piece
-        if len(body) > LONGEST:
+        if len(body) > MAX_BODY_BYTES:
             raise ValueError("too long")
     return _object(json.loads(body))
 

@@ -202,10 +202,10 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     Annotators may differ by question: the first of each question is compared with the second of each, and so on. None
     if no pair has a defined kappa. ``units`` names the independent unit of each question.
     """
-    most = max(map(len, positions), default=0)
-    if most < 2:
+    max_values = max(map(len, positions), default=0)
+    if max_values < 2:
         return Estimate(None, None)
-    coded = np.full((len(positions), most), -1)
+    coded = np.full((len(positions), max_values), -1)
     for index, row in enumerate(positions):
         coded[index, : len(row)] = [-1 if option is None else option for option in row]
 

@@ -138,7 +138,7 @@ class Example:
     value: str
 
 
-def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str, tuple[str, ...]]:
+def keywords(examples: Sequence[Example], limit: int = MAX_KEYWORDS) -> dict[str, tuple[str, ...]]:
     """Return the words that separate texts with an answer from those with other answers, by answer, strongest first.
 
     Answers without such words are left out; with one answer alone there are none.
@@ -151,7 +151,7 @@ def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str,
     words_by_value = {}
     for value, texts_of_value in texts.items() if len(texts) > 1 else ():
         other_texts = [text for other, group in texts.items() if other != value for text in group]
-        if words := tuple(cue.word for cue in cues(texts_of_value, other_texts, most, min_z=MIN_Z)):
+        if words := tuple(cue.word for cue in cues(texts_of_value, other_texts, limit, min_z=MIN_Z)):
             words_by_value[spelling[value]] = words
     return words_by_value
 

@@ -128,11 +128,11 @@ def _raise_file_limit() -> None:
     if sys.platform != "win32":
         import resource
 
-        current, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        new_limit = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
+        current, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        new_limit = OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(OPEN_FILES, hard_limit)
         if current != resource.RLIM_INFINITY and current < new_limit:
             with contextlib.suppress(ValueError, OSError):  # macOS allows fewer than its hard limit
-                resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, most))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard_limit))
 
 
 def _listen(requested: int | None) -> socket.socket:

@@ -286,15 +286,15 @@ def _tidy(words: str) -> str:
 MISSING = ("", -1, -1, "missing")
 
 FUZZY_SCORE = 90.0
-FUZZY_SHORTEST = 12
-FUZZY_LONGEST = 2_000
+MIN_FUZZY_CHARACTERS = 12
+MAX_FUZZY_CHARACTERS = 2_000
 """Shorter words are alike by chance; longer ones take time to align and are not quotes."""
 MAX_ELLIPSIS_CHARACTERS = 400
 """Most characters that an ellipsis inside a quote may stand for."""
 FUZZY_WORK = 10_000_000_000
 """Limit of the alignments of one reply, as text length times squared quote length over 64: at worst ten seconds."""
 _STARTS = 200
-_PART_SHORTEST = 3
+_MIN_PART_CHARACTERS = 3
 _WORD_REACH = 20
 
 _SWAP = {
@@ -342,7 +342,7 @@ class Haystack:
     def _normalised(self, quote: str) -> tuple[str, int, int, str] | None:
         words = fold(quote, _SWAP).text.strip()
         bare_quote = _bare(words)
-        parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _PART_SHORTEST]
+        parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _MIN_PART_CHARACTERS]
         for phrase in dict.fromkeys(filter(None, (words, bare_quote))):
             for name, folded in self._folded.items():
                 at = _whole_words(folded.text, phrase)
@@ -353,7 +353,7 @@ class Haystack:
                 span = _in_order(folded.text, parts)
                 if span is not None:
                     return name, *folded.source(*span), "fuzzy"
-        if FUZZY_SHORTEST <= len(bare_quote) <= FUZZY_LONGEST:
+        if MIN_FUZZY_CHARACTERS <= len(bare_quote) <= MAX_FUZZY_CHARACTERS:
             return self._aligned(bare_quote)
         return None
 

@@ -115,10 +115,10 @@ def _result(
     for value, weight in weighed:
         totals[value] += weight  # type: ignore[assignment]  # a Counter adds up floats as well
     counts = totals.most_common()
-    most = counts[0][1]
-    winners = [value for value, count in counts if abs(count - most) < 1e-9]
+    highest = counts[0][1]
+    winners = [value for value, count in counts if abs(count - highest) < 1e-9]
     if len(winners) > 1:
-        return None, f"a tie: {' and '.join(f'{most:g} for {_name(value, codebook)}' for value in winners)}"
+        return None, f"a tie: {' and '.join(f'{highest:g} for {_name(value, codebook)}' for value in winners)}"
     return winners[0], ""
 
 

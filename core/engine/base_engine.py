@@ -209,7 +209,7 @@ class Engine(ABC):
 
     async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
         """Return the documents with these ids; those that the project no longer has fail once."""
-        documents = await self.dependencies.documents(ids)
+        documents = await self.dependencies.load_documents(ids)
         missing = set(ids) - {document.id for document in documents} - self._missing
         self._missing |= missing
         items = self.settings.codebook.items

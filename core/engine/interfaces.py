@@ -163,7 +163,7 @@ class Work:
 class Dependencies:
     """Everything that an engine needs in addition to its work."""
 
-    documents: LoadDocuments
+    load_documents: LoadDocuments
     models: Models
     store: ReplyStore
     sink: RunSink

@@ -51,13 +51,15 @@ _SLICES = 10
 class ServerLimiter:
     """Limiter of the calls to one server.
 
-    ``most`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes, and
-    with None when it is back at its highest.
+    ``max_calls`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes,
+    and with None when it is back at its highest.
     """
 
-    def __init__(self, limits: Limits, most: int, on_change: Callable[[int | None], None] = lambda _now: None) -> None:
-        self._most = most if limits.at_once is None else min(most, limits.at_once)
-        self._allowed = self._slow_from = float(self._most)
+    def __init__(
+        self, limits: Limits, max_calls: int, on_change: Callable[[int | None], None] = lambda _now: None
+    ) -> None:
+        self._max_calls = max_calls if limits.at_once is None else min(max_calls, limits.at_once)
+        self._allowed = self._slow_from = float(self._max_calls)
         self._on_change = on_change
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
@@ -98,12 +100,12 @@ class ServerLimiter:
         """Record a call that the server accepted."""
         self._in_a_row = 0
         self._recent.append(False)
-        if self._allowed < self._most:
+        if self._allowed < self._max_calls:
             before = self.at_once
             if not any(self._recent):
-                self._slow_from = min(self._most, self._slow_from * RECOVERY)
+                self._slow_from = min(self._max_calls, self._slow_from * RECOVERY)
             step = 1.0 if self._allowed < self._slow_from else 0.1
-            self._allowed = min(self._most, self._allowed + step / self._allowed)
+            self._allowed = min(self._max_calls, self._allowed + step / self._allowed)
             self._changed(before)
             self._start_waiting()
 
@@ -121,7 +123,7 @@ class ServerLimiter:
 
     def _changed(self, before: int) -> None:
         if self.at_once != before:
-            self._on_change(self.at_once if self.at_once < self._most else None)
+            self._on_change(self.at_once if self.at_once < self._max_calls else None)
 
     async def _wait_for_slot(self) -> None:
         if not self._queue and self._in_flight < self.at_once:
@@ -184,8 +186,8 @@ async def with_retries(
         try:
             return await attempt()
         except ModelError as error:
-            most = min(attempts, EMPTY_ATTEMPTS) if isinstance(error, EmptyReply) else attempts
-            if not error.retryable or number >= most:
+            max_attempts = min(attempts, EMPTY_ATTEMPTS) if isinstance(error, EmptyReply) else attempts
+            if not error.retryable or number >= max_attempts:
                 raise
             stated = error.retry_after
             if stated is None and isinstance(error, RateLimited):
@@ -249,18 +251,18 @@ class Budget:
         self._settled = asyncio.Condition()
 
     @asynccontextmanager
-    async def reserve(self, most: float) -> AsyncIterator[Settle]:
-        """Reserve ``most`` dollars for a call; the context's function settles the true cost.
+    async def reserve(self, max_cost: float) -> AsyncIterator[Settle]:
+        """Reserve ``max_cost`` dollars for a call; the context's function settles the true cost.
 
         Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
         too small.
         """
         async with self._settled:
-            while not self.fits(most):
+            while not self.fits(max_cost):
                 if not self._in_flight:
                     raise BudgetSpent
                 await self._settled.wait()
-            self._reserved += most
+            self._reserved += max_cost
             self._in_flight += 1
         try:
             yield self._pay
@@ -268,7 +270,7 @@ class Budget:
             async with self._settled:
                 self._in_flight -= 1
                 # a sum of floats may keep a remainder
-                self._reserved = self._reserved - most if self._in_flight else 0.0
+                self._reserved = self._reserved - max_cost if self._in_flight else 0.0
                 self._settled.notify_all()
 
     def fits(self, more: float) -> bool:

@@ -202,13 +202,13 @@ class ModelCaller:
         tokens = request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model)
         await self._wait(limiter.enter, tokens)
         try:
-            most = self.dependencies.models.max_cost(role_model, request)
-            async with self._slots, self.budget.reserve(most) as settle:
+            max_cost = self.dependencies.models.max_cost(role_model, request)
+            async with self._slots, self.budget.reserve(max_cost) as settle:
                 if self._is_paused:  # since this call began to wait for its slot or for the budget
                     raise asyncio.CancelledError
                 began = time.monotonic()
                 self.dependencies.publish(TurnStarted(pending.started(self.run_id)))
-                reply = await self._ask(key, pending, buffer, settle, most)
+                reply = await self._ask(key, pending, buffer, settle, max_cost)
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
                 await self.dependencies.store.commit(reply)
                 buffer.end()
@@ -223,11 +223,13 @@ class ModelCaller:
         limiter.succeeded()
         return reply
 
-    async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, most: float) -> Reply:
+    async def _ask(
+        self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, max_cost: float
+    ) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
         request, role_model, models = pending.request, pending.role_model, self.dependencies.models
-        on_delta = self._within_budget(pending, buffer, most)
+        on_delta = self._within_budget(pending, buffer, max_cost)
 
         def failed(kind: str, message: str, text: str, usage: Usage) -> None:
             cost = models.cost(role_model, usage)
@@ -267,8 +269,8 @@ class ModelCaller:
         settle(reply.cost_usd)
         return reply
 
-    def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, most: float) -> OnDelta:
-        """Return the buffer with a check: BudgetSpent once a reply of ``most`` reserved dollars exceeds the budget."""
+    def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, max_cost: float) -> OnDelta:
+        """Return the buffer with a check: BudgetSpent once a reply with ``max_cost`` reserved exceeds the budget."""
         checked = 0
 
         def on_delta(text: str, is_reasoning: bool) -> None:
@@ -278,7 +280,7 @@ class ModelCaller:
                 checked = buffer.length
                 usage = estimate_usage(pending.request.characters, buffer.length)
                 cost = self.dependencies.models.cost(pending.role_model, usage) or 0.0
-                if self.budget.exceeded(cost - most):
+                if self.budget.exceeded(cost - max_cost):
                     raise BudgetSpent
 
         return on_delta

@@ -32,7 +32,7 @@ from core.llm.models import ModelLibrary
 from core.llm.streaming import ignore_delta
 from core.runs import LEXICAL_MODEL, RunSettings, StopReason
 
-FEWEST_DOCUMENTS = 1_000
+MIN_DOCUMENTS = 1_000
 """Remaining documents from which a run gains more than the start of the workers costs, with two processors."""
 MAX_WORKERS = 4
 """More workers compute debates faster than one process can store them."""
@@ -52,7 +52,7 @@ def is_faster(work: Work) -> bool:
     """Return True if worker processes shorten a run: long, unpaced and unlimited, with the word-list model only."""
     settings = work.run.settings
     return (
-        len(work.todo) >= FEWEST_DOCUMENTS
+        len(work.todo) >= MIN_DOCUMENTS
         and work.retry_round == 0
         and (os.cpu_count() or 1) > 1
         and not settings.pace

@@ -45,7 +45,7 @@ _SHORT_OF_MEMORY = (
     b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow",
     b"failed to map segment", b"Cannot allocate memory",
 )  # fmt: skip
-_LONGEST_LOG = 1 << 20
+_MAX_LOG_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _STUCK_SECONDS = 5
 """Seconds without an answer at the memory limit after which a child is taken for stuck."""
@@ -134,7 +134,7 @@ def _messages(process: subprocess.Popen[bytes], watch: _Watch, name: str, memory
 def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
     """Return True if an ended child was aborted, as allocators do, or logged a lack of memory."""
     log.seek(0)
-    logged = log.read(_LONGEST_LOG)
+    logged = log.read(_MAX_LOG_BYTES)
     return process.returncode == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
 
 
@@ -273,7 +273,7 @@ def _limit(memory: int, seconds: float, *, writes: bool) -> None:
 
         limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_CORE: 0}
         if not writes:
-            limits[resource.RLIMIT_FSIZE] = _LONGEST_LOG
+            limits[resource.RLIMIT_FSIZE] = _MAX_LOG_BYTES
         for kind, limit in limits.items():
             with contextlib.suppress(OSError, ValueError):  # not every system knows all of them
                 resource.setrlimit(kind, (limit, limit))

@@ -415,13 +415,13 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     return best
 
 
-def _first_rows(head: str, dialect: Dialect, most: int = HEADER_ROWS) -> list[list[str]]:
-    """Return up to ``most`` of the first rows that are not blank, without a ``sep=`` line."""
+def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> list[list[str]]:
+    """Return up to ``max_rows`` of the first rows that are not blank, without a ``sep=`` line."""
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
     reader = replace(dialect, escaped=False).rows(io.StringIO(text, newline=""))  # of a head without backslashes
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows += itertools.islice((row for row in reader if "".join(row).strip()), most)
+        rows += itertools.islice((row for row in reader if "".join(row).strip()), max_rows)
     return rows
 
 

@@ -174,7 +174,7 @@ class LabelIndex:
         self._by_words = {words: labels[0] for words, labels in by_words.items() if len(labels) == 1}
         self._codes = {float(label.code): label for label in codebook.labels if label.code is not None}
         self._seen: dict[str, Label | None] = {}
-        self.most_commas = max((label.name.count(",") for label in codebook.labels), default=0)
+        self.max_commas = max((label.name.count(",") for label in codebook.labels), default=0)
 
     def find(self, text: str) -> Label | None:
         """Return the label with this name (after ``normalise``), otherwise with this code, otherwise None.
@@ -227,7 +227,7 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     if len(parts) == 1 and index is not None:
         by_signs = (text.split(sign) for sign in "#/+&")
         parts = next((names for names in by_signs if len(names) > 1 and all(map(index.find, names))), parts)
-    if separator == "," and index is not None and index.most_commas:
+    if separator == "," and index is not None and index.max_commas:
         parts = _rejoin(parts, index)
     return tuple(part.strip() for part in parts if part.strip())
 
@@ -278,7 +278,7 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
     result: list[str] = []
     start = 0
     while start < len(parts):
-        longest = min(len(parts), start + 1 + index.most_commas)
+        longest = min(len(parts), start + 1 + index.max_commas)
         stop = next((end for end in range(longest, start + 1, -1) if index.find(",".join(parts[start:end]))), start + 1)
         result.append(",".join(parts[start:stop]))
         start = stop

@@ -320,7 +320,7 @@ def read_text_file(source: bytes | Path, name: str) -> str:
     if suffix not in TEXT_SUFFIXES:
         raise InputError(f"{name} is not a supported text file.", f"Use {', '.join(TEXT_SUFFIXES)}.")
     if isinstance(source, Path):
-        source = read_bytes(source, most=MAX_BYTES)
+        source = read_bytes(source, max_bytes=MAX_BYTES)
     return "".join(child_process.run("core.ingest.read:serve_text", source, {"name": name}))
 
 

@@ -199,7 +199,7 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
 HEADER_ROWS = 12
 """Rows at the start of a file among which the header is looked for."""
 BELOW_HEADER = "Below the header"
-_LONGEST_NAME = 60
+_MAX_NAME_CHARACTERS = 60
 SENTENCE_WORDS = 5
 """Words from which on the name of a column may be a text; beside a number it most likely is."""
 
@@ -219,7 +219,7 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
         return comments if comments < len(rows) else 0
     for index, cells in enumerate(filled):
         if index and len(cells) >= max(3, width - 1):
-            named = [cell for cell in cells if len(cell) <= _LONGEST_NAME and not NUMBER.fullmatch(cell)]
+            named = [cell for cell in cells if len(cell) <= _MAX_NAME_CHARACTERS and not NUMBER.fullmatch(cell)]
             return index if len(set(named)) == len(cells) else 0
         if 3 * len(cells) > width or len(as_text(rows[index][0]).split()) == 1:
             return 0
@@ -233,7 +233,7 @@ def _is_comment(cells: Sequence[str], width: int) -> bool:
 def is_header(row: Sequence[str]) -> bool:
     """Return True if all cells look like names of columns: short, of few words, and without the end of a sentence."""
     return all(
-        len(cell) <= _LONGEST_NAME
+        len(cell) <= _MAX_NAME_CHARACTERS
         and len(cell.split()) < SENTENCE_WORDS
         and not cell.rstrip().endswith((".", "!", "?"))
         for cell in row

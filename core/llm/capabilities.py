@@ -48,7 +48,7 @@ _BOUNDS = re.compile(
 )
 _LENGTHS = re.compile(r"max_?length|max_?items|min_?items", re.IGNORECASE)
 _LIMIT = re.compile(r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict", re.IGNORECASE)
-_MOST = re.compile(
+_MAX_VALUE = re.compile(
     r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
     r"|limit(?: is| of|:)?|<=?|≤|\d >|\[\d+,|\(inclusive\) to)\s*`?(\d{1,7})\b(?!>)(?P<exclusive> \(exclusive\))?",
     re.IGNORECASE,
@@ -100,7 +100,7 @@ class ModelCapabilities:
         It is at most half of the context: some servers refuse a request whose prompt and limit exceed the context.
         """
         half = self.context // 2 if self.context else None
-        return min(most for most in (tokens, self.most_tokens, half) if most is not None)
+        return min(limit for limit in (tokens, self.most_tokens, half) if limit is not None)
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
         """Return the messages in the form that the server accepts."""
@@ -172,10 +172,10 @@ class ModelCapabilities:
         name = next((candidate for candidate in _LIMIT_NAMES if candidate in params), None)
         if name is None or not _LIMIT.search(message):
             return False
-        match = _MOST.search(message)
-        most = int(match[1]) - bool(match["exclusive"]) if match else 0
-        if 0 < most < int(params[name]):
-            self.most_tokens = min(self.most_tokens or most, most)
+        match = _MAX_VALUE.search(message)
+        limit = int(match[1]) - bool(match["exclusive"]) if match else 0
+        if 0 < limit < int(params[name]):
+            self.most_tokens = min(self.most_tokens or limit, limit)
             return True
         if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
             if self.limit == "max_tokens":

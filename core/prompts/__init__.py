@@ -40,7 +40,7 @@ _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
 _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 TAGS = ("document", "context", "analysis", "precedent", "task")
 """Tags that delimit foreign text in prompts: documents, their context, replies, examples, and the task of a panel."""
-_LONGEST_NAME = 80
+_MAX_NAME_CHARACTERS = 80
 """Most characters of a column's name in a prompt."""
 _TAG_LIKE = re.compile(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 
@@ -130,7 +130,7 @@ def format_document(document: Document) -> str:
 
 
 def _column_name(name: str) -> str:
-    return _without_tags(" ".join(name.split()))[:_LONGEST_NAME]
+    return _without_tags(" ".join(name.split()))[:_MAX_NAME_CHARACTERS]
 
 
 def is_shipped(template: FrozenTemplate) -> bool:

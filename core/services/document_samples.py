@@ -46,11 +46,11 @@ class HoldoutSplit:
     """Number of times that the held-out split was scored."""
 
 
-def fixed_sample(values: Sequence[T], most: int) -> list[T]:
-    """Return at most ``most`` values in their order: all of them, or a random sample with a fixed seed."""
-    if len(values) <= most:
+def fixed_sample(values: Sequence[T], limit: int) -> list[T]:
+    """Return at most ``limit`` values in their order: all of them, or a random sample with a fixed seed."""
+    if len(values) <= limit:
         return list(values)
-    return [values[index] for index in sorted(random.Random(0).sample(range(len(values)), most))]
+    return [values[index] for index in sorted(random.Random(0).sample(range(len(values)), limit))]
 
 
 def holdout_split(session: ProjectSession) -> HoldoutSplit:
@@ -194,10 +194,10 @@ def visible_number(session: ProjectSession, document_id: str) -> int | None:
     return ids.index(document_id) + 1 if document_id in ids else None
 
 
-def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = None) -> list[str]:
-    """Return the visible documents after the first ``offset``; of the development split at most ``most``."""
+def _visible_ids(session: ProjectSession, offset: int = 0, limit: int | None = None) -> list[str]:
+    """Return the visible documents after the first ``offset``; of the development split at most ``limit``."""
     now = holdout_split(session)
     lab = session.store.lab
     if now.development:
-        return lab.labelled(now.seed, now.share, held_out=False, offset=offset, most=most)
+        return lab.labelled(now.seed, now.share, held_out=False, offset=offset, max_documents=limit)
     return lab.development(now.seed, now.share, MAX_VISIBLE)[offset:]

@@ -318,8 +318,8 @@ def _interval_of_equal_runs(units: int) -> Interval:
     these with a probability of 95% (the exact upper limit of a share of 0: Clopper and Pearson 1934, Biometrika 26). A
     document that differs changes the score by about its share.
     """
-    most = 1 - ALPHA ** (1 / units)
-    return Interval(-most, most, 1 - 2 * ALPHA)
+    bound = 1 - ALPHA ** (1 / units)
+    return Interval(-bound, bound, 1 - 2 * ALPHA)
 
 
 def verdict_on(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:

@@ -59,7 +59,7 @@ class Band:
 def cues(
     errors: Sequence[str],
     hits: Sequence[str],
-    most: int = WORDS,
+    limit: int = WORDS,
     *,
     min_z: float = 0.0,
     ignore: Collection[str] = (),
@@ -88,7 +88,7 @@ def cues(
     selected: list[Cue] = []
     for column in np.lexsort((words, -lead)):
         rows = tuple(sorted(wrong.indices[wrong.indptr[column] : wrong.indptr[column + 1]].tolist()))
-        if lead[column] <= 0 or len(selected) == most:
+        if lead[column] <= 0 or len(selected) == limit:
             break
         z = _log_odds_z(len(rows), len(errors), int(in_hits[column]), len(hits))
         word = str(words[column])

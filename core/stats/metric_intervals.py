@@ -104,8 +104,8 @@ class Design:
         if self.sample is None or self.order is None or self.auxiliary is None or self.by_hand or self.sample.complete:
             return None
         counts = (self.auxiliary[self.order] != 0).sum(axis=0)
-        most = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
-        used = most[counts[most] >= _MIN_REVIEWED]
+        by_count = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
+        used = by_count[counts[by_count] >= _MIN_REVIEWED]
         rows = self.auxiliary[self.order][:, used]
         inverse: Numbers = np.linalg.pinv(rows.T * self.sample.weights @ rows).astype(np.float64)
         return _Calibration(rows, inverse, np.asarray(self.auxiliary[:, used].sum(axis=0)))
@@ -248,8 +248,8 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, 
     variance = float((roots**2).sum())
     if not signed:
         variance += design.floor(units, total)
-        most = np.inf if fractions else float(cells.sum())
-        return Estimate(value, interval("share", value, Spread(variance, quantile, most, units)))
+        maximum = np.inf if fractions else float(cells.sum())
+        return Estimate(value, interval("share", value, Spread(variance, quantile, maximum, units)))
     half = quantile * sqrt(variance)
     bounded = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > TINY else None
     return Estimate(value, bounded)

@@ -116,8 +116,8 @@ def stability(
     is_complete: Mask = np.all(has_value | ~has_gold, axis=(0, 2))
     documents = _consistency(all_right, is_complete, np.any(has_gold, axis=1))
     comparable = has_value.sum(axis=0) >= 2
-    least, most = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
-    is_unanimous = comparable & (least == most)
+    lowest, highest = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
+    is_unanimous = comparable & (lowest == highest)
     return Stability(
         iterations=len(grids),
         counts=_counted(documents),

@@ -412,8 +412,8 @@ class _Patterns:
         groups = self.design.groups
         of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
         units = int(of_unit.max()) + 1
-        most = _MAX_PATTERNS[self.kind] if count <= _MANY else _MAX_PATTERNS[self.kind] // 5
-        part_of_unit = np.random.default_rng(0).permutation(units) % min(units, most)
+        max_patterns = _MAX_PATTERNS[self.kind] if count <= _MANY else _MAX_PATTERNS[self.kind] // 5
+        part_of_unit = np.random.default_rng(0).permutation(units) % min(units, max_patterns)
         removed = np.zeros((int(part_of_unit.max()) + 1, count))
         np.add.at(removed, (part_of_unit[of_unit], self.inverse), 1.0)
         return self.weights - _STEP * removed, False

@@ -471,7 +471,7 @@ class Ownership:
 
 def _read_note(note: Path) -> tuple[int | None, str | None]:
     try:
-        data = json.loads(read_text(note, most=1000))
+        data = json.loads(read_text(note, max_bytes=1000))
         url = data["url"]
         return int(data["pid"]), url if isinstance(url, str) and _ADDRESS.fullmatch(url) else None
     except (InputError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):

@@ -121,23 +121,23 @@ class Lab(Repository):
         return rows[0][0], rows[0][1]
 
     def labelled(
-        self, seed: str, share: float, *, held_out: bool, offset: int = 0, most: int | None = None
+        self, seed: str, share: float, *, held_out: bool, offset: int = 0, max_documents: int | None = None
     ) -> list[str]:
-        """Return labelled documents of one side of the split by position: ``most`` of them after the first ``offset``.
+        """Return labelled documents of one side of the split by position: ``max_documents`` after the first ``offset``.
 
         A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Documents that are
         added later are split by the same rule.
         """
         return self._connection.column(
-            f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $most OFFSET $offset",
-            {"seed": seed, "limit": _limit(share), "held": held_out, "most": most, "offset": offset},
+            f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $max_documents OFFSET $offset",
+            {"seed": seed, "limit": _limit(share), "held": held_out, "max_documents": max_documents, "offset": offset},
         )
 
-    def development(self, seed: str, share: float, most: int) -> list[str]:
-        """Return at most ``most`` documents of the development split, labelled or not, in an order set by the seed."""
+    def development(self, seed: str, share: float, max_documents: int) -> list[str]:
+        """Return at most ``max_documents`` of the development split, labelled or not, in an order set by the seed."""
         return self._connection.column(
-            f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $most",
-            {"seed": seed, "limit": _limit(share), "most": most},
+            f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $max_documents",
+            {"seed": seed, "limit": _limit(share), "max_documents": max_documents},
         )
 
     def held_out_among(self, seed: str, share: float, document_ids: Sequence[str]) -> set[str]:

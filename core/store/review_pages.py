@@ -449,8 +449,8 @@ class ReviewPages(Reader):
         if wanted.reasons:
             tests.append(f"reasons & {sum(1 << REASONS.index(reason) for reason in wanted.reasons)} > 0")
         if wanted.words is not None:
-            tests.append("words BETWEEN $least AND $most")
-            params["least"], params["most"] = wanted.words
+            tests.append("words BETWEEN $min_words AND $max_words")
+            params["min_words"], params["max_words"] = wanted.words
         if wanted.by_others:
             tests.append(
                 "document_id IN (SELECT document_id FROM person_status WHERE status = 'Submitted' AND actor <> $me)"

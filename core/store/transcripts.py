@@ -81,14 +81,14 @@ class Transcripts(Reader):
         texts = self._texts(hashes)
         return [_turn(row, texts) for row in rows]
 
-    def open_turns(self, run_id: str, most: int) -> list[Turn]:
-        """Return the turns of the first ``most`` debates of a run that have turns and no verdict."""
+    def open_turns(self, run_id: str, limit: int) -> list[Turn]:
+        """Return the turns of the first ``limit`` debates of a run that have turns and no verdict."""
         rows = self._connection.rows(
             "SELECT document_id FROM run_documents SEMI JOIN "
             "(FROM turns WHERE run_id = $run AND NOT superseded) USING (document_id) ANTI JOIN "
             "(FROM verdicts WHERE run_id = $run) USING (document_id) "
-            "WHERE run_id = $run ORDER BY position LIMIT $most",
-            {"run": run_id, "most": most},
+            "WHERE run_id = $run ORDER BY position LIMIT $limit",
+            {"run": run_id, "limit": limit},
         )
         return self.of(run_id, [document_id for (document_id,) in rows])
 

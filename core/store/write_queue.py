@@ -48,7 +48,7 @@ _Item: TypeAlias = _Rows | _Call
 
 LINGER_SECONDS = 0.1
 """Time that rows wait for more rows. A transaction costs the same for one row as for twenty."""
-REST_FACTOR, LONGEST_REST_SECONDS = 3.0, 0.5
+REST_FACTOR, MAX_REST_SECONDS = 3.0, 0.5
 """Rows wait for this multiple of the last transaction's time if that is longer, so that a busy machine writes less
 often. The second number is the longest such wait."""
 
@@ -125,7 +125,7 @@ class Writer:
             began = time.monotonic()
             if group:
                 self._write(group)
-            rest = min(LONGEST_REST_SECONDS, REST_FACTOR * (time.monotonic() - began))
+            rest = min(MAX_REST_SECONDS, REST_FACTOR * (time.monotonic() - began))
         self._cursor.close()
 
     def _write(self, group: list[_Item], *, keys_may_exist: bool = False) -> None:

@@ -169,7 +169,7 @@ def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source:
         '{"type": "watch", "run": "r1", "focus": "d1", "cursors": {"0": [0, 1e999]}}',
         '{"type": "finished", "offset": "many"}',
         '{"type": "finished", "offset": 1e999}',
-        json.dumps({"type": "finished", "query": "x" * live_socket.LONGEST_MESSAGE}),
+        json.dumps({"type": "finished", "query": "x" * live_socket.MAX_MESSAGE_CHARACTERS}),
         "[" * 50_000,
     ],
 )

@@ -32,7 +32,7 @@ def test_endless_and_large_files_are_refused(tmp_path: Path) -> None:
         ".": "is not a file",
     }.items():
         with pytest.raises(InputError, match=message):
-            read_bytes(tmp_path / name, most=10)
+            read_bytes(tmp_path / name, max_bytes=10)
 
 
 def test_other_encodings_are_refused(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ TITLES = {
 MAX_SEGMENTS = 3
 """More options than these are offered as a list instead of side by side."""
 MAX_UNKNOWN = 24
-LONGEST_VALUE = 60
+MAX_VALUE_CHARACTERS = 60
 
 Change = Callable[[ImportDraft], ImportDraft]
 Keep = Callable[[Change], None]
@@ -272,7 +272,7 @@ def _value_html(text: str) -> str:
     """Return a gold value as HTML: of a long one both ends, as long values often start the same."""
     if not text:
         return "<b>empty</b>"
-    if len(text) <= LONGEST_VALUE:
+    if len(text) <= MAX_VALUE_CHARACTERS:
         return f"<b>{escape(text)}</b>"
     start, end = text[:36].rpartition(" ")[0] or text[:36], text[-20:].partition(" ")[2] or text[-20:]
     return f'<b title="{escape(text)}">{escape(start)} … {escape(end)}</b>'

@@ -96,8 +96,10 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     except UsageError as error:
         line(str(error), "q")
         return
-    most, without_rounds = sweeps.count_debates(count, spec.size), count * spec.size
-    debates = f"at most {most:,} debates" + (f" instead of {without_rounds:,}" if most < without_rounds else "")
+    max_debates, without_rounds = sweeps.count_debates(count, spec.size), count * spec.size
+    debates = f"at most {max_debates:,} debates" + (
+        f" instead of {without_rounds:,}" if max_debates < without_rounds else ""
+    )
     line(f"{format_count(count, 'configuration')}, {debates}")
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():

@@ -18,7 +18,7 @@ ROW_HEIGHT = 30
 SCROLLBAR = 10
 """In pixels; without a width, the scrollbar covers the last row."""
 GROUP_HEADER_HEIGHT = 24
-MAX_HORIZONTAL_NAMES, LONGEST_HORIZONTAL_NAME = 6, 7
+MAX_HORIZONTAL_NAMES, MAX_HORIZONTAL_NAME_CHARACTERS = 6, 7
 """Numbers of labels and of letters in a name up to which names are horizontal. Others are vertical, to be whole on a
 small screen with the document beside the grid."""
 SQUARES = 16
@@ -38,7 +38,7 @@ def _names_height(codebook: Codebook) -> int:
 
 
 def _has_vertical_names(codebook: Codebook) -> bool:
-    long = any(len(label.name) > LONGEST_HORIZONTAL_NAME for label in codebook.labels)
+    long = any(len(label.name) > MAX_HORIZONTAL_NAME_CHARACTERS for label in codebook.labels)
     return codebook.kind != "choice" and (long or len(codebook.labels) > MAX_HORIZONTAL_NAMES)
 
 

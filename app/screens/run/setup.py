@@ -319,7 +319,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
         "Pilot",
         value=None,
         step=10,
-        **field("limit", least=1, most=max(documents, 1)),
+        **field("limit", minimum=1, maximum=max(documents, 1)),
         placeholder=str(planning.PILOT),
         help="Number of documents for a first small run.",
     )
@@ -327,21 +327,21 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
         "Iterations",
         value=None,
         step=1,
-        **field("iterations", empty=1, least=1, most=1000),
+        **field("iterations", empty=1, minimum=1, maximum=1000),
         help="Repeat the run to measure how stable the verdicts are.",
     )
     left.number_input(
         "Calls at once",
         value=None,
         step=1,
-        **field("concurrency", empty=8, least=1, most=4096),
+        **field("concurrency", empty=8, minimum=1, maximum=4096),
         help="Maximum number of calls in flight. About twice as many debates are open.",
     )
     right.number_input(
         "Budget per run ($)",
         value=None,
         step=0.5,
-        **field("budget_usd", least=0.01),
+        **field("budget_usd", minimum=0.01),
         placeholder="none",
         format="%.2f" if plan.budget_usd is None or plan.budget_usd == round(plan.budget_usd, 2) else "%g",
         help="The run pauses before it would exceed the budget. You can then raise it.",
@@ -352,7 +352,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
         "Seed",
         value=None,
         step=1,
-        **field("seed", empty=0, least=0),
+        **field("seed", empty=0, minimum=0),
         help="Seed of all random choices of the protocol.",
     )
     _engine(plan, save)
@@ -360,19 +360,20 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
 
 
 def _field(
-    plan: Plan, save: Save, name: str, *, empty: Any = None, least: float | None = None, most: float | None = None
+    plan: Plan, save: Save, name: str, *, empty: Any = None, minimum: float | None = None, maximum: float | None = None
 ) -> dict[str, Any]:
     """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget.
 
-    ``least`` and ``most`` are the limits of a number. They include the stored value, which may come from elsewhere.
+    ``minimum`` and ``maximum`` are the limits of a number. They include the stored value, which may come from
+    elsewhere.
     """
     value = getattr(plan, name)
     stored = () if value is None else (value,)
     limits: dict[str, Any] = {}
-    if least is not None:
-        limits["min_value"] = min((least, *stored))
-    if most is not None:
-        limits["max_value"] = max((most, *stored))
+    if minimum is not None:
+        limits["min_value"] = min((minimum, *stored))
+    if maximum is not None:
+        limits["max_value"] = max((maximum, *stored))
 
     def keep(value: Any) -> None:
         save(lambda plan: replace(plan, **{name: empty if value is None else value}))
@@ -395,7 +396,7 @@ def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
         step=0.1,
         disabled=not plan.ambiguous,
         help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
-        **_field(plan, save, "theta", least=0.0, most=1.0),
+        **_field(plan, save, "theta", minimum=0.0, maximum=1.0),
     )
 
 

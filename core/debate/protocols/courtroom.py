@@ -278,12 +278,12 @@ def _request_counts(params: Params, codebook: Codebook) -> Mapping[str, RequestC
     multi = codebook.kind == "multilabel"
     tries_all = params["trials"] == ALL
     hearing = exactly(1) if (multi and tries_all) or (not multi and len(codebook.labels) <= 2) else exactly(2)
-    most_trials = len(codebook.labels) if multi else min(1, len(codebook.labels) - 1)
-    trials = RequestCount(most_trials if tries_all or not multi else 0, most_trials)
+    max_trials = len(codebook.labels) if multi else min(1, len(codebook.labels) - 1)
+    trials = RequestCount(max_trials if tries_all or not multi else 0, max_trials)
     counts = {"magistrate": hearing, "prosecutor": trials, "defender": trials}
     if params["shots"]:
         answers = len(codebook.labels) if params["precedents_for"] == LABELS and not multi else 2
-        counts["clerk"] = RequestCount(0, answers * params["shots"] * most_trials)
+        counts["clerk"] = RequestCount(0, answers * params["shots"] * max_trials)
     return counts | {f"judge_{number}": trials for number in range(1, params["judges"] + 1)}
 
 

@@ -93,8 +93,8 @@ _BEGINNINGS = (
     "the aspects present in", "the labels present in", "the present aspects are", "the present labels are",
     "final decision", "final ratings", "the label is", "the labels are", "the aspects are", "undecided:",
 )  # fmt: skip
-_SHORTEST_BEGINNING = 5
-_LONGEST_BEGINNING = 5
+_MIN_BEGINNING_CHARACTERS = 5
+_MAX_BEGINNING_WORDS = 5
 """Most words of a torn marker after other words: "After the debate, my final deci"."""
 
 
@@ -559,9 +559,9 @@ def _torn_marker(lines: str) -> int:
     for sentence in _SENTENCE.finditer(last):
         last = last[sentence.end() :] if sentence.end() < len(last) else last
     words = " ".join(last.casefold().split()).lstrip(" >#_-\"'“«")
-    if len(words) < _SHORTEST_BEGINNING:
+    if len(words) < _MIN_BEGINNING_CHARACTERS:
         return -1
     torn = any(form.startswith(words) or words.startswith(form) for form in _BEGINNINGS)
-    endings = [words[space.end() :] for space in re.finditer(" ", words)][-_LONGEST_BEGINNING:]
+    endings = [words[space.end() :] for space in re.finditer(" ", words)][-_MAX_BEGINNING_WORDS:]
     torn = torn or any(form.startswith(ending) for ending in endings if " " in ending for form in _BEGINNINGS)
     return len(lines) - len(last) if torn else -1

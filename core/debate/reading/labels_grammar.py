@@ -68,7 +68,7 @@ UNLIKELY = re.compile(
     r"\W*(?:(?:confident|confidence|sure)\W*)?"
 )
 _TICK = re.compile(r"\s*[xX×•]\s*")
-_LONGEST_WORDS, _LONGEST_NAME = 400, 5
+_MAX_RESIDUE_CHARACTERS, _MAX_NAME_WORDS = 400, 5
 """Most characters of a residue that are kept, and most words of an unknown name."""
 
 
@@ -88,7 +88,7 @@ def residue(words: str, unknown: Iterable[str] = ()) -> Unreadable:
     """Return the exception for words of a decision that have no place in it."""
     if unknown := tuple(unknown):
         return Unreadable(f"the decision names what is not in the codebook: {quoted_names(unknown)}", unknown)
-    words = " ".join(words[:_LONGEST_WORDS].split())
+    words = " ".join(words[:_MAX_RESIDUE_CHARACTERS].split())
     return Unreadable(f"the decision does not say plainly what it means: {quoted_names([words])}")
 
 
@@ -625,7 +625,7 @@ def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:
     for _, group in groupby(tokens, key=lambda token: token.kind in (*_BREAKS, "and", "stop")):
         words = list(takewhile(lambda token: token.kind not in ("link", "bracket", "quote", "why", "verb"), group))
         kinds = {token.kind for token in words}
-        if "word" in kinds and len(words) <= _LONGEST_NAME and not _HEDGES & kinds:
+        if "word" in kinds and len(words) <= _MAX_NAME_WORDS and not _HEDGES & kinds:
             names.append(text[words[0].start : words[-1].end].strip(" *_#\"'`"))
     return names
 

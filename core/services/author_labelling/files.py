@@ -125,7 +125,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         if isinstance(entry, Submission):
             document_ids.add(entry.document_id)
             texts.setdefault(entry.author, []).append(entry.text)
-    for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
+    for number, line in enumerate(read_text(path, max_bytes=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -354,7 +354,7 @@ def read_codebook(path: Path) -> Codebook:
 
     Raises InputError if the file cannot be read, and CodebookError if it is not a usable codebook.
     """
-    return import_file(read_bytes(path, most=MAX_BYTES), str(path))
+    return import_file(read_bytes(path, max_bytes=MAX_BYTES), str(path))
 
 
 def write_qdc(session: ProjectSession, path: Path) -> None:
@@ -417,11 +417,11 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     return codebook.model_copy(update={"labels": labels, **fields}), message
 
 
-def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str, ...]:
-    """Return at most ``most`` starter keywords for a label that no label of the codebook uses yet."""
+def suggestions(codebook: Codebook, label_id: str, limit: int = 12) -> tuple[str, ...]:
+    """Return at most ``limit`` starter keywords for a label that no label of the codebook uses yet."""
     used = {normalise(word) for label in codebook.labels for word in label.keywords}
     label = codebook.label(label_id)
-    return tuple(word for word in _starters(codebook, label) if normalise(word) not in used)[:most]
+    return tuple(word for word in _starters(codebook, label) if normalise(word) not in used)[:limit]
 
 
 def _starters(codebook: Codebook, label: Label) -> tuple[str, ...]:

@@ -396,7 +396,7 @@ def forecast_run(
     find_examples = few_shot_examples.forecast_library(
         session.store, session.models, session.load_documents, settings, document_ids, runs
     )
-    most = protocols.for_settings(settings).total_requests(settings.params, settings.codebook).maximum
+    max_requests = protocols.for_settings(settings).total_requests(settings.params, settings.codebook).maximum
     calls = reused = 0
     documents = session.store.documents.load(document_ids, gold=False)
 
@@ -406,7 +406,7 @@ def forecast_run(
     for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
         stored, ended = _replayed(session, settings, document, examples)
         reused += stored
-        calls += 0 if ended else max(1, most - stored)
+        calls += 0 if ended else max(1, max_requests - stored)
     if not calls:
         return CostForecast(0, reused, 0.0)
     estimate = estimate_run(session, settings, 1)

@@ -371,10 +371,10 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     apart = verdicts[both] != other_verdicts[both]
     if not len(apart):
         raise UsageError("The runs have no document in common.", "Choose another run.")
-    most = float(apart.mean())
-    if plan.points > most:
+    max_difference = float(apart.mean())
+    if plan.points > max_difference:
         raise UsageError(
-            f"The runs differ on {format_percent(most, 1)} of the {values_noun(run.settings.codebook.kind)}, "
+            f"The runs differ on {format_percent(max_difference, 1)} of the {values_noun(run.settings.codebook.kind)}, "
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
@@ -382,7 +382,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     needs = []
     for seed in range(_STUDIES):
         rng = np.random.default_rng(seed)
-        right = rng.random(apart.shape) < 0.5 + 0.5 * plan.points / most
+        right = rng.random(apart.shape) < 0.5 + 0.5 * plan.points / max_difference
         gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
         sample = WeightedSample.of_draws(order, [sizes] * len(order), len(apart))

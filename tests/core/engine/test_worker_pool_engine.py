@@ -150,7 +150,7 @@ def test_run_pauses_when_a_worker_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_short_limited_and_other_runs_stay_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    world, enough = World(), worker_pool_engine.FEWEST_DOCUMENTS
+    world, enough = World(), worker_pool_engine.MIN_DOCUMENTS
     assert is_faster(world.work(builtin_settings(), enough))
     assert not is_faster(world.work(builtin_settings(), enough - 1))
     assert not is_faster(world.work(builtin_settings(), enough, retry_round=1))
