@@ -244,8 +244,8 @@ class Codebook(_Frozen):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, with the fields in ``update`` replaced."""
         copied = super().model_copy(update=update, deep=deep)
-        for cached in ("hash", "items", "names", "label_names", "item_names"):
-            copied.__dict__.pop(cached, None)
+        for cached in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[cached]
         return copied
 
     @cached_property

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from core.codebook import Codebook
 from core.documents import storable
@@ -190,10 +190,6 @@ class Template(_Frozen):
     text: str
 
 
-def _clean_params(value: Any) -> Any:
-    return dict(value) if value else {}
-
-
 class RunSettings(_Frozen):
     """Everything that determines the requests of a run. Frozen at the start; a resumed run uses these settings.
 
@@ -206,7 +202,7 @@ class RunSettings(_Frozen):
     codebook_version: int = 0
     role_models: dict[str, RoleModel]
     templates: dict[str, Template]
-    params: Annotated[dict[str, Any], BeforeValidator(_clean_params)] = Field(default_factory=dict)
+    params: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0
     iteration: int = 0
     engine: EngineSettings = EngineSettings()

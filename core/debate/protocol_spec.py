@@ -209,6 +209,11 @@ class ProtocolSpec:
     average: Callable[[Params], RatingAverage] = lambda _params: "median"
     templates: Callable[[], Mapping[str, Template]] | None = None
 
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """Names of all parameters; ``preset`` is the last one if the protocol has presets."""
+        return (*(param.name for param in self.params), *((PRESET,) if self.presets else ()))
+
     def parse_params(self, settings: Mapping[str, object] = _EMPTY) -> dict[str, Any]:
         """Return every declared parameter with its value: the given one, else the preset's, else the default.
 
@@ -216,13 +221,13 @@ class ProtocolSpec:
         values, for an unknown parameter or preset and for a value that does not fit.
         """
         declared = {param.name: param for param in self.params}
-        unknown = [name for name in settings if name not in declared and not (name == PRESET and self.presets)]
+        unknown = [name for name in settings if name not in self.param_names]
         if unknown:
-            names = [*declared, *([PRESET] if self.presets else [])]
+            names, general = self.param_names, GENERAL_PARAMS
             raise UsageError(
                 f"{self.name} has no parameter '{unknown[0]}'.",
-                f"{did_you_mean(unknown[0], (*names, *GENERAL_PARAMS))}Its parameters are: {', '.join(names)}; and "
-                f"those of every protocol: {', '.join(GENERAL_PARAMS)}.",
+                f"{did_you_mean(unknown[0], (*names, *general))}Its parameters are: {', '.join(names)}; and those of "
+                f"every protocol: {', '.join(general)}.",
             )
         preset = self._preset(settings)
         values: dict[str, Any] = {name: param.default for name, param in declared.items()}

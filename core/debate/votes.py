@@ -118,11 +118,5 @@ def _result(
     highest = counts[0][1]
     winners = [value for value, count in counts if abs(count - highest) < 1e-9]
     if len(winners) > 1:
-        return None, f"a tie: {' and '.join(f'{highest:g} for {_name(value, codebook)}' for value in winners)}"
+        return None, f"a tie: {' and '.join(f'{highest:g} for {codebook.value_name(value)}' for value in winners)}"
     return winners[0], ""
-
-
-def _name(value: Value, codebook: Codebook) -> str:
-    if isinstance(value, bool):
-        return "present" if value else "absent"
-    return codebook.label(str(value)).name

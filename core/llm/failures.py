@@ -103,7 +103,8 @@ def redacted(text: str, key: str | None) -> str:
     """Return ``text`` without the key, whole or truncated, in case a server echoed it."""
     if not key or len(key) < _MIN_KEY_CHARACTERS:
         return text
-    start, parts, position = key[:_KEY_START_CHARACTERS], [], 0
+    start = key[:_KEY_START_CHARACTERS]
+    parts, position = [], 0
     while (at := text.find(start, position)) >= 0:
         excerpt = text[at : at + len(key)]
         parts += [text[position:at], "[key]"]

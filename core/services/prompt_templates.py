@@ -315,7 +315,7 @@ def require_usable_codebook(session: ProjectSession, codebook: Codebook) -> None
     The prompts of each protocol with a prompt of the project are rendered in debates on documents of the project, or
     those of the first protocol for this kind of codebook.
     """
-    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
+    able = protocols.supporting(codebook.kind)
     templates = promoted_templates(session)
     changed = {slot.partition("/")[0] for slot in templates}
     for protocol in [name for name in able if name in changed] or able[:1]:

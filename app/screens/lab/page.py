@@ -124,7 +124,7 @@ def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly:
 def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the page header: subject, protocol, sample and test buttons."""
     book = codebooks.current(session)
-    names = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
+    names = protocols.supporting(book.kind) if book is not None else []
     subject = "definitions" if slot is None else slot.title.lower()
     with header("Lab", f"{protocols.find(plan.protocol).title}: {subject}", key="lab-head"):
         if len(names) > 1:

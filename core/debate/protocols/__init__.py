@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from core.codebook import Kind
 from core.debate.protocol_spec import Params, ProtocolSpec
 from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
 from core.debate.turns import Role
@@ -28,6 +29,11 @@ def find(name: str, params: Params = MappingProxyType({})) -> ProtocolSpec:
     except KeyError:
         names = ", ".join(PROTOCOLS)
         raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {names}.") from None
+
+
+def supporting(kind: Kind) -> list[str]:
+    """Return the names of the protocols that support this kind of codebook."""
+    return [name for name, spec in PROTOCOLS.items() if kind in spec.kinds]
 
 
 def for_settings(settings: RunSettings) -> ProtocolSpec:

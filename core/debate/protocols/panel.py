@@ -26,6 +26,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 
 from core import prompts
 from core.codebook import Codebook
@@ -425,10 +426,10 @@ def disagreement_threshold(codebook: Codebook) -> float:
 def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
     match codebook.kind:
         case "rating":
-            means = {group: _mean([_number(value) for value in values]) for group, values in values_by_group.items()}
-            mean = round(_mean(list(means.values())), DIGITS)
-            shares_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
-            return as_rating(mean), f"{shares_text}; the panel {mean:.2f}"
+            means = {group: fmean(map(_number, values)) for group, values in values_by_group.items()}
+            panel_mean = round(fmean(means.values()), DIGITS)
+            means_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
+            return as_rating(panel_mean), f"{means_text}; the panel {panel_mean:.2f}"
         case "multilabel":
             share = _mean_share(values_by_group, True)
             shares_text = ", ".join(
@@ -447,12 +448,7 @@ def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Valu
 
 
 def _mean_share(values_by_group: Mapping[str, Sequence[Value]], value: Value) -> float:
-    return _mean(
-        [
-            sum(values == value for values in group_values) / len(group_values)
-            for group_values in values_by_group.values()
-        ]
-    )
+    return fmean(fmean(vote == value for vote in votes) for votes in values_by_group.values())
 
 
 def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:
@@ -468,7 +464,3 @@ def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:
 
 def _number(value: Value) -> float:
     return float(value) if not isinstance(value, str) else 0.0
-
-
-def _mean(numbers: Sequence[float]) -> float:
-    return sum(numbers) / len(numbers)

@@ -36,7 +36,7 @@ _DENYING = frozenset({"neg", "no", "absent", "none", "negation"})
 _BREAKS = frozenset({"comma", "semicolon"})
 _BETWEEN = _BREAKS | {"and", "fill"}
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
-_PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
+_HEADING_TOKENS = frozenset({"why", "fill", "word", "bracket", "verb"})
 """Tokens allowed between the word of a heading and its colon."""
 _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
 """Tokens allowed beside the name in a question about a label."""
@@ -44,7 +44,7 @@ _WHILE = frozenset({"while", "whereas", "but"})
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
 _LABELS = ("aspects", "labels", "categories", "topics", "themes", "codes")
-_SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
+_OPINION_WORDS = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _VERDICTS = frozenset({"agree", "disagree", "agreed", "disagreed", "in", "out"})
 _EXCEPT = re.compile(r"(?:and|but|,)? ?(?:except|excluding|leaving|apart|other|minus)")
@@ -143,9 +143,12 @@ class Statements:
 
     def _in_table(self, line: str) -> bool:
         bars = line.count("|")
-        return bars > 1 or (bars == 1 and (self._columns is not None or not _name_labels(tokenise(line, self.names))))
+        return bars > 1 or (
+            bars == 1 and (self._columns is not None or not _has_label_names(tokenise(line, self.names)))
+        )
 
-    def _state(self, item: str, value: Answer, *, explicit: bool = True) -> None:
+    def state(self, item: str, value: Answer, *, explicit: bool = True) -> None:
+        """Note that the reply states this value for a label; ``explicit`` if the label is named with it."""
         self.values.setdefault(item, set()).add(value)
         self.line_values.setdefault(item, set()).add(value)
         if explicit:
@@ -155,7 +158,7 @@ class Statements:
         self._columns = None
         line = split_ordinals(line, self.names)
         bullet, content = BULLET.match(line), without_bullet(line)
-        tokens = _answered(tokenise(content, self.names))
+        tokens = _question_as_answer(tokenise(content, self.names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
@@ -217,7 +220,7 @@ class Statements:
         if not notes and set(columns[after]) == {"note"} and len(named) == 1:
             if not all(_is_evidence(cell, subject) for cell in cells[after]):
                 raise residue(line)
-            self._state(subject, True, explicit=False)
+            self.state(subject, True, explicit=False)
             return True
         if len(set(answers)) != 1 or len(answers) > max(1, columns.count(True) + columns.count(False)):
             raise residue(line)
@@ -225,7 +228,7 @@ class Statements:
             raise residue(line)
         for token in named:
             if token.kind == "name":
-                self._state(token.item, answers[0])
+                self.state(token.item, answers[0])
         return True
 
     def _row_of_lists(self, line: str, columns: Sequence[_Column], cells: Sequence[Sequence[Token]]) -> None:
@@ -235,7 +238,7 @@ class Statements:
                 raise residue(line)
             for token in cell:
                 if token.kind == "name":
-                    self._state(token.item, column is True)
+                    self.state(token.item, column is True)
 
 
 def _row_answers(
@@ -269,16 +272,23 @@ class _Sentence:
     """One sentence of a line, read once from left to right."""
 
     def __init__(self, out: Statements, tokens: Sequence[Token], text: str, *, bullet: bool, titled: bool) -> None:
-        self.out, self.tokens, self.text, self.bullet, self.titled = out, tokens, text, bullet, titled
+        self.out = out
+        self.tokens = tokens
+        self.text = text
+        self.bullet = bullet
+        self.titled = titled
         self.single = _is_single(tokens)
         self.pending: list[str] = []
         self.only = any(token.text.startswith(("only", "the only")) for token in (tokens[0], tokens[-1]))
-        self.answered = self.prefixed = self.inline_heading = self.after_rest = False
+        self.answered = False
+        self.prefixed = False
+        self.inline_heading = False
+        self.after_rest = False
         self.position = 0
 
     def states_something(self) -> bool:
         """Return True if the sentence names a label, denies all of them, or is a heading for the lines below."""
-        if _name_labels(self.tokens):
+        if _has_label_names(self.tokens):
             return True
         if self.is_doubt():
             return True
@@ -327,7 +337,7 @@ class _Sentence:
                     self.position += 1
                 case "comma" | "and" | "fill" | "closed" | "quote":
                     self.position += 1
-                case "bracket" if not _name_labels(token.inner):
+                case "bracket" if not _has_label_names(token.inner):
                     self.position += 1
                 case "link" | "verb" if self.after_rest or self._kind(1) in ANSWERS:
                     self.position += 1
@@ -399,7 +409,7 @@ class _Sentence:
             self.position += 1
             return  # "Food, Price (absent: none)"
         value = _sole_answer(token.inner)
-        shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
+        shade = len(token.inner) == 1 and token.inner[0].text in _OPINION_WORDS
         words = self.text[token.start : token.end]
         if token.kind == "bracket" and (_ROLE.fullmatch(words) or UNLIKELY.fullmatch(words)):
             self._fail()  # "Food (critic)", "Food (40%)"
@@ -409,10 +419,10 @@ class _Sentence:
             if subject not in self.pending or (value and self._is_absent):
                 self._fail()  # two answers: "Food (no, yes)", "Absent: Food (mentioned)"
             self.pending.remove(subject)
-            self.out._state(subject, value)
+            self.out.state(subject, value)
         elif token.kind == "bracket" and (denied := self._denied(token)):
             for item in denied:
-                self.out._state(item, False)
+                self.out.state(item, False)
         elif token.kind == "bracket" and (
             (not shade and _takes_back(token.inner, subject, implicit=not self._is_absent))
             or (self._is_absent and _affirms(token.inner))
@@ -459,7 +469,7 @@ class _Sentence:
         if self.only and value is not True:
             self._fail()  # "Only Food is absent"
         for item in self.pending:
-            self.out._state(item, value, explicit=not self.only)
+            self.out.state(item, value, explicit=not self.only)
         self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
         self.pending, self.answered, self.after_rest = [], True, False
 
@@ -502,7 +512,7 @@ class _Sentence:
             self._fail()
         self._flush()
         self.position += 1
-        index = past(self.tokens, self.position, _PLACE)
+        index = past(self.tokens, self.position, _HEADING_TOKENS)
         linked = index < len(self.tokens) and self.tokens[index].kind == "link"  # "Present in this review: A"
         if linked and elsewhere(self.out.names.unit).search(self.text, token.end, self.tokens[index].start):
             self._fail()  # "Mentioned by the critic: A"
@@ -542,7 +552,7 @@ class _Sentence:
         else:
             self._comment(denied_items[-1], implicit=False)
         for item in denied_items:
-            self.out._state(item, False)
+            self.out.state(item, False)
 
     def _struck(self, token: Token) -> None:
         kinds = {inner.kind for inner in token.inner}
@@ -550,7 +560,7 @@ class _Sentence:
             self._fail()
         for inner in token.inner:
             if inner.kind == "name":
-                self.out._state(inner.item, False)
+                self.out.state(inner.item, False)
         self.position += 1
         if self._kind() == "link":
             self._comment("", implicit=False)  # "~~Food~~ - only the taxi driver ate"
@@ -566,7 +576,7 @@ class _Sentence:
         if not stands_alone or not (counted or ((self.out.all_meant or is_whole) and not count)):
             self._fail()
         for item in items:
-            self.out._state(item, following[-1:] != ["absent"])
+            self.out.state(item, following[-1:] != ["absent"])
         self.position = len(self.tokens)
 
     def _none(self) -> None:
@@ -586,7 +596,7 @@ class _Sentence:
             self._fail()  # "none and Pool"
         if self._kind() == "bracket" and (denied := self._denied(self._token())):
             for item in denied:
-                self.out._state(item, False)
+                self.out.state(item, False)
             self.position += 1
         # The comment may deny ("none, not a single one") and ends at a semicolon: "none; Pool" lists another label.
         start = self.position
@@ -607,9 +617,9 @@ class _Sentence:
             self._fail()
         for item in self.pending:
             if heading == "default":
-                self.out._state(item, True, explicit=False)
+                self.out.state(item, True, explicit=False)
             else:
-                self.out._state(item, heading)
+                self.out.state(item, heading)
         self.pending = []
 
 
@@ -648,7 +658,7 @@ def _takes_back(tokens: Sequence[Token], subject: str, *, implicit: bool) -> boo
 
 def _is_unclear(word: str) -> bool:
     """Return True if a word may be a yes or a no as the only answer for a label."""
-    return word in _SHADES or word in _VERDICTS or word[:1].isdigit() or (len(word) == 1 and word.isascii())
+    return word in _OPINION_WORDS or word in _VERDICTS or word[:1].isdigit() or (len(word) == 1 and word.isascii())
 
 
 def _affirms(tokens: Sequence[Token]) -> bool:
@@ -703,7 +713,7 @@ def _column(text: str, cell: Sequence[Token]) -> _Column:
     return "neutral" if _NEUTRAL_COLUMN.match(text) else "note" if _NOTE_COLUMN.match(text) else "other"
 
 
-def _name_labels(tokens: Iterable[Token]) -> bool:
+def _has_label_names(tokens: Iterable[Token]) -> bool:
     return any(token.kind == "name" for token in every(tokens))
 
 
@@ -726,7 +736,7 @@ def _is_denied_list(listed: Sequence[Token], others: Sequence[Token]) -> bool:
     return {token.kind for token in listed} <= {"name", *_BETWEEN} and others[-1].kind == "absent"
 
 
-def _answered(tokens: Sequence[Token]) -> Sequence[Token]:
+def _question_as_answer(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return the tokens of a question about one label and its answer as those of "Label: answer".
 
     "Is Food present? Yes, ..." and "Food? Yes." are such questions. Other lines are returned as they are.

@@ -41,7 +41,7 @@ class RolePreview:
 
 def protocol_for(codebook: Codebook, wanted: str) -> str:
     """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does."""
-    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
+    able = protocols.supporting(codebook.kind)
     return wanted if wanted in able else able[0]
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
+from core.debate.protocol_spec import Params, ProtocolSpec
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
@@ -113,10 +113,7 @@ class Plan:
         unknown protocol.
         """
         spec = protocols.find(self.protocol, self.params)
-        param_names = (
-            {PRESET, *(param.name for param in spec.params)} if spec.presets else {p.name for p in spec.params}
-        )
-        params = {name: value for name, value in self.params.items() if name in param_names}
+        params = {name: value for name, value in self.params.items() if name in spec.param_names}
         role_names = _assignable_names(spec.roles(spec.parse_params(params)))
         return replace(
             self,
@@ -234,7 +231,7 @@ def _debatable_codebook(codebook: Codebook, spec: ProtocolSpec) -> Codebook:
             "Add a label with fixed values, or ask the authors on the Authors page.",
         )
     if codebook.kind not in spec.kinds:
-        able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
+        able = protocols.supporting(codebook.kind)
         reason = spec.unsupported.get(codebook.kind, "")
         raise CodebookError(
             f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
