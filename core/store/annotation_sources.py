@@ -152,8 +152,8 @@ class LatentLabels(Repository):
     def replace(self, labels: Sequence[tuple[str, str, str]]) -> None:
         """Store (document_id, item, value) as the latent labels."""
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             cursor.execute("DELETE FROM latent_labels")
             insert(cursor, "latent_labels", ("document_id", "item", "value"), labels)
 
-        self._writer.do(run)
+        self._writer.do(write)

@@ -63,7 +63,7 @@ class ClassifierStore(Repository):
         Earlier ones trained here are deleted unless a run uses them. Imported ones stay.
         """
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             cursor.execute(
                 "DELETE FROM classifiers WHERE hash = $hash OR ($origin = '' AND origin = '' AND NOT EXISTS "
                 "(SELECT 1 FROM runs WHERE contains(settings, '@' || hash || $quote)))",
@@ -80,7 +80,7 @@ class ClassifierStore(Repository):
                 classifier.origin,
             )
 
-        self._writer.do(run)
+        self._writer.do(write)
 
     def load(self, hash: str | None = None) -> StoredClassifier | None:
         """Return the classifier with this hash, or the latest trained here; None when there is none."""
@@ -124,7 +124,7 @@ class ClassifierStore(Repository):
         Pass some hundreds at a time, because longer transactions delay other writers.
         """
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             with incoming(cursor, columns_of(("id",), [(id,) for id in document_ids])):
                 among = "document_id IN (SELECT id FROM incoming)"
                 cursor.execute(f"DELETE FROM certainties WHERE annotator = ? AND {among}", [CLASSIFIER])
@@ -133,7 +133,7 @@ class ClassifierStore(Repository):
             insert(cursor, "neighbours", _NEIGHBOUR, list(neighbours))
 
         if document_ids:
-            self._writer.do(run)
+            self._writer.do(write)
 
     def discarded_documents(self) -> list[str]:
         """Return discarded documents."""

@@ -118,7 +118,7 @@ class Documents(Repository):
         """
         at, chunks = time.time(), _read_chunks(documents, progress)
 
-        def run(cursor: Cursor) -> Import:
+        def write(cursor: Cursor) -> Import:
             cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
             known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
             texts = {
@@ -136,7 +136,7 @@ class Documents(Repository):
             counts = {"replaced": True, "new_ids": len(new_ids)}
             return _add_import(cursor, tables, file_name, at, options or {}, rejected, counts)
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
     def replace_gold(
         self,
@@ -152,7 +152,7 @@ class Documents(Repository):
         document has is ignored.
         """
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             cursor.execute(
                 "DELETE FROM gold WHERE list_contains($dropped::VARCHAR[], rater)"
                 " OR (list_contains($raters::VARCHAR[], rater)"
@@ -162,7 +162,7 @@ class Documents(Repository):
             found = cursor.execute("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(gold)]).fetchall()
             insert(cursor, "gold", _GOLD_COLUMNS, _gold_rows((id, gold[id]) for (id,) in found))
 
-        self._writer.do(run)
+        self._writer.do(write)
 
     def state(self) -> tuple[Any, ...]:
         """Return a value that changes whenever documents or gold may have changed."""

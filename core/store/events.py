@@ -174,7 +174,7 @@ class AuthorLog(Repository):
         False, and nothing is stored, if this annotator has already answered the question.
         """
 
-        def run(cursor: Cursor) -> bool:
+        def write(cursor: Cursor) -> bool:
             earlier = scalar(
                 cursor,
                 "SELECT count(*) FROM events WHERE kind = ? AND json_extract_string(payload, '$.question_id') = ? "
@@ -185,7 +185,7 @@ class AuthorLog(Repository):
                 _append(cursor, [answer], (), gold)
             return not earlier
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
 
 def _append(

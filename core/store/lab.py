@@ -63,7 +63,7 @@ class Lab(Repository):
         """Store a trial and return it with its number; each trial on the held-out split counts as a look at it."""
         sample = dump(trial.sample)
 
-        def run(cursor: Cursor) -> Trial:
+        def write(cursor: Cursor) -> Trial:
             number = scalar(cursor, "SELECT coalesce(max(trial), 0) + 1 FROM trials")
             add_row(
                 cursor,
@@ -82,7 +82,7 @@ class Lab(Repository):
             )
             return replace(trial, trial=number, sample=load(sample))
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
     def trials(self, subject: str | None = None) -> list[Trial]:
         """Return trials (of one subject), oldest first."""
@@ -187,12 +187,12 @@ class Lab(Repository):
     def begin_sweep(self, spec: Mapping[str, Any]) -> SweepRow:
         """Store a sweep before it starts."""
 
-        def run(cursor: Cursor) -> int:
+        def write(cursor: Cursor) -> int:
             number = scalar(cursor, "SELECT coalesce(max(sweep), 0) + 1 FROM sweeps")
             add_row(cursor, "sweeps", number, time.time(), dump(spec), dump({}), "paused", "")
             return number
 
-        number = self._writer.do(run)
+        number = self._writer.do(write)
         return next(sweep for sweep in self.sweeps() if sweep.sweep == number)
 
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:

@@ -105,7 +105,7 @@ class Reviews(Repository):
         is not recorded again: its events are returned.
         """
 
-        def run(cursor: Cursor) -> list[Event]:
+        def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
                 return recorded
             ids = [decision.document_id for decision in decisions if decision.status]
@@ -134,7 +134,7 @@ class Reviews(Repository):
                     events.append(NewEvent(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, events)
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
     def undo(self, actor: str, *, action_id: str = "") -> list[Event]:
         """Undo this reviewer's latest action and return its events; none if there is nothing to undo."""
@@ -225,7 +225,7 @@ class Reviews(Repository):
         )
 
     def _undo_or_redo(self, kind: Literal["undo", "redo"], actor: str, action_id: str) -> list[Event]:
-        def run(cursor: Cursor) -> list[Event]:
+        def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
                 return _act(cursor, recorded[0].target or 0)
             act = _last_action(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
@@ -234,7 +234,7 @@ class Reviews(Repository):
             record(cursor, actor, [NewEvent(kind, target=act, payload={"once": action_id} if action_id else None)])
             return _act(cursor, act)
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
 
 def _events(cursor: Cursor, condition: str, params: Sequence[Any]) -> list[Event]:

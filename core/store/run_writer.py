@@ -268,7 +268,7 @@ class BatchJobStore(Repository):
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             model = job.role_model
             add_row(
                 cursor,
@@ -284,7 +284,7 @@ class BatchJobStore(Repository):
             )
             insert(cursor, "batch_requests", ("name", "key"), [(job.name, key) for key in job.keys])
 
-        await asyncio.wrap_future(self._writer.call(run))
+        await asyncio.wrap_future(self._writer.call(write))
 
     async def submitted(self, name: str, remote_id: str) -> None:
         """Return once the server's id of the job is on disk."""

@@ -99,7 +99,7 @@ class Runs(Repository):
         if not ids:
             raise UsageError("A run needs at least one document.", "Add documents or choose others.")
 
-        def run(cursor: Cursor) -> str:
+        def write(cursor: Cursor) -> str:
             number = scalar(cursor, "SELECT coalesce(max(number), 0) + 1 FROM runs")
             run_id = f"r{number:04d}"
             frozen = dump(settings.model_dump(mode="json"))
@@ -126,7 +126,7 @@ class Runs(Repository):
                 record(cursor, "", [NewEvent(DETAILS, after=details.model_dump(mode="json"), run_id=run_id)])
             return run_id
 
-        return self.require(self._writer.do(run))
+        return self.require(self._writer.do(write))
 
     def get(self, run_id: str) -> RunRow | None:
         """Return a run with its counts, or None."""
@@ -216,7 +216,7 @@ class Runs(Repository):
         """
         self.require(run_id)
 
-        def run(cursor: Cursor) -> int:
+        def write(cursor: Cursor) -> int:
             stored = cursor.execute(
                 "SELECT document_id, position FROM run_documents WHERE run_id = ?", [run_id]
             ).fetchall()
@@ -233,7 +233,7 @@ class Runs(Repository):
                 )
             return len(new)
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
     def raise_budget(self, run_id: str, budget_usd: float) -> None:
         """Change the run's budget from its next start on.
@@ -270,11 +270,11 @@ class Runs(Repository):
         """Pause runs and sweeps that a dead process left running. Called once when the project is opened."""
         paused = "SET state = 'paused', message = 'interrupted'"
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             cursor.execute(f"UPDATE runs {paused}, stop_code = 'interrupted' WHERE state IN ('queued', 'running')")
             cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
 
-        self._writer.do(run)
+        self._writer.do(write)
 
     def _read(self, run_id: str | None) -> list[RunRow]:
         """Return the run or, for None, the listed runs; they are read from the file once per commit."""
@@ -321,19 +321,19 @@ class PrecedentPools(Repository):
     def freeze(self, run_id: str, pool: Mapping[str, Mapping[str, Value]]) -> None:
         """Store a run's pool, even an empty one. An existing pool is not changed."""
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             if cursor.execute("SELECT 1 FROM run_precedents WHERE run_id = ? LIMIT 1", [run_id]).fetchall():
                 return
             rows = [(run_id, document, dump(dict(labels))) for document, labels in pool.items()]
             insert(cursor, "run_precedents", ("run_id", "document_id", "labels"), rows or [(run_id, "", "{}")])
 
-        self._writer.do(run)
+        self._writer.do(write)
 
 
 def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> Any:
     """Return a function for the writer that sets the state of a run and adds ``seconds`` to its time."""
 
-    def run(cursor: Cursor) -> None:
+    def write(cursor: Cursor) -> None:
         finished = time.time() if state in ("done", "stopped", "failed") else None
         cursor.execute(
             "UPDATE runs SET state = ?, stop_code = ?, message = ?, finished_at = ?, seconds = seconds + ? "
@@ -341,7 +341,7 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
             [state, reason.code, clean(reason.message), finished, seconds, run_id],
         )
 
-    return run
+    return write
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ class SamplingFrames(Repository):
         """Store (document, size) as the frame after ``after`` and return it; another thread's frame if it was first."""
         frame = after.frame + 1 if after else 1
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             if not cursor.execute(
                 "SELECT 1 FROM sampling_frames WHERE run_id = ? AND frame = ?", [run_id, frame]
             ).fetchall():
@@ -61,7 +61,7 @@ class SamplingFrames(Repository):
                 rows = [(run_id, frame, document_id, size) for document_id, size in sizes]
                 insert(cursor, "sampling_sizes", ("run_id", "frame", "document_id", "size"), rows)
 
-        self._writer.do(run)
+        self._writer.do(write)
         stored = self.latest(run_id)
         assert stored is not None
         return stored

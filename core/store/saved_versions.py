@@ -64,7 +64,7 @@ class Versions(Repository, Generic[C, V]):
         """
         body, hash = self._pack(content)
 
-        def run(cursor: Cursor) -> int:
+        def write(cursor: Cursor) -> int:
             if not keep_draft:
                 self._delete_draft(cursor)
             version, last = self._latest_hash(cursor)
@@ -75,18 +75,18 @@ class Versions(Repository, Generic[C, V]):
             record(cursor, actor, [event])
             return version + 1
 
-        return self._writer.do(run)
+        return self._writer.do(write)
 
     def save_draft(self, content: C) -> None:
         """Store unsaved content of an editor as the draft; content that equals the latest version deletes the draft."""
         body, hash = self._pack(content)
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             self._delete_draft(cursor)
             if self._latest_hash(cursor)[1] != hash:
                 add_row(cursor, "settings", self.draft_name, body, time.time())
 
-        self._writer.do(run)
+        self._writer.do(write)
 
     def drop_draft(self) -> None:
         """Delete the draft, if there is one."""
@@ -166,11 +166,11 @@ class Personas(Versions[PersonaSet, PersonaSetVersion]):
         """Store source documents by name; a document with an existing name is replaced."""
         rows = [[clean(name), clean(text), time.time()] for name, text in sources.items()]
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             for row in rows:
                 cursor.execute("INSERT OR REPLACE INTO persona_sources VALUES (?, ?, ?)", row)
 
-        self._writer.do(run)
+        self._writer.do(write)
 
     def drop_source(self, name: str) -> None:
         """Delete a source document; personas made from it keep their quotations."""
@@ -240,7 +240,7 @@ class Prompts(Repository):
         that was saved before is not saved again; the existing version is returned.
         """
 
-        def run(cursor: Cursor) -> str:
+        def write(cursor: Cursor) -> str:
             cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
             same = cursor.execute("SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, clean(text)])
             if rows := same.fetchall():
@@ -252,7 +252,7 @@ class Prompts(Repository):
             record(cursor, "", [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 
-        name = self._writer.do(run)
+        name = self._writer.do(write)
         return next(version for version in self.versions(slot) if version.name == name)
 
     def versions(self, slot: str | None = None) -> list[PromptVersion]:
@@ -285,8 +285,8 @@ class Prompts(Repository):
     def promote(self, slot: str, name: str | None) -> None:
         """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""
 
-        def run(cursor: Cursor) -> None:
+        def write(cursor: Cursor) -> None:
             now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
             put_setting(cursor, PROMOTED, now | ({slot: name} if name else {}), "")
 
-        self._writer.do(run)
+        self._writer.do(write)
