@@ -19,7 +19,7 @@ BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 @pytest.mark.parametrize("text", [BOMB, "a: &a [*a]"], ids=["bomb", "in itself"])
 @pytest.mark.parametrize(
     ("read", "fault"),
-    [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (custom.read, UsageError)],
+    [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (custom.parse_definition, UsageError)],
 )
 def test_too_many_values_are_refused(read, fault, text):
     with pytest.raises(fault, match="has more than 200,000 values"):

@@ -32,7 +32,7 @@ NAME, SCRIPT = "custom", "script"
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Ask the roles in the described order, then take the verdict of the deciding role or of a vote."""
-    protocol = read(str(context.params[SCRIPT]))
+    protocol = parse_definition(str(context.params[SCRIPT]))
     titles = {role.name: role.title for role in protocol.spec_roles}
     transcript = Transcript()
     last: dict[str, Reply] = {}
@@ -81,7 +81,7 @@ def spec(script: str = "") -> ProtocolSpec:
 
     Raises UsageError for a description with mistakes.
     """
-    protocol = read(script) if script.strip() else None
+    protocol = parse_definition(script) if script.strip() else None
     rules = VOTE_RULES
     title, summary = "Custom, from a file", "A chain or rounds of roles from a YAML file."
     roles: tuple[Role, ...] = ()
@@ -229,7 +229,7 @@ class ProtocolDefinition(_Definition):
 
 
 @lru_cache(maxsize=16)
-def read(text: str, source: str = "the protocol file") -> ProtocolDefinition:
+def parse_definition(text: str, source: str = "the protocol file") -> ProtocolDefinition:
     """Read a protocol definition from YAML. Raises UsageError with the line of the first mistake."""
     if len(text) > MAX_CHARACTERS:
         raise UsageError(f"{source}: {len(text):,} characters.", f"A protocol has at most {MAX_CHARACTERS:,}.")

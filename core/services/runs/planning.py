@@ -14,7 +14,7 @@ from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.protocol_spec import Params, ProtocolSpec
-from core.debate.protocols.custom import read
+from core.debate.protocols.custom import parse_definition
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
@@ -544,5 +544,5 @@ def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
 
     Raises UsageError with the line of the error.
     """
-    read(text, where)
+    parse_definition(text, where)
     return protocols.custom.NAME, {protocols.custom.SCRIPT: text}

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.debate.protocols import find
-from core.debate.protocols.custom import read
+from core.debate.protocols.custom import parse_definition
 from core.debate.turns import Reply, ReplyError
 from core.errors import UsageError
 from tests.core.debate.canned_debates import PRICE, SERVICE, context_of, decision_text, run_debate
@@ -110,16 +110,16 @@ def test_error_names_line(change: tuple[str, str], line: int, message: str) -> N
     wrong = TALK.replace(*change)
     assert wrong != TALK
     with pytest.raises(UsageError, match=message) as error:
-        read(wrong, "mine.yaml")
+        parse_definition(wrong, "mine.yaml")
     assert f"mine.yaml, line {line}" in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "just words", "[]", "name: x", "roles: {}", "roles: 3", "x: &a [*a]"])
 def test_any_other_text_raises_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
-        read(text)
+        parse_definition(text)
 
 
 def test_error_names_unknown_variable() -> None:
     with pytest.raises(UsageError, match="variable 'wisdom' does not exist"):
-        read(TALK.replace("{{ replies }}", "{{ wisdom }}", 1))
+        parse_definition(TALK.replace("{{ replies }}", "{{ wisdom }}", 1))
