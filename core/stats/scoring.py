@@ -483,8 +483,8 @@ class _Patterns:
                 if metric.interval == "correlation" and units[column] < CORRELATED and quantile != 0:
                     quantile = None
             elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
-                variance *= units[column] / (units[column] - 1)
-                quantile = t_quantile(units[column] - 1, self.level)
+                variance *= float(units[column] / (units[column] - 1))
+                quantile = t_quantile(float(units[column]) - 1, self.level)
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 

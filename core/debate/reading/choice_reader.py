@@ -201,6 +201,8 @@ class ChoiceReader(Reader):
         return self._choice_reading(*(chosen_items | other_items), end=end) if chosen_items else None
 
     def _read_json_choice(self, values: list[Any], block: Block) -> Reading:
+        if not values:
+            raise Unreadable(NO_CHOICE)
         entry_names = [entry_name(value) for value in values]
         if unknown := [
             str(value if name is None else name)

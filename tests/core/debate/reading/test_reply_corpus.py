@@ -1793,6 +1793,9 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        '{"label": []}',
+        '{"labels": []}',
+        "{LABEL:[]}",
         "The label is Mixed. The comment is positive and not negative.",
         "Mixed, Positive, Negative",
         "The label is Mixed. It is positive.",
