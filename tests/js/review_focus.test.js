@@ -267,7 +267,7 @@ test("an empty queue beside a decided document says so", async () => {
   assert.ok(document.querySelector(".form-row"));
   window.dispatchEvent(new window.KeyboardEvent("keydown", { key: "u" })); // undo: the document waits again
   await update({ even: 0.5, blind: false });
-  assert.equal(document.querySelector(".queue .badge").textContent, "1");
+  assert.equal(document.querySelector(".queue .badge").textContent, "1 waiting");
   assert.equal(document.querySelectorAll(".queue-row").length, 1);
 });
 
