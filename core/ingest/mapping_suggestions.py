@@ -74,7 +74,7 @@ _FEWER = 0.8
 _NEARLY = 0.95
 """Least share of its ids that have one text, and of its rows that have an id and a rater of their own."""
 _MIN_FILLED = 0.3
-"""Least share of the cells of a text column that hold text: a text is often missing, a rare note is no text."""
+"""Least share of cells with text in a text column: texts may be missing, but a column of rare notes has fewer."""
 _VARIETY_FLOOR = 0.1
 """Added to the share of different texts, so that a long text that is the same in every row still beats a short one."""
 _NAME_WEIGHT = 4
@@ -472,7 +472,7 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
 
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
-    several people. What Prodigy's users did not accept is no gold.
+    several people. Only answers that Prodigy's users accepted are gold.
     """
     names = {label for cell in column for label in split_list(cell)}
     lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(element, str) for element in cell)]

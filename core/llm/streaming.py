@@ -392,7 +392,7 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 
 
 def ignore_delta(_text: str, _is_reasoning: bool) -> None:
-    """Receive a piece of a reply that nobody watches."""
+    """Ignore a piece of a reply, where no page shows it."""
 
 
 def _token_bytes(token: Mapping[str, Any]) -> bytes:

@@ -27,11 +27,13 @@ _EARLIER = re.compile(
     r"|critic|opponent|annotator|option|possib|exampl|evidence|quot|reason|expla|rational|justif|comment|note|thought"
     r"|analysis|text|document|confiden|certain|definition|available|codebook|parent"
 )
+"""Parts of keys whose labels are not the decision."""
 _REJECTING = re.compile(
     r"absen|remov|reject|drop|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
 )
+"""Parts of keys of labels that are absent."""
 _VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|agree\w*|accept\w*|supported|final)$")
-"""Parts of keys of labels that are not the decision, of labels that are absent, and keys of a yes or no about it."""
+"""Keys of a yes or no about the decision."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
                           "supported", "valid", "is_valid", "is_present", "keep"})  # fmt: skip
@@ -42,7 +44,11 @@ _NOTES = frozenset(
 )  # fmt: skip
 _CERTAINTY = re.compile(r"certain|confiden|likel|probab|relevan|score|strength|support")
 """Parts of keys that state how sure it is that a label is present."""
-_LOW = re.compile(r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)\b")
+_LOW = re.compile(
+    r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)"
+    r"(?: (?:confidence|certainty|evidence|likelihood|probability|relevance|support))?\W*\Z"
+)
+"""A low certainty. Words of the document, such as "poor hygiene" as support, are none."""
 _NO_EVIDENCE = re.compile(
     r"\W*(?:there (?:is|was) )?(?:no|not any|without) (?:\w+ )?(?:mention|evidence|reference|quotes?|support)\b"
     r"|\W*n/?a\W*\Z",

@@ -218,6 +218,7 @@ READ: dict[str, dict[str, str]] = {
         '{"labels": [{"label": "Food", "quotes": ["eggs"]}, {"label": "Price", "quotes": ["no towels, and breakfast is not included"]}]}': "Food, Price",
         '{"labels": [{"label": "Food", "quotes": ["eggs"]}, {"label": "Price", "quotes": []}]}': "Food, Price",
         '{"labels": [{"label": "Food", "quotes": ["eggs"]}, {"label": "Price", "quotes": ["", " of the"]}]}': "Food, Price",
+        '{"labels": [{"label": "Cleanliness", "support": "poor hygiene in the bathroom"}]}': "Cleanliness",
         'Final Decision: Food, Service.\n\nI included Service despite the objection of the critic because of "rude waiter".': "Service, Food",
         "Final Decision: Food.\n\nHad the guest said who brought the eggs, Service would have been present, too.": "Food",
         "My final decision is that Food and Service are present.": "Service, Food",
