@@ -95,11 +95,12 @@ def _quoted(text: str, words: Sequence[str]) -> str:
     anywhere.
     """
     lowered = text.lower()
-    spaced = [r"\s+".join(map(re.escape, word.split())) for word in words if len(lowered) == len(text)]
+    searched = words if len(lowered) == len(text) else ()
+    spaced = [r"\s+".join(map(re.escape, word.split())) for word in searched]
     patterns = [
-        *(rf"(?<!\w){word}(?!\w)" for word in spaced),
-        *(rf"(?<!\w){word}" for word in spaced),
-        *(word for word in words if any(map(unspaced, word))),
+        *(rf"(?<!\w){pattern}(?!\w)" for pattern in spaced),
+        *(rf"(?<!\w){pattern}" for pattern in spaced),
+        *(re.escape(word) for word in searched if any(map(unspaced, word))),
     ]
     matches = (re.search(pattern, lowered) for pattern in patterns)
     quotes = (quote_around(text, match.start(), match.end()) for match in matches if match is not None)

@@ -61,8 +61,10 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                     if line.startswith(b"event:"):
                         is_error = line[6:].strip() == b"error"
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
-                elif buffered and not is_whole:
-                    _take_buffered(buffered, role_model, builder)
+                else:
+                    is_error = False
+                    if buffered and not is_whole:
+                        _take_buffered(buffered, role_model, builder)
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":

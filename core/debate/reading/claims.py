@@ -201,8 +201,9 @@ def grouped_labels(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]
             named.append((token.item, written))
             parts.append("§")
         elif token.kind not in ("quote", "bracket", "struck"):
-            parts.append(sentence[token.start : end].casefold())
-    words = " ".join(re.sub(r"[*_#`]", "", "".join([*parts, sentence[end:].casefold()])).split()).strip(" .!>-")
+            parts.append(sentence[token.start : end].casefold().replace("§", " "))
+    parts.append(sentence[end:].casefold().replace("§", " "))
+    words = " ".join(re.sub(r"[*_#`]", "", "".join(parts)).split()).strip(" .!>-")
     if _CONCEDES.match(words):
         words = _MAIN_CLAUSE.sub("§ ; §", words, count=1)
     groups: list[_LabelGroup] = []

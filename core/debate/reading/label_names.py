@@ -19,7 +19,7 @@ _SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|\\?_)"
 """Between the words of a name: "#" begins another name there. Some replies write "_", in Markdown "\\_"."""
 _SLASHED = re.compile(r" ?([/&]) ?")
 _JOINT = re.compile(r"(?<=.)( and |[ /&]|(?<=[^\W\d])-(?=[^\W\d]))(?=.)")
-"""What joins the words of a name, in its visible form."""
+"""Joints between the words of a name, in its visible form."""
 _AND = re.compile(r" and |&")
 _BETWEEN_WORDS = str.maketrans("", "", " -–/&")
 _SPACES = re.compile("( )")
@@ -121,7 +121,8 @@ class Names:
         for mention in self.mentions(text):
             parts.append(text[end : mention.start].replace("§", " "))
             end = mention.end
-        return re.sub(f"[{re.escape(IGNORED)}]", "", fold("§".join([*parts, text[end:]])).text)
+        parts.append(text[end:].replace("§", " "))
+        return re.sub(f"[{re.escape(IGNORED)}]", "", fold("§".join(parts)).text)
 
 
 @lru_cache(maxsize=64)

@@ -374,6 +374,12 @@ def test_error_event_without_error_key_is_reported_with_its_message(data: bytes)
         ask(server)
 
 
+def test_empty_error_event_does_not_make_the_next_event_an_error() -> None:
+    behave = sending(b"event: error\ndata: {}\n\n", event(piece("whole")), b"data: [DONE]\n\n")
+    with Scripted(behave) as server:
+        assert ask(server).text == "whole"
+
+
 def test_connection_closed_before_its_first_reply_is_an_error() -> None:
     seen: list[int] = []
 

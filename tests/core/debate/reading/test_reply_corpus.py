@@ -219,6 +219,7 @@ READ: dict[str, dict[str, str]] = {
         '{"labels": [{"label": "Food", "quotes": ["eggs"]}, {"label": "Price", "quotes": []}]}': "Food, Price",
         '{"labels": [{"label": "Food", "quotes": ["eggs"]}, {"label": "Price", "quotes": ["", " of the"]}]}': "Food, Price",
         '{"labels": [{"label": "Cleanliness", "support": "poor hygiene in the bathroom"}]}': "Cleanliness",
+        "Final Decision: The present aspects are: Food\n\nFood is covered by this §": "Food",
         'Final Decision: Food, Service.\n\nI included Service despite the objection of the critic because of "rude waiter".': "Service, Food",
         "Final Decision: Food.\n\nHad the guest said who brought the eggs, Service would have been present, too.": "Food",
         "My final decision is that Food and Service are present.": "Service, Food",
@@ -672,6 +673,7 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "The label is Mixed\n\nMixed is covered by the same §": "Mixed",
         '{"label": "Mixed", "explanation": "Positive about food but negative about price."}': "Mixed",
         "<analysis>\nPraise.\nThe label is Positive\n</analysis>": "Positive",
         "The label is Mixed because there are positive and negative remarks.": "Mixed",
