@@ -20,9 +20,9 @@ MAX_TOKENS = 2**31 - 1
 CANARY = "canary:"
 """Prefix of the experiment id of a canary run; the id of the repeated run follows."""
 BUILTIN = "builtin"
+"""The connection of the built-in models, which need no server."""
 LEXICAL_MODEL = "lexical"
 """The word-list model; ``lexical@SPEC`` uses the vectors of ``core.llm.embeddings.embedder``."""
-"""The connection of the built-in models, which need no server."""
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
 StopCode: TypeAlias = Literal["", "user", "on_hold", "budget", "batch", "errors", "interrupted"]

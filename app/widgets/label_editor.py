@@ -325,15 +325,12 @@ def _restore_button(fields: Fields, label: Label) -> None:
         return
     _, before, removed = state.codebook.unmatched
 
+    def restored(words: tuple[str, ...]) -> tuple[str, ...]:
+        kept = {*words, *removed}
+        return (*(word for word in before if word in kept), *(word for word in words if word not in before))
+
     def restore() -> None:
-        fields.change(
-            label.id,
-            "keywords",
-            lambda words: (
-                *(word for word in before if word in {*words, *removed}),
-                *(w for w in words if w not in before),
-            ),
-        )
+        fields.change(label.id, "keywords", restored)
         CodebookState.unmatched.reset()
 
     text = f"Put back {format_count(len(removed), 'keyword')}"

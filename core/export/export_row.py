@@ -167,9 +167,9 @@ def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     for item in plan.items:
         values = [annotations.get(item) for annotations in by_annotator]
         cells += [*(plan.label_names.get(value, value) for value in values), evidence.get(item, [])]
-    people = [person.name for person in row.reviewers]
-    lists = [", ".join(names) or None for names in (row.review_error_types, people)]
-    return [*cells, *(getattr(row, name) for name in ABOUT), row.review_note or None, row.review_flag, *lists]
+    note, flag, *lists = row.review_details.values()
+    joined = [", ".join(names) or None for names in lists]
+    return [*cells, *(getattr(row, name) for name in ABOUT), note or None, flag, *joined]
 
 
 def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:

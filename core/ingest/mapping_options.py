@@ -25,8 +25,8 @@ _GOLD_SYNTAX = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one c
 def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | None) -> tuple[GoldSource, ...]:
     """Parse the values of ``--gold``: ``LABEL=COLUMN[@RATER]``, or ``label=COLUMN`` for the label or list of labels.
 
-    Names that hold ``=`` or ``@`` work as long as they are those of a label and of a column. Without a codebook every
-    LABEL is taken as it is. UsageError names what is not there, with the nearest that is.
+    Names may contain ``=`` or ``@`` if a label and a column have these names. Without a codebook, any LABEL is
+    accepted. UsageError names the unknown label or column and the most similar one.
     """
     return tuple(_parse_gold_text(text, table, codebook) for text in texts)
 

@@ -240,6 +240,7 @@ def _is_named_like_id(name: str) -> bool:
 
 
 def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
+    """Return the gold columns for a codebook, and the reason as a sentence."""
     index = LabelIndex(codebook)
     if codebook.kind != "choice":
         sources = tuple(_label_columns(cells, codebook))
@@ -352,7 +353,7 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     binaries = [name for name in binaries if name not in constant]
     if rated and {source.column for source in rated}.issuperset(binaries):
         return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
-    # Cells such as "N/A" may be frequent, and a scale of which a rater used two points only looks binary.
+    # A scale looks binary if a rater used only two of its points.
     rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
     if any(kinds[source.column] != "binary" for source in rated):
         return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."

@@ -285,7 +285,7 @@ _CERTIFICATE_FAULTS = {
     62: ("it names another server", "Enter the address with the name that the certificate names."),
     64: ("it names another server", "Enter the address with the name that the certificate names."),
 }
-"""What OpenSSL's codes of a certificate's faults mean, and the remedy."""
+"""Meaning and remedy of OpenSSL's codes of certificate faults."""
 _UNKNOWN_SIGNER = (
     "this machine does not know its signer",
     "Save the signer's certificate as a PEM file, for a self-signed certificate the certificate itself, "

@@ -71,9 +71,9 @@ class ClassifierTrainer:
     """Trains the classifier in one background thread, one training at a time.
 
     Call ``schedule`` after each decision. A training stores the classifier, its certainty on every unreviewed document
-    and the most similar reviewed document of each. ``close`` waits for the current batch. ``vectors`` returns the
-    vectors with a name, those to use for None; it returns None for none. They are used in projects of up to
-    ``SMALL_PROJECT`` documents. A classifier always gets the vectors that it was trained with, whatever is chosen now.
+    and the most similar reviewed document of each. ``close`` waits for the current batch. ``find_embedder``
+    returns the embedder with a name, the chosen one for None, or None without one. Vectors are used in projects of up
+    to ``SMALL_PROJECT`` documents. A classifier always gets the vectors it was trained with, whatever is chosen now.
     """
 
     def __init__(self, store: Store, find_embedder: Callable[[str | None], Embedder | None] = lambda _: None) -> None:
@@ -155,9 +155,9 @@ class ClassifierTrainer:
         )
 
     def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.Example]:
-        """Return texts as a classifier sees them that was trained with the vectors of this name, empty for none.
+        """Return texts as examples for a classifier that was trained with these vectors; ``spec`` is empty for none.
 
-        Without vectors if they cannot be had any more.
+        The examples have no vectors if the embedder is no longer available.
         """
         embedder = self._find_embedder(spec) if spec else None
         if embedder is None:

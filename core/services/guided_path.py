@@ -190,9 +190,9 @@ def _pilot(
 ) -> Step:
     """Return the pilot's step, which is done by the first of the ``ended`` runs, all of which have verdicts.
 
-    After a change of definitions or prompts, another run is due, which Compare sets against the earlier one. During its
-    review, examples are no such change, because corrections become examples. After the review, the run on all documents
-    comes next. After a run without any verdict, the failed documents or the definitions come first.
+    After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
+    During its review, examples are no such change, because corrections become examples. After the review, the run on
+    all documents comes next. After a run without any verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
     saved = version.version if version else 0

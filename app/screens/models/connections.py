@@ -154,7 +154,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     vectors_spec, installed = workspace.models.embedder_spec, models.minilm_installed()
     line(
         "The classifier learns faster with vectors of the texts. The built-in model compares texts with the "
-        "definitions of the labels, besides looking for their words."
+        "definitions of the labels and looks for their words."
     )
 
     use = error_notices()(workspace.use_vectors)

@@ -24,7 +24,7 @@ from core.services.review import (
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
 
 
-def suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
+def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
     """Draw a suggestion from the focused or the last corrected document. Returns True if there is one."""
     for candidate in dict.fromkeys((document_id, state.review.corrected_document)):
         suggestions = _suggestions(session, run, candidate, actor) if candidate is not None else []
@@ -55,7 +55,7 @@ def _offer(
         type="secondary" if effect is None else "tertiary",
         on_click=ReviewState.edited_example.set,
         args=(example,),
-        key="review-teach-change",
+        key="review-example-change",
     )
     if effect is not None:
         st.button(
@@ -63,7 +63,7 @@ def _offer(
             icon=":material/add:",
             on_click=_keep,
             args=(session, run, example, actor),
-            key="review-teach-add",
+            key="review-example-add",
         )
 
 
@@ -101,7 +101,7 @@ def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExampl
             '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
             "these words.</div>"
         )
-        if st.button("Add example", type="primary", key="teach-keep"):
+        if st.button("Add example", type="primary", key="example-keep"):
             _keep(session, run, edited, actor)
             st.rerun()
 
@@ -115,7 +115,7 @@ _PART_WORDS: Mapping[Part, str] = {
 
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     """Draw the choice of label, part and words, and return the resulting example."""
-    key = f"teach-{example.document_id}-{example.label_id}"
+    key = f"example-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
     index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
     with left:

@@ -51,7 +51,7 @@ def plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     if current is not None:
         st.html(f'<div class="moot-remark">{plan_sentence(run, review_plan.plan_status(session, run, current))}</div>')
     estimate = accuracy_estimate.estimate_accuracy(session, run)
-    if not estimate.sample.complete:
+    if not estimate.complete:
         new_plan = _new_plan(session, run)
     else:
         new_plan = None
@@ -79,7 +79,7 @@ def _new_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
         st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
         return None
     reviews = "random reviews" if claim_plan.claim == "error" else "reviews of the queue in its order"
-    looks = _looks(claim_plan.claim)
+    looks = _stopping_rule(claim_plan.claim)
     st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {reviews}.{looks}</div>')
     return replace(claim_plan, reviews=needed)
 
@@ -113,22 +113,20 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     }
     title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
-    expected = (
-        0
-        if claim == "better"
-        else right.number_input(
-            f"Expected share of wrong {values}, %" if claim != "error" else "Expected share of wrong verdicts, %",
+    if claim != "better":
+        expected = right.number_input(
+            f"Expected share of wrong {'verdicts' if claim == 'error' else values}, %",
             0,
             45,
             expected,
             key=f"plan-expected-{claim}",
             help="Your guess. It affects the planned number of reviews, not the validity of the result.",
         )
-    )
     return ReviewPlan(claim, label, points / 100, expected / 100, other=other)
 
 
-def _looks(claim: Claim) -> str:
+def _stopping_rule(claim: Claim) -> str:
+    """Return when the reviewer may stop, as a sentence."""
     if claim == "better":
         return " Documents on which the runs differ come first. You may stop as soon as one run is better."
     if claim in ("share", "correct"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.screens.review.accuracy import accuracy_details, accuracy_sentence
 from app.screens.review.classifier import classifier_buttons, classifier_status, imported_classifier, learning_curve
-from app.screens.review.codebook_examples import example_dialog, suggest
+from app.screens.review.codebook_examples import draw_suggestion, example_dialog
 from app.screens.review.plan import plan_dialog, plan_sentence
 from app.state import ReviewState
 from app.widgets import codebook_versions
@@ -31,8 +31,8 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
         added = ReviewState.example_saved.pop()
         if added:
             st.html(f'<div class="moot-remark" role="status">{escape(added)}</div>', width="stretch")
-        has_status = not added and not suggest(session, run, document_id, actor)
-        if has_status:
+        is_beside_buttons = not added and not draw_suggestion(session, run, document_id, actor)
+        if is_beside_buttons:
             with st.container(width="stretch"):
                 _status(session, run)
         if count := len(agreement.agreement_report(session, run).open):
@@ -57,11 +57,11 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             "Accuracy and classifier",
             type="tertiary",
             icon=":material/monitoring:",
-            key="review-proof-open",
+            key="review-accuracy-open",
             help="Accuracy of each label, and whether more review improves the classifier",
         ):
             _accuracy_dialog(session, run)
-    if not has_status:
+    if not is_beside_buttons:
         _status(session, run)
     codebook_versions.accepted_lessons(session)
 

@@ -34,7 +34,7 @@ _MAX_ANNOUNCED = 50
 
 
 class ChoiceReader(Reader):
-    """A reading of a decision on a codebook of which one label is chosen."""
+    """A reading of a decision on a codebook with one label per document."""
 
     marker_kinds = ("aspects", "label", "revised", "final")
     keys = ("label", "aspect", "labels", "aspects")

@@ -188,7 +188,7 @@ _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 _ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SIDE}|{_SHOWN})\b")
 _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
-"""Who says what follows: "Prosecution: ...", "## Anna (group A)"."""
+"""Speaker of what follows: "Prosecution: ...", "## Anna (group A)"."""
 OWN_PART = re.compile(
     r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|checked|adjusted"
     r"|korrigiert|my|i)\b"

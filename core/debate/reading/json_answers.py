@@ -130,7 +130,7 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
 
 
 def _is_evidence(quote: Any, names: Names) -> bool:
-    """Return False for "n/a", "not mentioned" or "No evidence found.", and True for other words, of which none may be.
+    """Return False for "n/a", "not mentioned" or "No evidence found.", else True, also for no words.
 
     A schema makes models fill lists with "" or "the"; that denies nothing.
     """

@@ -99,7 +99,7 @@ def quoted_names(names: Iterable[str]) -> str:
 
 
 class Statements:
-    """What consecutive lines state about the labels of a codebook.
+    """Statements of consecutive lines about the labels of a codebook.
 
     ``values`` are the values stated of each label, ``line_values`` those of the last line. ``explicit`` are the labels
     with an answer, a heading or a predicate; ``none`` is set by "none", ``blank`` by "Name:" with nothing after it.

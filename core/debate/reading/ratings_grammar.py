@@ -163,7 +163,7 @@ def ratings_of(
 ) -> tuple[Reading, int, bool]:
     """Return the ratings on lines ``Dimension: number`` up to the next marker.
 
-    With them the end of the last of these lines, and True if they are complete.
+    Return also the end of the last of these lines, and True if they are complete.
     """
     following = next(
         (m.start for m in marked.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(marked.text)
@@ -185,10 +185,8 @@ def ratings_of(
 def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
     """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
 
-    The reading starts at the first of them.
-
-    A line counts only if nothing but a remark follows its number; none counts if one of them is reported. The number of
-    the only dimension may stand alone on the first or the last line.
+    The reading starts at the first of them. A line counts only if nothing but a remark follows its number; none counts
+    if one of them is reported. The number of the only dimension may stand alone on the first or the last line.
     """
     collected, table = _Collected(codebook, names), _Table(names)
     first, last = 0, -1
@@ -452,7 +450,7 @@ class _Collected:
             self.rate(item, float(digits) if "." in digits else int(digits))
 
     def _second(self, text: str, start: int, position: int, end: int) -> re.Match[str] | None:
-        """Return another number that stands alone behind a rating, before the next dimension; None without."""
+        """Return another number that stands alone behind a rating, before the next dimension; None if there is none."""
         for second in _SECOND.finditer(text, position, end):
             if self.names.mentions(text[position : second.end()]):
                 return None
@@ -525,5 +523,5 @@ def _count_stars(stars: re.Match[str]) -> str:
 
 
 def _has_superscript(text: str, start: int, end: int) -> bool:
-    """Remove footnote marks, which NFKC would turn into digits of the number."""
+    """Return True if a number has footnote marks, which NFKC would turn into digits of it."""
     return any(character.isdigit() and not character.isdecimal() for character in text[start:end])

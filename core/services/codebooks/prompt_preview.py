@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
-from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document

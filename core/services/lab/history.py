@@ -39,7 +39,7 @@ class RunScore:
 def metric_names(scores: Iterable[RunScore | None], kind: Kind) -> str:
     """Return the names of these scores. Without a score, return that of ``kind``; a draft may have another kind."""
     kinds = [score.kind for score in scores if score is not None] or [kind]
-    return " or ".join(dict.fromkeys(main_metric(of_score).name for of_score in kinds))
+    return " or ".join(dict.fromkeys(main_metric(score_kind).name for score_kind in kinds))
 
 
 @dataclass(frozen=True, slots=True)

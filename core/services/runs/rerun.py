@@ -160,8 +160,8 @@ def plan_from_run(run: RunRow) -> planning.Plan:
 def use_run(session: ProjectSession, run: RunRow) -> int:
     """Use models, parameters and prompts of a run for tests in the Lab and for the next run.
 
-    The size of the next run stays as it is.
-    Returns the number of prompts that changed in the editor. Raises UsageError if the run's protocol no longer exists.
+    The size of the next run stays as it is. Return the number of prompts that changed in the editor. Raises UsageError
+    if the run's protocol no longer exists.
     """
     planning.save_plan(session, replace(plan_from_run(run), limit=planning.load_plan(session).limit))
     return prompt_templates.load_run_prompts(session, run)
