@@ -99,7 +99,7 @@ class MainTest:
     metric: str
     difference: Estimate
     p: float | None
-    """of ``scoring.swap_test``, with many documents of ``scoring.normal_p``"""
+    """of ``scoring.randomization_test``, with many documents of ``scoring.normal_p``"""
     adjusted: float | None
     """p after Holm's correction over the compared pairs"""
     verdict: DifferenceVerdict
@@ -253,7 +253,7 @@ class _SharedDocuments:
         if differing > MAX_EXCHANGED[kind] or self.design.represents:
             return scoring.normal_p(scores.main)
         names, groups = self.codebook.names, self.design.groups
-        return scoring.swap_test(
+        return scoring.randomization_test(
             kind, metrics.MAIN[kind], self.gold, first_verdicts, second_verdicts, names, groups=groups
         )
 

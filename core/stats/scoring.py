@@ -46,8 +46,8 @@ _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
 CORRELATED = 10
 """Dependent or sampled units below which a correlation on a label has no interval."""
-SWAPS = 2000
-"""Number of random exchanges of two annotators in ``swap_test``."""
+RANDOMIZATIONS = 2000
+"""Number of random exchanges of two annotators in ``randomization_test``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def difference(
     return _scores(data, differences, labels, [None] * len(labels), ())
 
 
-def swap_test(
+def randomization_test(
     kind: Kind,
     key: str,
     reference: npt.ArrayLike,
@@ -201,7 +201,7 @@ def swap_test(
     if not differs.any():
         return 1.0
     rng = np.random.default_rng(0)
-    count = SWAPS if kind != "rating" else SWAPS // 4
+    count = RANDOMIZATIONS if kind != "rating" else RANDOMIZATIONS // 4
     at_once = max(1, _CELLS // (2 * len(gold)))
     as_large = 0
     for start in range(0, count, at_once):

@@ -49,13 +49,15 @@ _GOLD_COLUMNS = ("document_id", "rater", "item", "value")
 _MATCHES_SEARCH = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
 
 
-GOLD_MARK = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value)))"
+GOLD_CHECKSUM = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value)))"
 """SQL of a checksum of all gold.
 
 One hash covers the whole line, because DuckDB combines the hashes of several columns by exclusive or. Two documents
 that exchange their gold would then go unnoticed.
 """
-STATE = f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_MARK} FROM gold)"""
+STATE = (
+    f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"""
+)
 """Columns that differ whenever the documents or their gold may."""
 _TEXT_DIGESTS = """
 SELECT document_id, coalesce(

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from core.documents import RATING_TOLERANCE, Value
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, Reader
-from core.store.documents import GOLD_MARK
+from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.row_conversion import clean, dump
 from core.store.sampling_frames import SamplingFrame
@@ -105,7 +105,7 @@ class ReviewReasons(Repository):
             )
 
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
-        gold = self._connection.rows(f"SELECT count(*), {GOLD_MARK}::VARCHAR FROM gold")[0]
+        gold = self._connection.rows(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")[0]
         verdicts = self._connection.rows(
             "SELECT run_id, count(*), sum(unix_time) FROM verdicts WHERE list_contains($siblings, run_id) "
             "GROUP BY run_id ORDER BY run_id",

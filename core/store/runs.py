@@ -46,7 +46,7 @@ WITH asked AS (
     -- were billed count, too.
     SELECT run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
            sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
-           bool_or(cost_usd IS NULL) AS priceless, sum(cost_usd) AS cost_usd
+           bool_or(cost_usd IS NULL) AS has_unknown_price, sum(cost_usd) AS cost_usd
     FROM (SELECT run_id, 1 AS calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd FROM replies
           UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd FROM attempts)
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
@@ -62,7 +62,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        coalesce(cached_calls, 0) AS cached_calls,
        coalesce(prompt_tokens, 0)::BIGINT AS prompt_tokens, coalesce(completion_tokens, 0)::BIGINT AS completion_tokens,
        coalesce(cached_tokens, 0)::BIGINT AS cached_tokens,
-       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,
+       CASE WHEN has_unknown_price THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,
        seconds, rejected, stop_code, message, purpose, budget AS budget_usd, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN changed USING (run_id)
@@ -434,14 +434,14 @@ WITH ended AS (
     SELECT document_id, arg_min(values, turn) AS values FROM turns
     WHERE run_id = $run AND role = 'extractor' AND NOT superseded AND values IS NOT NULL GROUP BY document_id
 ), debated AS (
-    SELECT document_id, count(*) AS calls, sum(cost_usd) AS cost, bool_or(cost_usd IS NULL) AS priceless
+    SELECT document_id, count(*) AS calls, sum(cost_usd) AS cost, bool_or(cost_usd IS NULL) AS has_unknown_price
     FROM turns JOIN replies USING (key)
     WHERE turns.run_id = $run AND NOT superseded AND role NOT LIKE 'extractor%' GROUP BY document_id
 )
 SELECT count(*) FILTER (path = 'short'), count(*) FILTER (path = 'audited'), count(*) FILTER (path = 'full'),
        count(*) FILTER (path = 'audited' AND ended.values <> opened.values),
        avg(calls) FILTER (path IN ('audited', 'full')),
-       CASE WHEN bool_or(priceless) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END
+       CASE WHEN bool_or(has_unknown_price) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END
 FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (document_id)
 """
 

@@ -105,7 +105,7 @@ class PlanStatus:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _World:
+class _SimulationInput:
     """Documents with a complete verdict: their signals, and the values of the verdict by column."""
 
     signals: sampling_frames.Signals
@@ -141,17 +141,17 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
     _check(codebook, plan)
     if plan.claim == "better":
         return _plan_comparison(session, run, plan)
-    world = _world(session, run)
-    count = len(world.values)
+    inputs = _simulation_input(session, run)
+    count = len(inputs.values)
     if not count:
         raise UsageError(f"{run.title} has no verdict yet.", "Wait for its first verdicts.")
     if plan.claim == "error":
-        among = float((world.levels == 2).mean())
+        among = float((inputs.levels == 2).mean())
         needed = sequential_tests.reviews_for_bound(plan.expected, plan.points)
         reviews = ceil(needed / among) if needed and among else None
         return reviews if reviews is not None and reviews <= count else None
-    sizes = sampling_frames.draw_sizes(codebook, world.signals, even, plan.focus)
-    needs = sorted(_simulate(codebook, world, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
+    sizes = sampling_frames.draw_sizes(codebook, inputs.signals, even, plan.focus)
+    needs = sorted(_simulate(codebook, inputs, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
     reviews = needs[_STUDIES // 2]
     return reviews if reviews <= min(count, MAX_REVIEWS) else None
 
@@ -197,7 +197,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
             estimate = score(codebook, counted_reference, verdicts, design=design).labels[name]["f1"]
             return replace(status, estimate=estimate, enough=estimate.interval is not None)
         case "error":
-            return _accepted(codebook, loaded, _world(session, run, complete_only=False).levels, status)
+            return _accepted(codebook, loaded, _simulation_input(session, run, complete_only=False).levels, status)
 
 
 def _estimated_mean(
@@ -402,14 +402,14 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
 
 
 @cached_while(lambda session, run, **_: (run.documents, run.verdicts, run.turns, *session.store.documents.state()))
-def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:
+def _simulation_input(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _SimulationInput:
     """Return the verdicts and the signals of the run."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
     signals = sampling_frames.signals(session, run, Viewpoint(run.run_id))
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
     selected = sampling_frames.Signals(signals.labels[rows], signals.apart[rows], signals.reason[rows])
-    return _World(selected, verdicts[rows])
+    return _SimulationInput(selected, verdicts[rows])
 
 
 def _linear(
@@ -430,21 +430,21 @@ def _linear(
     return y, np.zeros(len(y)), 0.0
 
 
-def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, seed: int) -> int:
+def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, sizes: Grid, seed: int) -> int:
     """Return the number of reviews after which one simulated study is precise enough, all documents if none is."""
     rng = np.random.default_rng(seed)
-    count = len(world.values)
-    truth = _imagine(codebook, world, plan.expected, rng)
+    count = len(inputs.values)
+    truth = _simulate_truth(codebook, inputs, plan.expected, rng)
     order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
     sample = WeightedSample.of_draws(order, [sizes] * len(order), count)
     if plan.claim != "f1":
-        y, f, over_all = _linear(codebook, plan, truth[order], world.values[order], world.values)
+        y, f, over_all = _linear(codebook, plan, truth[order], inputs.values[order], inputs.values)
         intervals = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
         widths = [interval.high - interval.low for interval in intervals]
         first = next((index for index, width in enumerate(widths) if width <= 2 * plan.points), None)
         return count if first is None else first + sequential_tests.FIRST
     name = codebook.label(plan.label).name
-    variables = np.column_stack([np.ones(count), world.signals.labels]).astype(np.float64)
+    variables = np.column_stack([np.ones(count), inputs.signals.labels]).astype(np.float64)
     for reviews in _STEPS:
         rows = order[:reviews]
         reference = np.full(truth.shape, np.nan)
@@ -452,7 +452,7 @@ def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, 
         design = Design(
             sample=WeightedSample.of_draws(rows, [sizes] * len(rows), count), order=rows, auxiliary=variables
         )
-        scores = scoring.score(codebook.kind, reference, world.values, codebook.names, design=design)
+        scores = scoring.score(codebook.kind, reference, inputs.values, codebook.names, design=design)
         interval = scores.labels[name]["f1"].interval
         if interval is not None and interval.high - interval.low <= 2 * plan.points:
             return min(reviews, count)
@@ -461,10 +461,10 @@ def _simulate(codebook: Codebook, world: _World, plan: ReviewPlan, sizes: Grid, 
     return count
 
 
-def _imagine(codebook: Codebook, world: _World, expected: float, rng: np.random.Generator) -> Grid:
+def _simulate_truth(codebook: Codebook, inputs: _SimulationInput, expected: float, rng: np.random.Generator) -> Grid:
     """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
-    values = world.values
-    rate = np.where(world.signals.apart, min(0.5, _DOUBT * expected), expected)
+    values = inputs.values
+    rate = np.where(inputs.signals.apart, min(0.5, _DOUBT * expected), expected)
     match codebook.kind:
         case "multilabel":
             share = values.mean(axis=0)

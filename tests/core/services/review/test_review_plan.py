@@ -68,9 +68,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 
 def test_simulated_reviews_favour_documents_that_differ_from_later_gold(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    before = review_plan._world(session, run).signals.reason
+    before = review_plan._simulation_input(session, run).signals.reason
     set_gold(session.store, {"d000": {"ann": {CLEAN: False}}})
-    assert list(np.flatnonzero(review_plan._world(session, run).signals.reason != before)) == [0]
+    assert list(np.flatnonzero(review_plan._simulation_input(session, run).signals.reason != before)) == [0]
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
