@@ -286,11 +286,13 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
     if (step and step.name) != (drawn.next and drawn.next.name):
         st.rerun()
     marks = "".join(f'<i class="{step.state}" title="{escape(step.title)}"></i>' for step in overview.steps)
-    head = "All steps done" if step is None else f"Next: {step.action.lower()}"
+    head = "All steps done"
     words = "Compare runs, improve definitions, or export the results."
-    if step is not None:
-        words = step.hint if step.page == page else step.words
-        if step.new_run and step.page == page and overview.last_state and not state.run.setup_open:
+    if step is not None and step.page != page:  # the button says which
+        head, words = "Next step", step.words
+    elif step is not None:
+        head, words = f"Next: {step.action.lower()}", step.hint
+        if step.new_run and overview.last_state and not state.run.setup_open:
             words = f"Press New run, then {words[0].lower()}{words[1:]}"
     st.html(_path_html(head, f"{overview.done} of {len(overview.steps)}", marks, words))
     if step is not None and step.page != page:

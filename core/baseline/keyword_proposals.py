@@ -111,7 +111,8 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candi
         places[min(forms(word) & words.keys(), key=lambda form: (len(form), form))] |= numbers
     shares = Counter(label for clause in clauses for label in clause.labels)
     for word, numbers in places.items():
-        for label, count in Counter(label for number in numbers for label in clauses[number].labels).most_common(1):
-            interval = wilson(count, len(numbers))
+        distinct = {clauses[number].text.casefold(): clauses[number].labels for number in numbers}
+        for label, count in Counter(label for labels in distinct.values() for label in labels).most_common(1):
+            interval = wilson(count, len(distinct))
             if interval is not None and interval.low > max(MIN_SHARE, shares[label] / len(clauses)):
                 yield label, word, "texts", numbers, [number for number in numbers if label in clauses[number].labels]

@@ -186,7 +186,7 @@ def test_sidebar_of_a_project_closed_elsewhere_has_a_message(
     monkeypatch.setattr(ProjectSession, "active_runs", lambda self: [])
     studio.run()
     assert "hotel-aspects.duckdb is closed" in html(studio)
-    assert ("Next: run a pilot" in html(studio)) == bool(looks)
+    assert ("Next step" in html(studio)) == bool(looks)
 
 
 def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:

@@ -34,7 +34,7 @@ def ratings() -> str:
 
 def review_all(page: Page, next_step: str) -> None:
     """Rate and submit documents until the sidebar names another step."""
-    card = page.locator(".moot-path")
+    card = page.locator(".st-key-path")
     focus = page.locator(".review-focus")
     focus.get_by_text("Submit and continue").wait_for()
     for _ in range(SIZE):
@@ -68,11 +68,11 @@ def test_a_new_user_reaches_an_accuracy_estimate(open_studio: OpenStudio, tmp_pa
     pilot.press("Tab")
     press(page, f"Start with {PILOT}")
     press(page, f"Review {PILOT}")
-    review_all(page, f"run all {SIZE}")
+    review_all(page, f"Run all {SIZE}")
     press(page, f"Run all {SIZE}")
     press(page, f"Start all {SIZE}")
-    card = page.locator(".moot-path")
-    expect(card).to_contain_text(re.compile("review|All steps done"))
+    card = page.locator(".st-key-path")
+    expect(card).to_contain_text(re.compile("Review|All steps done"))
     if "All steps done" not in card.inner_text():
         page.locator(".st-key-path-next button").click()
         review_all(page, "All steps done")

@@ -46,6 +46,10 @@ def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
     assert "plumage" not in words(propose_keywords(BOOK, [*TEXTS, *["The plumage of a hat."] * 3]))
 
 
+def test_word_of_one_clause_that_was_copied_is_not_proposed() -> None:
+    assert "plumage" not in words(propose_keywords(BOOK, [TEXTS[0]] * 9 + TEXTS[6:]))
+
+
 def test_word_of_a_single_document_is_not_proposed() -> None:
     assert words(propose_keywords(BOOK, [*TEXTS[:2], *TEXTS[5:8]])) == []
 
