@@ -1,4 +1,4 @@
-"""Versions of a codebook: list, comparison, and restoring an older one; and accepted lessons, to undo or to keep."""
+"""Versions of a codebook: list, comparison, and restoring an older one; and accepted changes, to undo or to keep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.codebook import Codebook
 from core.formatting import format_count, format_effect
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, Piece, compare
-from core.services.lab import lessons
+from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 
 SAVE_HELP = "Saves a new version, which new runs use. Earlier runs keep theirs."
@@ -88,25 +88,25 @@ def comparison(
                 restore(number)
 
 
-def accepted_lessons(session: ProjectSession) -> None:
-    """Draw the accepted lessons of the project, nothing without any. The line updates itself while a trial runs."""
-    lessons.try_when_due(session)
-    accepted = lessons.accepted(session)
+def show_accepted_changes(session: ProjectSession) -> None:
+    """Draw the accepted changes of the project, nothing without any. The line updates itself while a trial runs."""
+    accepted_changes.try_when_due(session)
+    accepted = accepted_changes.accepted(session)
     if accepted is None:
         return
-    count = format_count(len(accepted.lessons), "lesson")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="accepted-lessons"):
+    count = format_count(len(accepted.changes), "change")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="accepted-changes"):
         with st.container(width="stretch"):
             st.fragment(_outcome, run_every=0.5 if accepted.is_running else None)(
                 session, was_running=accepted.is_running
             )
-        undo = f"Undo {'it' if len(accepted.lessons) == 1 else f'all {count}'}"
+        undo = f"Undo {'it' if len(accepted.changes) == 1 else f'all {count}'}"
         if st.button(
             undo,
             type="tertiary",
             icon=":material/undo:",
-            key="lessons-undo",
-            help="Takes the accepted lessons out of the draft and, as a new version, out of the saved "
+            key="accepted-changes-undo",
+            help="Takes the accepted changes out of the draft and, as a new version, out of the saved "
             "codebook. Your other edits stay.",
         ):
             _undo(session)
@@ -115,28 +115,30 @@ def accepted_lessons(session: ProjectSession) -> None:
             "Keep",
             type="tertiary",
             icon=":material/check:",
-            key="lessons-keep",
-            on_click=lessons.keep,
+            key="accepted-changes-keep",
+            on_click=accepted_changes.keep,
             args=(session,),
             help="Keeps them in the codebook and hides this line.",
         )
 
 
 def _outcome(session: ProjectSession, *, was_running: bool) -> None:
-    accepted = lessons.accepted(session)
+    accepted = accepted_changes.accepted(session)
     if accepted is None or (was_running and not accepted.is_running):
         st.rerun()
     st.html(f'<div class="moot-remark" role="status">{sentence(accepted)}</div>')
 
 
-def sentence(accepted: lessons.AcceptedLessons) -> str:
-    """Return the outcome of the accepted lessons as HTML."""
-    head = f"<b>{format_count(len(accepted.lessons), 'accepted lesson')}</b>"
+def sentence(accepted: accepted_changes.AcceptedChanges) -> str:
+    """Return the outcome of the accepted changes as HTML."""
+    head = f"<b>{format_count(len(accepted.changes), 'accepted change')}</b>"
     if accepted.is_running:
         return f"{head}, being tested on labelled documents."
     result = accepted.result
     if result is None:
-        return f"{head}, not tested: review {lessons.MIN_REVIEWED} documents, and their effect is measured here."
+        return (
+            f"{head}, not tested: review {accepted_changes.MIN_REVIEWED} documents, and their effect is measured here."
+        )
     cells, pair = result.cells, result.comparison
     scored = advice = ""
     if cells.corrected or cells.regressed:
@@ -146,15 +148,15 @@ def sentence(accepted: lessons.AcceptedLessons) -> str:
     tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""
     if result.labelled < accepted.labelled:
         tested = f"{result.labelled:,} of {format_count(accepted.labelled, 'labelled document')}"
-        left_out = f" (at most {lessons.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
+        left_out = f" (at most {accepted_changes.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
     effect = format_effect(cells.corrected, cells.regressed)
     return f"{head}. Word-list baseline on {tested}{left_out}: {effect}.{scored}{advice}"
 
 
 def _undo(session: ProjectSession) -> None:
     with error_notices():
-        undone = lessons.undo(session)
-        pronoun = "it" if undone.lessons == 1 else "them"
+        undone = accepted_changes.undo(session)
+        pronoun = "it" if undone.changes == 1 else "them"
         saved = f"Codebook v{undone.version} was saved without {pronoun}. " if undone.version is not None else ""
         unsaved = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
-        state.set_notice("ok", f"{format_count(undone.lessons, 'lesson')} undone", saved + unsaved)
+        state.set_notice("ok", f"{format_count(undone.changes, 'change')} undone", saved + unsaved)

@@ -21,7 +21,7 @@ from core.errors import CodebookError
 from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
-from core.services.lab import lessons
+from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 
 OFFERED = 10
@@ -365,7 +365,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
     def add(added: Sequence[keyword_matches.KeywordProposal]) -> None:
         before = codebooks.codebook_status(fields.session).codebook
         fields.do(lambda book: keyword_matches.with_keywords(book, added))
-        lessons.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
+        accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
     for proposal in label_proposals:

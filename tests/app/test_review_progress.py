@@ -14,8 +14,8 @@ from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.evaluation import annotation_arrays
-from core.services.lab import lessons
-from core.services.lab.lessons import AcceptedLessons
+from core.services.lab import accepted_changes
+from core.services.lab.accepted_changes import AcceptedChanges
 from core.services.lab.results import trial_result
 from core.services.project_session import ProjectSession
 from core.services.review import actions, review_plan
@@ -33,7 +33,7 @@ PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)
 
 
-def _lessons_sentence(corrected: int, regressed: int, labelled: int = 40, undecided: int = 0) -> str:
+def _accepted_changes_sentence(corrected: int, regressed: int, labelled: int = 40, undecided: int = 0) -> str:
     """Return the sentence on a trial of 40 documents; half of them have the label Staff."""
     reference = np.array([[0, n % 2] for n in range(40)], dtype=np.float64)
     before, after = reference.copy(), reference.copy()
@@ -41,28 +41,33 @@ def _lessons_sentence(corrected: int, regressed: int, labelled: int = 40, undeci
     after[corrected : corrected + regressed, 1] = 1 - after[corrected : corrected + regressed, 1]
     after[40 - undecided :] = np.nan
     documents = [f"d{n}" for n in range(40)]
-    sides = [Side(name, name, values) for name, values in zip(lessons.NAMES, (before, after), strict=True)]
+    sides = [Side(name, name, values) for name, values in zip(accepted_changes.NAMES, (before, after), strict=True)]
     result = trial_result(documents, reference, *sides, BOOK)
-    return codebook_versions.sentence(AcceptedLessons((), labelled, result=result))
+    return codebook_versions.sentence(AcceptedChanges((), labelled, result=result))
 
 
-def test_lessons_are_advised_against_only_after_a_significant_loss() -> None:
-    loss = _lessons_sentence(1, 12)
-    assert "on all 40 labelled documents: corrects 1 error, introduces 12. The codebook with the lessons is" in loss
+def test_accepted_changes_are_advised_against_only_after_a_significant_loss() -> None:
+    loss = _accepted_changes_sentence(1, 12)
+    assert (
+        "on all 40 labelled documents: corrects 1 error, introduces 12. The codebook with the accepted changes is"
+        in loss
+    )
     assert "Undo them" in loss
-    none = _lessons_sentence(1, 2)
-    assert "No significant difference between the codebook with the lessons and the codebook without" in none
+    none = _accepted_changes_sentence(1, 2)
+    assert "No significant difference between the codebook with the accepted changes and the codebook without" in none
     assert "Undo them" not in none
-    assert "The codebook with the lessons is better on 40 shared documents: +" in _lessons_sentence(14, 0)
+    assert "The codebook with the accepted changes is better on 40 shared documents: +" in _accepted_changes_sentence(
+        14, 0
+    )
 
 
-def test_lessons_state_which_labelled_documents_were_not_used() -> None:
-    sentence = _lessons_sentence(14, 0, labelled=800)
+def test_accepted_changes_state_which_labelled_documents_were_not_used() -> None:
+    sentence = _accepted_changes_sentence(14, 0, labelled=800)
     assert "on 40 of 800 labelled documents (at most 500, without held-out ones and sources of examples): " in sentence
 
 
-def test_lessons_state_which_documents_the_score_leaves_out() -> None:
-    assert "on 38 of 40 shared documents: " in _lessons_sentence(1, 2, undecided=2)
+def test_accepted_changes_state_which_documents_the_score_leaves_out() -> None:
+    assert "on 38 of 40 shared documents: " in _accepted_changes_sentence(1, 2, undecided=2)
 
 
 def _estimate(**fields: object) -> AccuracyEstimate:

@@ -229,10 +229,10 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
     assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ("gulls",)
     at.button(key="propose-all").click().run()
     assert set(codebooks.codebook_status(saved).codebook.labels[0].keywords) == {"gulls", "finches", "sparrows"}
-    assert "3 accepted lessons" in html(at)
-    at.button(key="lessons-undo").click().run()
+    assert "3 accepted changes" in html(at)
+    at.button(key="accepted-changes-undo").click().run()
     assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ()
-    assert "accepted lesson" not in html(at)
+    assert "accepted change" not in html(at)
 
 
 def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -327,12 +327,12 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     changed = codebooks.codebook_status(filled).codebook.label(label.id)
     assert "gondolier" in " ".join((*changed.keywords, *changed.include))
     assert not any(button.key == take.key for button in at.button)
-    assert "1 accepted lesson" in html(at)
-    at.button(key="lessons-undo").click().run()
+    assert "1 accepted change" in html(at)
+    at.button(key="accepted-changes-undo").click().run()
     draft = codebooks.codebook_status(filled).codebook
     assert "gondolier" not in draft.label(label.id).model_dump_json().lower()
     assert draft.guideline == "Only the hotel.", "other edits stay"
-    assert "1 lesson undone" in html(at)
+    assert "1 change undone" in html(at)
     assert "Your other unsaved changes stay in the draft." in html(at)
 
 

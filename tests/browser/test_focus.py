@@ -368,8 +368,8 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
 
 
-def test_undone_lesson_is_reported_at_once(open_studio: OpenStudio, tmp_path: Path) -> None:
-    _, page = open_filled(open_studio, tmp_path / "lesson.duckdb", 2)
+def test_undone_change_is_reported_at_once(open_studio: OpenStudio, tmp_path: Path) -> None:
+    _, page = open_filled(open_studio, tmp_path / "change.duckdb", 2)
     wait_for_form(page)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
@@ -377,7 +377,7 @@ def test_undone_lesson_is_reported_at_once(open_studio: OpenStudio, tmp_path: Pa
     page.get_by_text("not tested: review").or_(page.get_by_text("Word-list baseline on")).first.wait_for()
     settle(page)
     page.get_by_role("button", name="Undo it").click()
-    expect(page.get_by_text("1 lesson undone")).to_be_visible()
+    expect(page.get_by_text("1 change undone")).to_be_visible()
 
 
 def review_as(page: Page, name: str) -> None:

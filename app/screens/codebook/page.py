@@ -272,7 +272,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             if f"'{label.name}'" in warning:
                 notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
-        codebook_versions.accepted_lessons(session)
+        codebook_versions.show_accepted_changes(session)
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
         if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):

@@ -11,7 +11,7 @@ from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
-from app.widgets.codebook_versions import SAVE_HELP, accepted_lessons, changes, pieces
+from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
 from app.widgets.elements import discard_popover, heading, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
@@ -132,7 +132,7 @@ def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) ->
     """Draw the suggestions from errors, and below them a model's rewrite of one label."""
     heading("From the errors")
     run_id = _errors_of(session)
-    accepted_lessons(session)
+    show_accepted_changes(session)
     suggestions = suggesting.suggest_changes(session, run_id)
     if not suggestions:
         line(

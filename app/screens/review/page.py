@@ -21,7 +21,7 @@ from core.codebook import Codebook
 from core.formatting import format_percent, one_line
 from core.runs import RunRow
 from core.services import preferences
-from core.services.lab import lessons
+from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
 from core.services.review.agreement import Share, blind_report
@@ -125,7 +125,8 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
             "settings": asdict(queue.review_settings(session)),
             "tags": list(actions.ERROR_TAGS),
             "document": state.review.start_document,
-            "height": f"calc(100vh - {256 if lessons.accepted(session) else 204}px)",  # room for the lines below it
+            # room for the lines below it
+            "height": f"calc(100vh - {256 if accepted_changes.accepted(session) else 204}px)",
         },
         on_document_change=lambda: None,
         on_blind_change=lambda: None,

@@ -63,7 +63,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             _accuracy_dialog(session, run)
     if not is_beside_buttons:
         _status(session, run)
-    codebook_versions.accepted_lessons(session)
+    codebook_versions.show_accepted_changes(session)
 
 
 def _status(session: ProjectSession, run: RunRow) -> None:

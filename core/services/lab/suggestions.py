@@ -27,7 +27,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation.annotation_arrays import given_labels, load_latest_reference
-from core.services.lab import lessons, trials
+from core.services.lab import accepted_changes, trials
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
@@ -113,7 +113,7 @@ def accept(session: ProjectSession, suggestion: Suggestion) -> None:
         session.store.classifiers.add_codebook_example(
             suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=""
         )
-    lessons.record(session, before, changed)
+    accepted_changes.record(session, before, changed)
 
 
 def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
@@ -189,7 +189,7 @@ def latest_scored_run(session: ProjectSession) -> str | None:
     trial_runs = [
         trial.after_run
         for trial in session.store.lab.trials()
-        if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != lessons.SUBJECT
+        if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != accepted_changes.SUBJECT
     ]
     runs = [row.run_id for row in session.store.runs.all() if row.verdicts]
     latest_first = sorted([*trial_runs, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000
@@ -278,7 +278,7 @@ class Proposal:
         """Proposed changes by field name."""
         label_changes = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
         fields = {change.field: change for label_change in label_changes for change in label_change.fields}
-        return {part: fields[part] for part in lessons.PARTS if part in fields}
+        return {part: fields[part] for part in accepted_changes.PARTS if part in fields}
 
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:
@@ -342,7 +342,7 @@ def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Prop
     book = codebooks.codebook_status(session).codebook
     changed = codebooks.change_label(book, proposal.before.id, **{part: value})
     codebooks.save_draft(session, changed)
-    lessons.record(session, book, changed)
+    accepted_changes.record(session, book, changed)
     return dismiss_field(proposal, part, value)
 
 

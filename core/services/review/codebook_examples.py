@@ -18,7 +18,7 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
-from core.services.lab import lessons
+from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import require_usable_codebook
 from core.services.review.actions import all_quotes
@@ -154,7 +154,7 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     if draft is not None:
         session.store.codebooks.save_draft(draft)
     session.trainer.schedule()
-    lessons.record(session, before, effect.after)
+    accepted_changes.record(session, before, effect.after)
     return version
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.errors import ProjectError
+from core.services.lab import accepted_changes
 from core.store import migrations
 from core.store.project import Project
 from core.store.review_pages import Viewpoint
@@ -32,6 +33,24 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         assert project.store.review_pages.lines(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert _version(connection) == migrations.newest()
+
+
+def test_accepted_changes_of_an_older_file_keep_their_trial(path):
+    with duckdb.connect(str(path)) as connection:
+        migrations.migrate(connection, path="p", upto=5)
+        stored = '{"lessons": [{"part": "description", "added": "\\"lessons\\": none"}], "trial": 7, "reviewed": 12}'
+        connection.execute("INSERT INTO settings VALUES ('accepted lessons', ?, 0)", [stored])
+        trial = [7, 0, "lessons", "without", "with", "r1", "r2", "", "", '{"seed": 0}', False]
+        connection.execute(f"INSERT INTO trials VALUES ({', '.join('?' * len(trial))})", trial)
+    with Project(path) as project:
+        stored = project.store.settings.get(accepted_changes.SETTING)
+        assert stored == {
+            "changes": [{"part": "description", "added": '"lessons": none'}],
+            "trial": 7,
+            "reviewed": 12,
+        }
+        assert project.store.settings.get("accepted lessons") is None
+        assert [trial.trial for trial in project.store.lab.trials(accepted_changes.SUBJECT)] == [7]
 
 
 def test_newer_file_is_refused(path):
