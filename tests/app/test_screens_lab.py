@@ -372,7 +372,7 @@ def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
         return bool(section.proto.expanded)
 
     assert not is_open()
-    row = filled.store.lab.begin_sweep(CELLS)
+    row = filled.store.lab.begin_sweep(TWO_MODELS)
     assert is_open()
     filled.store.lab.update_sweep(row.sweep, {}, "done")
     assert is_open()
@@ -380,7 +380,7 @@ def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
 
 def test_older_sweep_is_chosen_while_it_runs(filled: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for message in ("first", "second"):
-        filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "paused", message)
+        filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).sweep, {}, "paused", message)
     monkeypatch.setattr(sweeps, "is_sweep_active", lambda _session, sweep: sweep == 1)
     at = open_page("lab")
     assert "up to 8 documents, second" in html(at)
@@ -399,7 +399,7 @@ def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -
     assert '<th class="l">Model</th>' in shown
 
 
-CELLS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical")] * 2, {}, 8), mode="json")
+TWO_MODELS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical")] * 2, {}, 8), mode="json")
 
 
 @pytest.mark.parametrize(
@@ -407,11 +407,11 @@ CELLS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical"
     [
         ({}, {}),
         ([], []),
-        ({**CELLS, "params": {"x": [1] * 100_000}}, {}),
-        (CELLS, {"runs": {"x": "y"}}),
-        (CELLS, {"remaining": 5}),
-        (CELLS, {"runs": [HOSTILE]}),
-        ({**CELLS, "size": HOSTILE}, {}),
+        ({**TWO_MODELS, "params": {"x": [1] * 100_000}}, {}),
+        (TWO_MODELS, {"runs": {"x": "y"}}),
+        (TWO_MODELS, {"remaining": 5}),
+        (TWO_MODELS, {"runs": [HOSTILE]}),
+        ({**TWO_MODELS, "size": HOSTILE}, {}),
     ],
 )
 def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, progress: Any) -> None:
@@ -425,15 +425,15 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
 @pytest.mark.parametrize(("kind", "measure"), [("rating", "Mean Spearman"), ("choice", "Macro F1")])
 def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
     codebooks.save(filled, codebooks.change(BOOK, kind=kind))
-    filled.store.lab.update_sweep(filled.store.lab.begin_sweep(CELLS).sweep, {}, "done")
+    filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).sweep, {}, "done")
     assert f">{measure}</th>" in html(open_page("lab"))
 
 
 def test_sweep_names_saved_debates_and_configurations_that_stopped_early(filled: ProjectSession) -> None:
     from app.screens.lab import sweep
 
-    cell = sweeps.grid_cells(SPEC.validate_python(CELLS))[0]
-    rows = [sweep._line(sweeps.RankedCell(cell, 0, n, None, None, "", False), [], 8) for n in (4, 8)]
+    configuration = sweeps.all_configurations(SPEC.validate_python(TWO_MODELS))[0]
+    rows = [sweep._line(sweeps.RankedConfiguration(configuration, 0, n, None, None, "", False), [], 8) for n in (4, 8)]
     assert ["stopped after" in row for row in rows] == [True, False]
     at = open_page("lab")
     rounds = at.text_input(key="sweep-param-ecj-extra_rounds")

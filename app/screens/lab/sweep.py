@@ -19,7 +19,7 @@ from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, sweeps
-from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
+from core.services.lab.sweeps import SPEC, RankedConfiguration, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
@@ -92,7 +92,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     try:
         role_models = [RoleModel.parse(name, sampling=plan.default_model.sampling) for name in typed]
         spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
-        count = len(sweeps.grid_cells(spec))
+        count = len(sweeps.all_configurations(spec))
     except UsageError as error:
         line(str(error), "q")
         return
@@ -138,7 +138,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         st.rerun()
     row = sweeps.find_sweep(session, sweep)
     try:
-        ranking = sweeps.rank_cells(session, row)
+        ranking, progress = sweeps.rank_configurations(session, row), sweeps.read_progress(row)
     except MootError as error:
         error_box(error)
         return
@@ -154,8 +154,8 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         if moving:
             st.button("Pause", key="sweep-pause", on_click=sweeps.pause_sweep, args=(session, sweep))
         elif row.state in ("paused", "failed"):
-            budget = sweeps.sweep_budget(spec, row.progress)
-            if row.progress.get("spent") and budget is not None:
+            budget = sweeps.sweep_budget(spec, progress)
+            if progress.spent and budget is not None:
                 st.number_input(
                     "Budget of this sweep in dollars",
                     min_value=budget,
@@ -174,14 +174,14 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
 
 def _resume(session: ProjectSession, row: SweepRow) -> None:
     """Resume a sweep, with the entered budget if the old one is spent."""
-    budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
+    budget = st.session_state.get(f"sweep-raise-{row.sweep}") if sweeps.read_progress(row).spent else None
     sweeps.resume_sweep(session, row, budget_usd=budget)
     LabState.problem.reset()
     if budget is not None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is {format_money(budget)} now")
 
 
-def _ranking(ranking: Sequence[RankedCell], kind: Kind, size: int) -> None:
+def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> None:
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
     head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
@@ -200,14 +200,18 @@ def _ranking(ranking: Sequence[RankedCell], kind: Kind, size: int) -> None:
     )
 
 
-def _values(ranked: RankedCell) -> dict[str, str]:
-    """Return the settings of a cell by name: slots, the model and parameters."""
-    cell = ranked.cell
-    versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in cell.versions.items()}
-    return {**versions, "model": cell.role_model.spec, **{name: str(value) for name, value in cell.params.items()}}
+def _values(ranked: RankedConfiguration) -> dict[str, str]:
+    """Return the settings of a configuration by name: slots, the model and parameters."""
+    configuration = ranked.configuration
+    versions = {slot.rpartition("/")[2]: name.rpartition(".")[2] for slot, name in configuration.versions.items()}
+    return {
+        **versions,
+        "model": configuration.role_model.spec,
+        **{name: str(value) for name, value in configuration.params.items()},
+    }
 
 
-def _line(ranked: RankedCell, values: Sequence[str], size: int) -> str:
+def _line(ranked: RankedConfiguration, values: Sequence[str], size: int) -> str:
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
     score, n, unresolved = Estimate(None, None), 0, 0
@@ -217,7 +221,7 @@ def _line(ranked: RankedCell, values: Sequence[str], size: int) -> str:
     is_stopped = not ranked.remaining and ranked.documents < size
     note = ranked.problem or (f"stopped after {ranked.documents}" if is_stopped else "")
     return (
-        f"<tr><td>{ranked.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
+        f"<tr><td>{ranked.configuration.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
         f"<td>{format_interval(score.interval)}</td><td>{n}</td><td>{unresolved}</td>"
         f"<td>{format_price(ranked.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'

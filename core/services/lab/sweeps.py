@@ -1,11 +1,11 @@
 """Sweeps: compare a grid of prompt versions, models and parameters by successive halving, in a background thread.
 
 Successive halving (Jamieson and Talwalkar 2016, Non-stochastic Best Arm Identification and Hyperparameter Optimization,
-AISTATS, algorithm 1): all cells get a few documents, the better half gets twice as many, and so on until the last two
-have all. Deviation: the documents of a rung include those of the rung before, so that no request is repeated.
+AISTATS, algorithm 1): all configurations get a few documents, the better half gets twice as many, and so on until the
+last two have all. Deviation: the documents of a rung include those of the rung before, so that no request is repeated.
 
 Progress is stored in the project, so that a sweep resumes after a pause, a crash or a raised budget. The first runs of
-all cells are created before one of them starts: a codebook that is saved later changes none of them.
+all configurations are created before one of them starts: a codebook that is saved later changes none of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import ceil, log2
 from typing import Any
@@ -34,14 +34,14 @@ from core.store.lab import SweepRow as SweepRow
 
 
 @dataclass(frozen=True, slots=True)
-class RankedCell:
-    """A cell in the ranking.
+class RankedConfiguration:
+    """A configuration in the ranking.
 
-    ``rung`` is the last finished rung from 0, -1 before the first. ``problem`` is an error that ended the cell.
+    ``rung`` is the last finished rung from 0, -1 before the first. ``problem`` is an error that ended it.
     ``cost_usd`` is the cost of all its runs, None if a price is unknown.
     """
 
-    cell: Cell
+    configuration: Configuration
     rung: int
     documents: int
     score: history.RunScore | None
@@ -62,12 +62,12 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     """Check, store and start a sweep.
 
     Raises UsageError for an invalid grid and for a budget with an unpriced model, and the errors of
-    ``planning.build_settings`` for a cell that cannot run.
+    ``planning.build_settings`` for a configuration that cannot run.
     """
     sample = document_samples.project_sample(session, spec.size, spec.seed)
     documents = prompt_templates.sample_documents(session, sample.ids)
-    for cell in grid_cells(spec):
-        settings = cell_settings(session, spec, cell)
+    for configuration in all_configurations(spec):
+        settings = configuration_settings(session, spec, configuration)
         prompt_templates.check_templates(settings, documents)
         if spec.budget_usd is not None:
             planning.require_prices(settings.role_models, session.models)
@@ -81,13 +81,15 @@ def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | 
 
     Raises ProjectError for a stored sweep that is not valid, and if its state cannot be saved.
     """
-    spec, stop_event = _read_spec(row), threading.Event()
+    spec, progress, stop_event = _read_spec(row), read_progress(row), threading.Event()
     if session.active_sweeps.setdefault(row.sweep, stop_event) is not stop_event:
         return
-    progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {}), "spent": False}
+    progress.spent = False
+    if budget_usd is not None:
+        progress.budget_usd = budget_usd
     runner = _SweepRunner(session, row.sweep, spec, progress, stop_event)
     try:
-        session.store.lab.update_sweep(row.sweep, progress, "running")
+        session.store.lab.update_sweep(row.sweep, _dump_progress(progress), "running")
         threading.Thread(target=_run_thread, args=(runner,), name=f"moot-sweep-{row.sweep}", daemon=True).start()
     except BaseException:
         del session.active_sweeps[row.sweep]
@@ -99,9 +101,8 @@ def pause_sweep(session: ProjectSession, sweep: int) -> None:
     event = session.active_sweeps.get(sweep)
     if event is not None:
         event.set()
-        row = find_sweep(session, sweep)
-        if run_id := row.progress.get("now"):
-            session.pause(str(run_id))
+        if run_id := read_progress(find_sweep(session, sweep)).active_run:
+            session.pause(run_id)
 
 
 def is_sweep_active(session: ProjectSession, sweep: int) -> bool:
@@ -122,20 +123,19 @@ def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
     return row
 
 
-def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
+def sweep_budget(spec: SweepSpec, progress: SweepProgress) -> float | None:
     """Return the current budget of a sweep in dollars, None without a budget."""
-    budget = progress.get("budget_usd", spec.budget_usd)
-    return None if budget is None else float(budget)
+    return spec.budget_usd if progress.budget_usd is None else progress.budget_usd
 
 
-def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
-    """Return the cells of a sweep, best first: by rung, then by strict score.
+def rank_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
+    """Return the configurations of a sweep, best first: by rung, then by strict score.
 
-    Otherwise a cell that leaves difficult documents unresolved would win. Raises ProjectError for a stored sweep that
-    is not valid: a project file may come from somebody else.
+    Otherwise a configuration that leaves difficult documents unresolved would win. Raises ProjectError for a stored
+    sweep that is not valid: a project file may come from somebody else.
     """
     try:
-        return _ranked_cells(session, row)
+        return _ranked_configurations(session, row)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise _unreadable(row) from error
 
@@ -148,52 +148,72 @@ def _read_spec(row: SweepRow) -> SweepSpec:
         raise _unreadable(row) from error
 
 
+def read_progress(row: SweepRow) -> SweepProgress:
+    """Return the progress of a stored sweep. Raises ProjectError if it is not valid."""
+    try:
+        return PROGRESS.validate_python(row.progress)
+    except ValidationError as error:
+        raise _unreadable(row) from error
+
+
+def _dump_progress(progress: SweepProgress) -> dict[str, Any]:
+    plain: dict[str, Any] = PROGRESS.dump_python(progress, mode="json")
+    return plain
+
+
 def _unreadable(row: SweepRow) -> ProjectError:
     return ProjectError(f"Sweep {row.sweep} of this project cannot be read.", "Start another sweep.")
 
 
-def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
+def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
     spec = _read_spec(row)
-    cells = grid_cells(spec)
-    done: Mapping[str, str] = row.progress.get("runs", {})
-    problems: Mapping[str, str] = row.progress.get("problems", {})
-    remaining = set(row.progress.get("remaining", range(len(cells))))
+    configurations = all_configurations(spec)
+    progress = read_progress(row)
+    remaining = set(range(len(configurations)) if progress.remaining is None else progress.remaining)
     ranked = []
-    for cell in cells:
+    for configuration in configurations:
         run_ids = {
-            int(key.split("/")[0]): run_id for key, run_id in done.items() if key.split("/")[1] == str(cell.number)
+            int(key.split("/")[0]): run_id
+            for key, run_id in progress.runs.items()
+            if key.split("/")[1] == str(configuration.number)
         }
         runs = {rung: run for rung, run_id in run_ids.items() if (run := session.store.runs.get(run_id)) is not None}
         ended = [rung for rung, run in runs.items() if run.state == "done"]
         rung = max(ended, default=-1)
         ranked.append(
-            RankedCell(
-                cell,
+            RankedConfiguration(
+                configuration,
                 rung,
                 runs[rung].documents if rung >= 0 else 0,
                 history.score_run(session, runs[rung]) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in runs.values()),
-                problems.get(str(cell.number), ""),
-                cell.number in remaining,
+                progress.problems.get(str(configuration.number), ""),
+                configuration.number in remaining,
             )
         )
-    ranked.sort(key=lambda ranked_cell: (-ranked_cell.rung, -_sort_value(ranked_cell.score), ranked_cell.cell.number))
+    ranked.sort(
+        key=lambda ranked_configuration: (
+            -ranked_configuration.rung,
+            -_sort_value(ranked_configuration.score),
+            ranked_configuration.configuration.number,
+        )
+    )
     return tuple(ranked)
 
 
-def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSettings:
-    """Return the settings of a cell's runs. Raises UsageError for a parameter that the protocol does not have."""
-    protocols.find(spec.protocol, cell.params).parse_params(cell.params)
+def configuration_settings(session: ProjectSession, spec: SweepSpec, configuration: Configuration) -> RunSettings:
+    """Return the settings of a configuration's runs. Raises UsageError for an unknown parameter of the protocol."""
+    protocols.find(spec.protocol, configuration.params).parse_params(configuration.params)
     plan = replace(
         planning.load_plan(session),
         protocol=spec.protocol,
-        default_model=cell.role_model,
+        default_model=configuration.role_model,
         role_models={},
-        params=dict(cell.params),
+        params=dict(configuration.params),
     )
     settings = trials.base_settings(session, plan)
     for slot in prompt_templates.slots(spec.protocol):
-        name = cell.versions.get(slot.slot)
+        name = configuration.versions.get(slot.slot)
         if name is not None:
             versions = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
             if name not in versions:
@@ -211,44 +231,44 @@ class _SweepRunner:
     session: ProjectSession
     sweep: int
     spec: SweepSpec
-    progress: dict[str, Any]
+    progress: SweepProgress
     stop_event: threading.Event
 
     def run(self) -> None:
         """Run all rungs from the stored progress."""
-        grid = grid_cells(self.spec)
-        if "documents" not in self.progress:  # a resumed sweep keeps its documents if the project's have changed
+        grid = all_configurations(self.spec)
+        if self.progress.documents is None:  # a resumed sweep keeps its documents if the project's have changed
             drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
-            self.progress["documents"] = document_samples.shuffled(drawn.ids, self.spec.seed)
-        ids: list[str] = self.progress["documents"]
+            self.progress.documents = document_samples.shuffled(drawn.ids, self.spec.seed)
+        ids = self.progress.documents
         remaining = tuple(range(len(grid)))
         sizes = rung_sizes(len(grid), self.spec.size)
-        for cell in grid:
-            with suppress(MootError):  # raised again and noted when the cell runs
-                self._find_or_create_run(0, cell, ids, sizes[0])
+        for configuration in grid:
+            with suppress(MootError):  # raised again and noted when the configuration runs
+                self._find_or_create_run(0, configuration, ids, sizes[0])
         self._save_progress()
         for rung, size in enumerate(sizes):
             scores: dict[int, float | None] = {}
             for number in remaining:
-                run = self._run_cell(rung, grid[number], ids, size)
+                run = self._run_configuration(rung, grid[number], ids, size)
                 scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
             remaining = survivors(scores)
-            self.progress["remaining"] = list(remaining)
+            self.progress.remaining = list(remaining)
             self._save_progress()
 
-    def _run_cell(self, rung: int, cell: Cell, ids: list[str], size: int) -> RunRow | None:
-        """Return the finished run of a cell on the first documents; None if it cannot be created or failed."""
+    def _run_configuration(self, rung: int, configuration: Configuration, ids: list[str], size: int) -> RunRow | None:
+        """Return the finished run of a configuration on the first documents; None if it cannot be created or failed."""
         if self.stop_event.is_set():
             raise _Paused("paused by the user")
         store = self.session.store.runs
-        self.progress.get("problems", {}).pop(str(cell.number), None)
+        self.progress.problems.pop(str(configuration.number), None)
         try:
-            row = self._find_or_create_run(rung, cell, ids, size)
+            row = self._find_or_create_run(rung, configuration, ids, size)
             if row.state == "done":
                 return row
             if (remaining := self._remaining_budget()) is not None:
                 store.raise_budget(row.run_id, (row.cost_usd or 0.0) + remaining)
-            self.progress["now"] = row.run_id
+            self.progress.active_run = row.run_id
             self._save_progress()
             future = self.session.start_or_resume(row.run_id, retry_failed=True)
             if self.stop_event.is_set():  # a pause before the start found no run to pause
@@ -256,10 +276,10 @@ class _SweepRunner:
             with suppress(CancelledError):  # the run was paused while it was queued
                 future.result()
         except MootError as error:
-            self.progress.setdefault("problems", {})[str(cell.number)] = str(error)
+            self.progress.problems[str(configuration.number)] = str(error)
             return None
         finally:
-            self.progress.pop("now", None)
+            self.progress.active_run = ""
         ended = store.get(row.run_id)
         if ended is not None and ended.state != "done":
             if self.stop_event.is_set():
@@ -269,15 +289,15 @@ class _SweepRunner:
             raise _Paused(ended.message or ended.state)
         return ended
 
-    def _find_or_create_run(self, rung: int, cell: Cell, ids: list[str], size: int) -> RunRow:
-        """Return the run of a cell on the first documents; on later rungs with the settings of the cell's first run."""
+    def _find_or_create_run(self, rung: int, configuration: Configuration, ids: list[str], size: int) -> RunRow:
+        """Return the run of a configuration on the first documents; later rungs have the settings of the first one."""
         store = self.session.store.runs
-        run_ids: dict[str, str] = self.progress.setdefault("runs", {})
-        key, first_key = f"{rung}/{cell.number}", f"0/{cell.number}"
+        run_ids = self.progress.runs
+        key, first_key = f"{rung}/{configuration.number}", f"0/{configuration.number}"
         if key in run_ids and (row := store.get(run_ids[key])) is not None:
             return row
         first = store.get(run_ids[first_key]) if first_key in run_ids else None
-        settings = first.settings if first else cell_settings(self.session, self.spec, cell)
+        settings = first.settings if first else configuration_settings(self.session, self.spec, configuration)
         budget = sweep_budget(self.spec, self.progress)
         row = store.create(settings.model_copy(update={"budget_usd": budget}), ids[:size], purpose="lab")
         self._freeze_examples(row, run_ids.values(), ids)
@@ -302,35 +322,36 @@ class _SweepRunner:
         return remaining
 
     def _cost(self) -> float:
-        rows = [self.session.store.runs.get(run_id) for run_id in self.progress.get("runs", {}).values()]
+        rows = [self.session.store.runs.get(run_id) for run_id in self.progress.runs.values()]
         return sum(row.cost_usd or 0.0 for row in rows if row is not None)
 
     def _describe_cost(self) -> str:
-        """Describe the spending in terms of the sweep's budget; a cell's own budget is only what earlier cells left."""
+        """Describe the spending in terms of the sweep's budget; that of a configuration is only what others left."""
         budget = sweep_budget(self.spec, self.progress)
         return f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; {OUT_OF_BUDGET}"
 
     def _save_progress(self) -> None:
-        self.session.store.lab.update_sweep(self.sweep, self.progress, "running")
+        self.session.store.lab.update_sweep(self.sweep, _dump_progress(self.progress), "running")
 
 
 def _run_thread(runner: _SweepRunner) -> None:
     lab = runner.session.store.lab
     try:
         runner.run()
-        lab.update_sweep(runner.sweep, runner.progress, "done")
+        lab.update_sweep(runner.sweep, _dump_progress(runner.progress), "done")
     except _Paused as pause:
-        lab.update_sweep(
-            runner.sweep, runner.progress | {"spent": isinstance(pause, _BudgetSpent)}, "paused", str(pause)
-        )
+        runner.progress.spent = isinstance(pause, _BudgetSpent)
+        lab.update_sweep(runner.sweep, _dump_progress(runner.progress), "paused", str(pause))
     except Exception as error:  # nothing catches it in a thread: the page shows it
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
-            lab.update_sweep(runner.sweep, runner.progress, "failed", f"{type(error).__name__}: {error}")
+            lab.update_sweep(
+                runner.sweep, _dump_progress(runner.progress), "failed", f"{type(error).__name__}: {error}"
+            )
     finally:
         del runner.session.active_sweeps[runner.sweep]
 
 
-MAX_CELLS = 64
+MAX_CONFIGURATIONS = 64
 MIN_DOCUMENTS = 4
 
 
@@ -354,8 +375,31 @@ SPEC = TypeAdapter(SweepSpec)
 """Conversion of a definition from and to plain data."""
 
 
+@dataclass(slots=True)
+class SweepProgress:
+    """Progress of a sweep.
+
+    ``documents`` are in the order in which rungs take them, None before the first start. ``runs`` are run ids by rung
+    and number of the configuration ("1/3"). ``problems`` are errors by number of the configuration. ``remaining`` are
+    the numbers of the configurations in the next rung, None for all. ``budget_usd`` replaces the budget of the
+    definition, None leaves it. ``spent`` is True if the budget paused the sweep.
+    """
+
+    documents: list[str] | None = None
+    runs: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    remaining: list[int] | None = None
+    active_run: str = ""
+    budget_usd: float | None = None
+    spent: bool = False
+
+
+PROGRESS = TypeAdapter(SweepProgress)
+"""Conversion of the progress from and to plain data."""
+
+
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Configuration:
     """One combination of ``versions`` by slot, a model and ``params``."""
 
     number: int
@@ -364,35 +408,37 @@ class Cell:
     params: Mapping[str, Any]
 
 
-def grid_cells(spec: SweepSpec) -> tuple[Cell, ...]:
+def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
     """Return all combinations, starting with the first value of each list.
 
-    Raises UsageError for fewer than two or too many cells.
+    Raises UsageError for fewer than two or too many configurations.
     """
     slots, names = list(spec.versions), list(spec.params)
     crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
-    cells = []
+    configurations = []
     for number, values in enumerate(crossed):
-        if number == MAX_CELLS:
-            raise UsageError(f"This sweep has more than {MAX_CELLS} configurations.", "Choose fewer values.")
+        if number == MAX_CONFIGURATIONS:
+            raise UsageError(f"This sweep has more than {MAX_CONFIGURATIONS} configurations.", "Choose fewer values.")
         versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
-        cells.append(
-            Cell(number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True)))
+        configurations.append(
+            Configuration(
+                number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True))
+            )
         )
-    if len(cells) < 2:
+    if len(configurations) < 2:
         raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
-    return tuple(cells)
+    return tuple(configurations)
 
 
 def rung_sizes(count: int, size: int) -> tuple[int, ...]:
-    """Return the documents per cell on each rung, for ``count`` cells and ``size`` documents on the last rung."""
+    """Return the documents per configuration on each rung, for ``count`` of them and ``size`` on the last rung."""
     rounds = max(1, ceil(log2(count)))
     sizes = [max(min(size, MIN_DOCUMENTS), size // 2 ** (rounds - 1 - number)) for number in range(rounds)]
     return tuple(sizes)
 
 
 def survivors(scores: Mapping[int, float | None]) -> tuple[int, ...]:
-    """Return the better half of the cells, at least one; cells without a score leave first, then later ones."""
+    """Return the better half of the configurations, at least one; those without a score leave first, then late ones."""
     order = sorted(scores, key=lambda number: (-1.0 if (value := scores[number]) is None else value, -number))
     return tuple(sorted(order[len(order) // 2 :]))
 

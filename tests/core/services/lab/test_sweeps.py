@@ -16,7 +16,15 @@ from core.services import document_samples, models, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.few_shot_examples import example_pool
 from core.services.lab import sweeps
-from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
+from core.services.lab.sweeps import (
+    MAX_CONFIGURATIONS,
+    SPEC,
+    SweepSpec,
+    all_configurations,
+    count_debates,
+    rung_sizes,
+    survivors,
+)
 from tests.core.services.sessions import studio, until
 from tests.core.store.helpers import set_gold
 from tests.servers.scripted import Scripted, debating
@@ -28,21 +36,23 @@ def spec(**fields):
     return SweepSpec(**({"protocol": "ecj", "versions": {}, "role_models": [ROLE_MODEL], "params": {}} | fields))
 
 
-def test_sweep_has_a_cell_for_every_combination():
+def test_sweep_has_a_configuration_for_every_combination():
     other = RoleModel(connection="x", model="y")
-    result = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
+    result = all_configurations(
+        spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]})
+    )
     assert len(result) == 12
     assert (result[0].versions, result[0].role_model, result[0].params) == ({"a": "1"}, ROLE_MODEL, {"p": 1})
     assert SPEC.validate_python(SPEC.dump_python(spec(role_models=[ROLE_MODEL, other]), mode="json")) == spec(
         role_models=[ROLE_MODEL, other]
     )
-    for bad in (spec(), spec(params={"p": list(range(MAX_CELLS + 1))})):
+    for bad in (spec(), spec(params={"p": list(range(MAX_CONFIGURATIONS + 1))})):
         with pytest.raises(UsageError):
-            grid_cells(bad)
+            all_configurations(bad)
 
 
-@given(st.integers(2, MAX_CELLS), st.integers(5, 200))
-def test_rungs_grow_to_the_whole_sample_for_the_last_two_cells(count: int, size: int):
+@given(st.integers(2, MAX_CONFIGURATIONS), st.integers(5, 200))
+def test_rungs_grow_to_the_whole_sample_for_the_last_two_configurations(count: int, size: int):
     sizes = rung_sizes(count, size)
     assert list(sizes) == sorted(sizes)
     assert sizes[-1] == size
@@ -53,7 +63,7 @@ def test_rungs_grow_to_the_whole_sample_for_the_last_two_cells(count: int, size:
     assert count_debates(count, size) <= count * size
 
 
-def test_better_half_of_cells_is_kept_and_ties_favour_the_earlier_cell():
+def test_better_half_of_configurations_is_kept_and_ties_favour_the_earlier_configuration():
     assert survivors({0: 0.1, 1: 0.9, 2: None, 3: 0.5, 4: 0.5}) == (1, 3, 4)
     assert survivors({0: 0.5, 1: 0.5}) == (0,)
 
@@ -70,13 +80,13 @@ def two_judges(session):
     return slot.slot, [now.base.name, prompt_templates.save_version(session, slot, "ecj").name]
 
 
-def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):
+def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, size=8))
     until(lambda: not sweeps.is_sweep_active(session, row.sweep))
     done = sweeps.find_sweep(session, row.sweep)
     assert (done.state, done.message) == ("done", "")
-    first, second = sweeps.rank_cells(session, done)
+    first, second = sweeps.rank_configurations(session, done)
     assert first.documents == second.documents == 8
     assert first.score.n == 8
     assert first.score.value == second.score.value  # the built-in model ignores prompts
@@ -114,10 +124,14 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
         sample = document_samples.project_sample(session, 20).ids
         scored = sum(int(id[1:]) % 2 == 0 for id in sample)
         assert 0 < scored < len(sample) < 20
-        for cell in sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep)):
-            assert (cell.documents, cell.score.n, cell.score.unresolved) == (len(sample), scored, len(sample) - scored)
-            assert cell.score.strict.value < cell.score.value.value == 1.0
-            assert sweeps._sort_value(cell.score) == cell.score.strict.value
+        for configuration in sweeps.rank_configurations(session, sweeps.find_sweep(session, row.sweep)):
+            assert (configuration.documents, configuration.score.n, configuration.score.unresolved) == (
+                len(sample),
+                scored,
+                len(sample) - scored,
+            )
+            assert configuration.score.strict.value < configuration.score.value.value == 1.0
+            assert sweeps._sort_value(configuration.score) == configuration.score.strict.value
 
 
 def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
@@ -156,7 +170,7 @@ def test_codebook_saved_while_a_sweep_runs_changes_none_of_its_runs(session, mon
     assert codebooks.current(session) != book
 
 
-def test_problem_of_a_cell_is_removed_when_the_cell_succeeds(session, monkeypatch):
+def test_problem_of_a_configuration_is_removed_when_it_succeeds(session, monkeypatch):
     slot, names = two_judges(session)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
     with monkeypatch.context() as patch:
@@ -164,11 +178,27 @@ def test_problem_of_a_cell_is_removed_when_the_cell_succeeds(session, monkeypatc
         sweeps.resume_sweep(session, row)
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
     failed = sweeps.find_sweep(session, row.sweep)
-    assert [ranked.problem for ranked in sweeps.rank_cells(session, failed)] == ["The model is missing."] * 2
+    assert [ranked.problem for ranked in sweeps.rank_configurations(session, failed)] == ["The model is missing."] * 2
     sweeps.resume_sweep(session, failed)
     until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    ranking = sweeps.rank_cells(session, sweeps.find_sweep(session, row.sweep))
+    ranking = sweeps.rank_configurations(session, sweeps.find_sweep(session, row.sweep))
     assert [(ranked.documents, ranked.problem) for ranked in ranking] == [(5, "")] * 2
+
+
+def test_progress_stored_by_an_earlier_version_is_resumed(session):
+    row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    done = sweeps.find_sweep(session, row.sweep).progress
+    runs = {key: run for key, run in done["runs"].items() if key.startswith("0/")}
+    earlier = {"documents": done["documents"], "runs": runs, "remaining": [1, 2], "now": runs["0/0"], "spent": True}
+    session.store.lab.update_sweep(row.sweep, earlier, "paused")
+    stored = sweeps.find_sweep(session, row.sweep)
+    assert sweeps.read_progress(stored) == sweeps.SweepProgress(done["documents"], runs, {}, [1, 2], spent=True)
+    assert [ranked.remaining for ranked in sweeps.rank_configurations(session, stored)].count(True) == 2
+    sweeps.resume_sweep(session, stored)
+    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+    resumed = sweeps.find_sweep(session, row.sweep)
+    assert (resumed.state, set(resumed.progress["runs"]) - set(runs)) == ("done", set(done["runs"]) - set(runs))
 
 
 def test_sweep_over_an_unknown_parameter_does_not_start(session):
@@ -218,7 +248,7 @@ def test_sweep_that_could_not_start_can_be_started_again(session, monkeypatch):
 
 
 @pytest.mark.parametrize("queued", [False, True])
-def test_pause_just_before_a_cell_starts_pauses_its_run(session, monkeypatch, queued):
+def test_pause_just_before_a_configuration_starts_pauses_its_run(session, monkeypatch, queued):
     slot, names = two_judges(session)
     start, pause, paused = session.start_or_resume, session.pause, []
     if queued:  # behind another run of the Lab
@@ -250,7 +280,7 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         workspace.use_connection("mock", server.url)
         models.set_price(workspace, "mock", "m", models.Price(prompt=0, completion=1))
         slot, names = two_judges(session)
-        budget = reserved + 16.5 * call  # the first cell has 15 calls, the second five judge calls
+        budget = reserved + 16.5 * call  # the first configuration has 15 calls, the second five judge calls
         row = sweeps.start_sweep(
             session,
             spec(
@@ -262,7 +292,7 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         assert (paused.state, paused.progress["spent"]) == ("paused", True)
         assert paused.message.startswith("$0.0001 of the budget of $0.0022 is spent; the rest may not cover")
         assert len(server.requests) == 17
-        complete, partial = sweeps.rank_cells(session, paused)
+        complete, partial = sweeps.rank_configurations(session, paused)
         assert (complete.documents, partial.documents, partial.remaining) == (5, 0, True)
         assert (complete.cost_usd, partial.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
@@ -275,5 +305,5 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         done = sweeps.find_sweep(session, row.sweep)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
-        assert [ranked.documents for ranked in sweeps.rank_cells(session, done)] == [5, 5]
+        assert [ranked.documents for ranked in sweeps.rank_configurations(session, done)] == [5, 5]
         assert len(server.requests) == 20  # no request is repeated
