@@ -62,13 +62,13 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                         is_error = line[6:].strip() == b"error"
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
                 else:
-                    is_error = False
                     if buffered and not is_whole:
-                        _take_buffered(buffered, role_model, builder)
+                        _take_buffered(buffered, role_model, builder, is_error=is_error)
+                    is_error = False
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
-                _take_buffered(buffered, role_model, builder)
+                _take_buffered(buffered, role_model, builder, is_error=is_error)
                 builder.finish_reason = builder.finish_reason or "stop"
                 await http.drain(response)
                 return
@@ -77,17 +77,18 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
             # An event may span several lines. A complete event is used at once, because some servers do not send the
             # blank line after it.
             event = None if buffered else streaming.decode_or_none(data)
-            if is_error and (event or not (buffered or data.startswith(b"{"))):  # the key ``error`` may be missing
-                raise from_event(event or data.decode("utf-8", "replace"), role_model)
-            if event is None:
-                _buffer(data, buffered, role_model)
+            if event is not None:
+                take(event, role_model, builder, is_error=is_error)
+                is_error = False
+            elif is_error and not (buffered or data.startswith(b"{")):
+                raise from_event(data.decode("utf-8", "replace"), role_model)
             else:
-                take(event, role_model, builder)
+                _buffer(data, buffered, role_model)
         if builder.finish_reason:
             reading.last()
         builder.check_stall(role_model)  # some servers send comments while their backend does not answer
     if buffered:
-        _take_buffered(buffered, role_model, builder)
+        _take_buffered(buffered, role_model, builder, is_error=is_error)
         if is_whole:  # a whole reply is complete even without a finish reason
             builder.finish_reason = builder.finish_reason or "stop"
 
@@ -111,15 +112,22 @@ def _buffer(data: bytes, buffered: bytearray, role_model: RoleModel) -> None:
         raise errors.Runaway(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE:,} bytes.")
 
 
-def _take_buffered(buffered: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
+def _take_buffered(
+    buffered: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder, *, is_error: bool
+) -> None:
     if buffered:
-        take(streaming.decode(bytes(buffered), role_model), role_model, builder)
+        take(streaming.decode(bytes(buffered), role_model), role_model, builder, is_error=is_error)
         buffered.clear()
 
 
-def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
-    """Add one event of a stream to the reply, or a whole reply, which has ``message`` in place of ``delta``."""
-    if event.get("error") or event.get("object") == "error":
+def take(
+    event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder, *, is_error: bool = False
+) -> None:
+    """Add one event of a stream to the reply, or a whole reply, which has ``message`` in place of ``delta``.
+
+    An event that ``is_error`` may lack the key ``error``.
+    """
+    if (is_error and event) or event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))
     if isinstance(event.get("usage"), dict):
@@ -134,11 +142,15 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             continue  # a second reply that was not requested
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
-            text, thought = _parts(part.get("content", choice.get("text")))
-            thought = part.get("reasoning_content") or part.get("reasoning") or thought
+            text, inner_thought = _parts(part.get("content", choice.get("text")))
+            thought = part.get("reasoning_content") or part.get("reasoning") or inner_thought
             refusal = part.get("refusal")
-            if event.get("object") == "chat.completion" and part is choice.get("message"):
+            if part is not choice.get("message"):
+                builder.has_deltas = builder.has_deltas or (isinstance(text, str) and bool(text.strip()))
+            elif event.get("object") == "chat.completion":
                 # MiniMax ends a stream with a whole reply, which repeats all of its text.
+                if builder.has_deltas:
+                    text = thought = None
                 text, thought = _unread(text, builder.so_far), _unread(thought, "".join(builder.reasoning))
                 refusal = _unread(refusal, builder.refusal)
             builder.add(text, thought)
@@ -151,8 +163,14 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
 
 
 def _unread(text: Any, so_far: str) -> Any:
-    """Return the rest of a text that begins with what was read so far; any other text is a piece of the reply."""
-    return text[len(so_far) :] if isinstance(text, str) and text.startswith(so_far.rstrip()) else text
+    """Return the rest of a text that begins with what was read so far; any other text is a piece of the reply.
+
+    White space around the text may differ.
+    """
+    so_far = so_far.lstrip()
+    if not (so_far and isinstance(text, str) and text.lstrip().startswith(so_far.rstrip())):
+        return text
+    return text.lstrip()[len(so_far) :]
 
 
 def _parts(content: Any) -> tuple[Any, str]:

@@ -186,7 +186,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """Builder of a reply from the pieces that are received."""
+    """Builder of a reply from the pieces that are received. ``has_deltas`` is True if any text came in deltas."""
 
     on_delta: OnDelta
     idle_timeout: float = IDLE_SECONDS
@@ -194,6 +194,7 @@ class ReplyBuilder:
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     refusal: str = ""
+    has_deltas: bool = False
     finish_reason: str = ""
     logprobs: bool = False
     _tokens: list[tuple[bytes, float]] = field(default_factory=list)

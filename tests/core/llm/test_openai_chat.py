@@ -127,14 +127,46 @@ def test_whole_reply_at_the_end_of_a_stream_adds_no_text() -> None:
     assert reply.usage.prompt_tokens == 20
 
 
-@pytest.mark.parametrize("texts", [("The label ", "is A"), ("The label ", "The label is A", "The label is A")])
+LABEL = "The label is A"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "reasoning", "expected"),
+    [
+        ((piece("\n\n"), piece("The label "), piece("is A")), LABEL, None, ("\n\nThe label is A", "")),
+        ((piece(reasoning_content="hm"), piece("\n")), LABEL, "hm", ("\nThe label is A", "hm")),
+        ((piece(reasoning_content="hm"), piece(LABEL)), f"<think>hm</think>{LABEL}", None, (LABEL, "hm")),
+        ((piece(reasoning_content="\nhm "), piece("A")), "A", "hm", ("A", "\nhm ")),
+        ((piece(f"<think>hm</think>{LABEL}"),), LABEL, "hm", (f"<think>hm</think>{LABEL}", "")),
+        ((piece(role="assistant", content=""),), LABEL, "hm", (LABEL, "hm")),
+    ],
+)
+def test_whole_reply_after_its_pieces_neither_doubles_nor_cuts_text(
+    pieces: tuple[dict[str, Any], ...], text: str, reasoning: str | None, expected: tuple[str, str]
+) -> None:
+    message = {"content": text, "reasoning_content": reasoning}
+    whole = {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
+    with Scripted(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))) as server:
+        reply = ask(server)
+    assert (reply.text, reply.reasoning) == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("The label ", "is A"),
+        ("The label ", "The label is A", "The label is A"),
+        ("", " ", "The label ", "is A"),
+        ("The label ", "\nThe label is A", "The label is A\n"),
+    ],
+)
 def test_stream_of_messages_is_read_whole(texts: tuple[str, ...]) -> None:
     def message(text: str) -> dict[str, Any]:
         return {"object": "chat.completion", "choices": [{"message": {"content": text}}]}
 
     end = {"object": "chat.completion", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}
     with Scripted(sending(*map(event, (*map(message, texts), end)), event(b"[DONE]"))) as server:
-        assert ask(server).text == "The label is A"
+        assert ask(server).text.strip() == LABEL
 
 
 def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:
@@ -367,15 +399,23 @@ def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
     assert len(connections) == 3
 
 
-@pytest.mark.parametrize("data", [b'{"message": "out of rooms", "code": null}', b"out of rooms"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"message": "out of rooms", "code": null}',
+        b"out of rooms",
+        b'{"message":\ndata: "out of rooms",\ndata: "code": null}',
+    ],
+)
 def test_error_event_without_error_key_is_reported_with_its_message(data: bytes) -> None:
     behave = sending(event(piece("half")), b"event: error\ndata: " + data + b"\n\n")
     with Scripted(behave) as server, pytest.raises(errors.ServerFault, match="stopped in mid-stream: out of rooms"):
         ask(server)
 
 
-def test_empty_error_event_does_not_make_the_next_event_an_error() -> None:
-    behave = sending(b"event: error\ndata: {}\n\n", event(piece("whole")), b"data: [DONE]\n\n")
+@pytest.mark.parametrize("end", [b"\n\n", b"\n"])
+def test_empty_error_event_does_not_make_the_next_event_an_error(end: bytes) -> None:
+    behave = sending(b"event: error\ndata: {}" + end, event(piece("whole")), b"data: [DONE]\n\n")
     with Scripted(behave) as server:
         assert ask(server).text == "whole"
 
