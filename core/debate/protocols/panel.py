@@ -42,12 +42,13 @@ from core.documents import Value, as_rating
 COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
 _DONE = re.compile(
-    r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?(?:[^\w\n]+(?:my )?final\b"
-    r"|(?!.*\b(?:on|about|regarding|but|however|except|although|though|yet|unless|until|disagree)\b)"
-    r"(?:[^\w\n]+\w[\w'’]*){0,5}(?:[^\w\n]|_)*$)",
+    r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?"
+    r"(?: (?:from (?:me|my (?:side|end))|at (?:this (?:time|point|stage)|the moment)|for now|needed|necessary"
+    r"|to (?:add|make|offer)))*+"
+    r"(?:(?:[^\w\n?]|_)*$|[^\w\n?]+(?:(?:my |the )?(?:final|present|labels?|aspects?|ratings?)\b|i agree\b[^\n?,;]*$))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line with at most five words more, without contrast, or the words before a final decision; not a quoted line."""
+"""A line with nothing more, a plain agreement or the words before a final decision; not a quoted line."""
 
 
 @dataclass(slots=True)

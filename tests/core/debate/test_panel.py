@@ -232,6 +232,13 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
         ("No more comments; I agree.", True),
         ("No more comments, but I disagree with Bob.", False),
         ("No more comments were made by Ann, so let me add one.", False),
+        ("No further comments needed.", True),
+        ("NO MORE COMMENTS at this time - the label is Positive", True),
+        ("No more comments? I have one.", False),
+        ("No more comments. Anna, please answer?", False),
+        ("No more comments. Anna is wrong.", False),
+        ("NO MORE COMMENTS is premature here", False),
+        ("No further comments were addressed to me", False),
     ],
 )
 def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> None:
