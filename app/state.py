@@ -22,7 +22,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from app.pages import PageName
-    from core.author_labelling.questions import Message
+    from core.author_labelling.questions import ConversationMessage
     from core.errors import MootError
     from core.runs import RunRow
     from core.services import personas
@@ -372,7 +372,7 @@ class AuthorsState:
     """Text that is written and not sent."""
     chat: Value[bool] = Value(False)
     """Widget: True if the model replies to each text."""
-    messages: Value[tuple[Message, ...]] = Value(())
+    messages: Value[tuple[ConversationMessage, ...]] = Value(())
     """Messages of the current chat."""
     conversation: Value[str] = Value("")
     """Id of the current conversation."""

@@ -12,13 +12,12 @@ from app.widgets import elements, layout
 from core.codebook import label_noun
 from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
-from core.stats.metrics import Metric as ScoreMetric
-from core.stats.metrics import metrics
+from core.stats.metrics import Metric, metrics
 from core.stats.scoring import CORRELATED, Scores
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class DisplayedMetric:
     """A metric: a share from 0 to 1 with its interval on a bar, or plain ``text`` without a bar.
 
     ``notes`` are lines below it, escaped unless they are Markup.
@@ -30,12 +29,12 @@ class Metric:
     notes: tuple[str, ...] = ()
 
 
-def metric_strip(metrics: Iterable[Metric]) -> None:
+def metric_strip(metrics: Iterable[DisplayedMetric]) -> None:
     """Draw metrics side by side."""
     st.html(f'<div class="moot-metrics" role="list">{"".join(map(_metric_html, metrics))}</div>')
 
 
-def _metric_html(metric: Metric) -> str:
+def _metric_html(metric: DisplayedMetric) -> str:
     value, bar = metric.text, ""
     if value is None:
         value = format_number(metric.share.value)
@@ -79,12 +78,12 @@ def estimate_data(estimate: Estimate | None, value: str = "value", prefix: str =
     }
 
 
-def score_metric(metric: ScoreMetric, estimate: Estimate, note: str) -> Metric:
+def score_metric(metric: Metric, estimate: Estimate, note: str) -> DisplayedMetric:
     """Return a score as a metric: a share on a bar if the score has an interval, else text."""
     notes = tuple(filter(None, (note, format_interval(estimate.interval, named=not note))))
     if metric.interval is None or metric.kinds == ("rating",):
-        return Metric(metric.name, text=format_number(estimate.value), notes=notes)
-    return Metric(metric.name, estimate, notes=(", ".join(notes),))
+        return DisplayedMetric(metric.name, text=format_number(estimate.value), notes=notes)
+    return DisplayedMetric(metric.name, estimate, notes=(", ".join(notes),))
 
 
 AGREEMENT = ("kappa", "ac1", "alpha")

@@ -48,7 +48,7 @@ _NO_OPTIONS = {"", "none", *ABSTENTIONS}
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ConversationMessage:
     """One message of a conversation: by its author, or the reply of a chat model."""
 
     role: Literal["author", "assistant"]
@@ -93,7 +93,7 @@ def _feature(label: Label, values: Mapping[str, Value]) -> Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class FeaturePrediction:
     """The value that a feature's predictor expects the author to give.
 
     ``value`` is the text of an option, or a free text for an open feature; None if the predictor gave none that could
@@ -151,7 +151,13 @@ class Question:
 
 
 def make_question(
-    document_id: str, feature: Feature, text: str, candidates: Iterable[str], prediction: Prediction, *, seed: int = 0
+    document_id: str,
+    feature: Feature,
+    text: str,
+    candidates: Iterable[str],
+    prediction: FeaturePrediction,
+    *,
+    seed: int = 0,
 ) -> Question:
     """Return a question with the predicted value among its options, in an order drawn from the seed and its id.
 
@@ -214,10 +220,10 @@ class Submission:
     at: float
     text: str
     conversation: str = ""
-    before: tuple[Message, ...] = ()
+    before: tuple[ConversationMessage, ...] = ()
     excluded: str = ""
     relevant: tuple[str, ...] = ()
-    predictions: Mapping[str, Prediction] = field(default_factory=dict)
+    predictions: Mapping[str, FeaturePrediction] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     masked: Mapping[str, int] = field(default_factory=dict)
@@ -226,16 +232,16 @@ class Submission:
     kind: Literal["submission"] = "submission"
 
     @property
-    def shown(self) -> tuple[Message, ...]:
+    def shown(self) -> tuple[ConversationMessage, ...]:
         """The latest messages, which annotators and models see, the text last; replies of a chat model are cut.
 
         Source: Ma et al. 2025, appendix B.1.
         """
-        latest = (*self.before, Message("author", self.text))[-CONTEXT_MESSAGES:]
+        latest = (*self.before, ConversationMessage("author", self.text))[-CONTEXT_MESSAGES:]
         return tuple(
             message
             if message.role == "author" or len(message.text) <= REPLY_CHARACTERS
-            else Message("assistant", message.text[:REPLY_CHARACTERS].rstrip() + "...")
+            else ConversationMessage("assistant", message.text[:REPLY_CHARACTERS].rstrip() + "...")
             for message in latest
         )
 
@@ -314,7 +320,7 @@ def value_of(feature: Feature, answer: Answer) -> Value | None:
     return next((value for text, value in feature.values.items() if normalise(text) == normalise(answer.choice)), None)
 
 
-def format_conversation(messages: Iterable[Message]) -> str:
+def format_conversation(messages: Iterable[ConversationMessage]) -> str:
     """Return messages as text, each under the name of its role."""
     names = {"author": "Author", "assistant": "Chat model"}
     return "\n\n".join(f"{names[message.role]}: {message.text}" for message in messages)

@@ -16,13 +16,13 @@ from typing import Any
 from core import prompts
 from core.author_labelling.questions import (
     Feature,
-    Prediction,
+    FeaturePrediction,
     Question,
     Submission,
     format_conversation,
     make_question,
 )
-from core.author_labelling.selection import Example, Learned, keywords, most_uncertain
+from core.author_labelling.selection import AnsweredText, Learned, keywords, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse
@@ -62,8 +62,8 @@ def find_relevant(text: Submission, features: Sequence[Feature], templates: Temp
 
 
 def predict(
-    text: Submission, features: Sequence[Feature], examples: Mapping[str, Sequence[Example]], templates: Templates
-) -> Step[dict[str, Prediction]]:
+    text: Submission, features: Sequence[Feature], examples: Mapping[str, Sequence[AnsweredText]], templates: Templates
+) -> Step[dict[str, FeaturePrediction]]:
     """Return the prediction of each feature by its item, each from that feature's own examples alone."""
     requests = tuple(_predictor(text, feature, examples.get(feature.item, ()), templates) for feature in features)
     replies = yield from _ask(requests, lambda reply: _json(reply, "value"), templates)
@@ -73,8 +73,8 @@ def predict(
 def write_questions(
     text: Submission,
     features: Sequence[Feature],
-    predictions: Mapping[str, Prediction],
-    examples: Mapping[str, Sequence[Example]],
+    predictions: Mapping[str, FeaturePrediction],
+    examples: Mapping[str, Sequence[AnsweredText]],
     templates: Templates,
     *,
     seed: int = 0,
@@ -82,7 +82,7 @@ def write_questions(
     """Return a question about each feature, in order; a feature whose question is unreadable twice is left out."""
     requests = []
     for feature in features:
-        prediction = predictions.get(feature.item, Prediction())
+        prediction = predictions.get(feature.item, FeaturePrediction())
         values = {"feature": _shown(feature), "predicted": prediction.value, "conversation": _conversation(text)}
         inputs = {
             "text": text.text,
@@ -98,7 +98,7 @@ def write_questions(
         if data is not None and isinstance(words := data["question"], str) and words.strip():
             listed = data.get("options")
             options = [str(option)[:MAX_OPTION_CHARACTERS] for option in (listed if isinstance(listed, list) else [])]
-            prediction = predictions.get(feature.item, Prediction())
+            prediction = predictions.get(feature.item, FeaturePrediction())
             questions.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
     return tuple(questions)
 
@@ -126,7 +126,7 @@ def prepare_questions(
     if len(relevant) < min_relevant:
         return replace(text, relevant=items)
     if predictors_first:
-        unknown = dict.fromkeys(items, Prediction("unknown", 0.5))
+        unknown = dict.fromkeys(items, FeaturePrediction("unknown", 0.5))
         chosen_items = {score.item for score in learned.selector.select(unknown, k)}
         relevant = tuple(feature for feature in relevant if feature.item in chosen_items)
     predictions = yield from predict(text, relevant, learned.examples, templates)
@@ -204,7 +204,7 @@ def _conversation(text: Submission) -> str:
     return prompts.delimit(format_conversation(text.shown))
 
 
-def _predictor(text: Submission, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
+def _predictor(text: Submission, feature: Feature, examples: Sequence[AnsweredText], templates: Templates) -> Request:
     shown = [
         {"text": prompts.delimit(example.text, "precedent"), "value": example.value}
         for example in examples[-EXAMPLES_SHOWN:]
@@ -237,7 +237,7 @@ def _ask(
     return (yield from ask_with_retry(requests, problem, templates[prompts.REASK]))
 
 
-def _prediction(feature: Feature, reply: Reply) -> Prediction:
+def _prediction(feature: Feature, reply: Reply) -> FeaturePrediction:
     """Return the prediction in a reply. A value outside the fixed ones is never mapped to a near one."""
     data = _json(reply, "value") or {}
     value = data.get("value")
@@ -245,16 +245,16 @@ def _prediction(feature: Feature, reply: Reply) -> Prediction:
     if isinstance(value, bool | int | float):
         value = str(value)
     if not isinstance(value, str) or not normalise(value):
-        return Prediction()
+        return FeaturePrediction()
     text = " ".join(value.split())[:MAX_OPTION_CHARACTERS]
     if not feature.open:
         fixed_value = next((option for option in feature.values if normalise(option) == normalise(text)), None)
         if fixed_value is None:
-            return Prediction()
+            return FeaturePrediction()
         text = fixed_value
     share = float(certainty) if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 50.0
     share = share if isinstance(certainty, float) and share <= 1 else share / 100  # 0.8 is 80 percent
-    return Prediction(text, min(1.0, max(0.0, share)))
+    return FeaturePrediction(text, min(1.0, max(0.0, share)))
 
 
 def _relevant(reply: Reply) -> tuple[int, ...] | None:

@@ -27,8 +27,8 @@ from core.author_labelling.questions import (
     NO,
     Answer,
     Entry,
+    FeaturePrediction,
     Impression,
-    Prediction,
     Question,
     Reaction,
     Submission,
@@ -49,7 +49,7 @@ SELECTOR, KEYWORDS = "selector", "keywords"
 """The two arms of recommendations: by the selected features, and the baseline by keywords."""
 
 
-def strength(prediction: Prediction) -> float:
+def strength(prediction: FeaturePrediction) -> float:
     """Return the strength of a predicted value, 0 to 1: its certainty, and 0 for none and for "No"."""
     return prediction.certainty if prediction.value not in (None, NO) else 0.0
 
@@ -77,39 +77,41 @@ class Selector:
 
     weights: Mapping[str, Weights] = field(default_factory=dict)
 
-    def score(self, item: str, prediction: Prediction) -> Score:
+    def score(self, item: str, prediction: FeaturePrediction) -> Score:
         """Return the scores of a feature for its predicted value."""
         weights = self.weights.get(item, Weights())
         relevance = weights.relevance[0] + weights.relevance[1] * strength(prediction)
         doubt = weights.uncertainty[0] + weights.uncertainty[1] * (1 - prediction.certainty)
         return Score(item, relevance, max(MIN_SIGMA, _sigmoid(doubt)))
 
-    def select(self, predictions: Mapping[str, Prediction], k: int) -> tuple[Score, ...]:
+    def select(self, predictions: Mapping[str, FeaturePrediction], k: int) -> tuple[Score, ...]:
         """Return the scores of the k most relevant features, the most relevant first; ties in the given order."""
         scores = [self.score(item, prediction) for item, prediction in predictions.items()]
         return tuple(sorted(scores, key=lambda score: -score.relevance)[: max(0, k)])
 
-    def learn_uncertainty(self, item: str, prediction: Prediction, loss: float) -> Selector:
+    def learn_uncertainty(self, item: str, prediction: FeaturePrediction, loss: float) -> Selector:
         """Return the selector after an answer: one step of sigma of this feature towards the loss (0 to 1)."""
         weights = self.weights.get(item, Weights())
         step = RATE * (loss - self.score(item, prediction).uncertainty)
         u0, u1 = weights.uncertainty
         return self._with(item, replace(weights, uncertainty=(u0 + step, u1 + step * (1 - prediction.certainty))))
 
-    def learn_relevance(self, predictions: Mapping[str, Prediction], matches: Sequence[str], success: bool) -> Selector:
+    def learn_relevance(
+        self, predictions: Mapping[str, FeaturePrediction], matches: Sequence[str], success: bool
+    ) -> Selector:
         """Return the selector after a reaction to an entry that was chosen by the features ``matches``.
 
         One step of logistic regression on the mean relevance of these features. Nothing else changes.
         """
         if not matches:
             return self
-        scores = [self.score(item, predictions.get(item, Prediction())).relevance for item in matches]
+        scores = [self.score(item, predictions.get(item, FeaturePrediction())).relevance for item in matches]
         step = RATE * (success - _sigmoid(sum(scores) / len(scores))) / len(matches)
         selector = self
         for item in matches:
             weights = selector.weights.get(item, Weights())
             w0, w1 = weights.relevance
-            gain = step * strength(predictions.get(item, Prediction()))
+            gain = step * strength(predictions.get(item, FeaturePrediction()))
             selector = selector._with(item, replace(weights, relevance=(w0 + step, w1 + gain)))
         return selector
 
@@ -131,14 +133,14 @@ def _sigmoid(x: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class AnsweredText:
     """An answered text, from which the predictor of its feature learns."""
 
     text: str
     value: str
 
 
-def keywords(examples: Sequence[Example], limit: int = MAX_KEYWORDS) -> dict[str, tuple[str, ...]]:
+def keywords(examples: Sequence[AnsweredText], limit: int = MAX_KEYWORDS) -> dict[str, tuple[str, ...]]:
     """Return the words that separate texts with an answer from those with other answers, by answer, strongest first.
 
     Answers without such words are left out; with one answer alone there are none.
@@ -157,7 +159,7 @@ def keywords(examples: Sequence[Example], limit: int = MAX_KEYWORDS) -> dict[str
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class AnswerEffect:
     """The effect of one answer on the uncertainty of its feature, for the same predicted value."""
 
     answer: Answer
@@ -173,9 +175,9 @@ class Learned:
     """Everything learned from a log: the selector, the examples of each predictor, and the effects of the answers."""
 
     selector: Selector
-    examples: Mapping[str, Sequence[Example]]
+    examples: Mapping[str, Sequence[AnsweredText]]
     """By the item of the feature."""
-    effects: Mapping[str, Effect]
+    effects: Mapping[str, AnswerEffect]
     """By the id of the question."""
 
     @property
@@ -195,8 +197,8 @@ def replay(log: Iterable[Entry]) -> Learned:
     pending: dict[str, Impression] = {}
     shown: dict[str, Impression] = {}
     selector = Selector()
-    examples: dict[str, list[Example]] = {}
-    effects: dict[str, Effect] = {}
+    examples: dict[str, list[AnsweredText]] = {}
+    effects: dict[str, AnswerEffect] = {}
 
     def react(impression: Impression, success: bool) -> None:
         nonlocal selector
@@ -216,10 +218,10 @@ def replay(log: Iterable[Entry]) -> Learned:
                     continue
                 question = questions[entry.question_id]
                 source = submissions[question.document_id]
-                prediction = source.predictions.get(question.item, Prediction())
+                prediction = source.predictions.get(question.item, FeaturePrediction())
                 selector, effects[question.id] = _learn_answer(selector, question, prediction, entry)
                 if entry.choice is not None:
-                    examples.setdefault(question.item, []).append(Example(source.text, entry.choice))
+                    examples.setdefault(question.item, []).append(AnsweredText(source.text, entry.choice))
             case Impression():
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if entry.document_id in shown:
@@ -231,12 +233,12 @@ def replay(log: Iterable[Entry]) -> Learned:
 
 
 def _learn_answer(
-    selector: Selector, question: Question, prediction: Prediction, answer: Answer
-) -> tuple[Selector, Effect]:
+    selector: Selector, question: Question, prediction: FeaturePrediction, answer: Answer
+) -> tuple[Selector, AnswerEffect]:
     """Return the selector after an answer by the author, and the effect of the answer."""
     before = after = selector.score(question.item, prediction).uncertainty
     answer_loss = loss(question, answer)
     if answer_loss is not None:
         selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
         after = selector.score(question.item, prediction).uncertainty
-    return selector, Effect(answer, question, before, after, answer_loss)
+    return selector, AnswerEffect(answer, question, before, after, answer_loss)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from core.author_labelling.questions import Feature, Prediction, Question
+from core.author_labelling.questions import Feature, FeaturePrediction, Question
 from core.author_labelling.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
-from core.author_labelling.selection import Example, keywords
+from core.author_labelling.selection import AnsweredText, keywords
 from core.baseline.evidence import example, find_evidence
 from core.baseline.lexicon import lexicon_of, tokenise
 from core.classifier.classifier import Task, train
@@ -61,12 +61,16 @@ def write_reply(request: Request, codebook: Codebook) -> str | None:
     return orjson.dumps(reply).decode()
 
 
-def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[Example]) -> Prediction:
+def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[AnsweredText]) -> FeaturePrediction:
     """Return the built-in prediction of a feature of ``codebook`` for a text."""
     examples = examples[-MAX_EXAMPLES:]
     if not feature.values:
         scores = _scores(feature, text, examples)
-        return Prediction(next(iter(scores)), max(scores.values()) / sum(scores.values())) if scores else Prediction()
+        return (
+            FeaturePrediction(next(iter(scores)), max(scores.values()) / sum(scores.values()))
+            if scores
+            else FeaturePrediction()
+        )
     part = codebook if codebook.kind == "choice" else codebook.only(feature.item)
     task, values = Task.from_codebook(part), list(feature.values)
     if part.kind == "multilabel":
@@ -76,7 +80,7 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
     trained = train(task, [example(part, instance.text) for instance in known], grid)
     predicted = trained.predict([example(part, text)])
     value = values[int(predicted.values[0, 0] - task.values(0)[0])]
-    return Prediction(value, float(predicted.certainty[0, 0]))
+    return FeaturePrediction(value, float(predicted.certainty[0, 0]))
 
 
 def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
@@ -87,7 +91,7 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
     return not lexicon.usable[0] or bool(find_evidence(lexicon, text).hits[0])
 
 
-def _scores(feature: Feature, text: str, examples: Sequence[Example]) -> Mapping[str, float]:
+def _scores(feature: Feature, text: str, examples: Sequence[AnsweredText]) -> Mapping[str, float]:
     """Return the scores (above 0) of the known answers to an open feature, the best first."""
     answers = {normalise(answer): answer for answer in (*(example.value for example in examples), *feature.suggestions)}
     learned = {

@@ -27,7 +27,7 @@ CERTAIN = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class ItemPrediction:
     """The classifier's prediction for one item.
 
     ``value`` is None for an item that the classifier was not trained on. ``certainty`` is from 0 to 1, ``words`` are
@@ -48,7 +48,7 @@ class ClassifierModel:
     """
 
     documents: int
-    predict: Callable[[Codebook, Document], Sequence[Prediction]]
+    predict: Callable[[Codebook, Document], Sequence[ItemPrediction]]
 
 
 Lookup: TypeAlias = Callable[[str], ClassifierModel | None]

@@ -29,7 +29,7 @@ from functools import cached_property
 from statistics import median_high, median_low
 
 from core.baseline import author_replies, persona_replies
-from core.baseline.evidence import Evidence, LabelProbabilities, find_evidence
+from core.baseline.evidence import LabelProbabilities, TextEvidence, find_evidence
 from core.baseline.lexicon import BASELINE_NAME, FUNCTION_WORDS, forms, lexicon_of, tokenise
 from core.codebook import Codebook
 from core.debate.personas import FAMILY
@@ -130,7 +130,7 @@ class _Roles:
     A value is True for a label that is present or chosen, or a rating. ``shares`` of words raise a rating.
     """
 
-    evidence: Evidence
+    evidence: TextEvidence
     numbers: Sequence[int]
     shares: Mapping[str, float]
 

@@ -32,7 +32,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.baseline.lexicon import NO_LABEL, Lexicon, Term, Token, definitions, is_english, lexicon_of, tokenise
-from core.classifier.classifier import Example
+from core.classifier.classifier import ClassifierInput
 from core.classifier.text_similarity import Embed, normalised
 from core.codebook import Codebook
 
@@ -147,7 +147,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class TextEvidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
     All roles share it, so scores are computed once. ``english`` is None for a text without a known word, and False for
@@ -163,7 +163,7 @@ class Evidence:
     near: tuple[float, ...] = ()
 
     @cached_property
-    def undoubted(self) -> Evidence:
+    def undoubted(self) -> TextEvidence:
         """The same hits without their doubts."""
         return replace(self, hits=tuple(tuple(replace(hit, doubt="") for hit in hits) for hits in self.hits))
 
@@ -221,7 +221,7 @@ _Match: TypeAlias = tuple[Term, int, int]
 """A term, and the positions of its first and last token in the text."""
 
 
-def find_evidence(lexicon: Lexicon, text: str, near: LabelProbabilities | None = None) -> Evidence:
+def find_evidence(lexicon: Lexicon, text: str, near: LabelProbabilities | None = None) -> TextEvidence:
     """Return the evidence in a text, with that of vectors if ``near`` returns probabilities by vectors.
 
     ``near`` is not called for ratings, nor for a choice with words.
@@ -233,7 +233,7 @@ def find_evidence(lexicon: Lexicon, text: str, near: LabelProbabilities | None =
 
 
 @lru_cache(maxsize=256)
-def _find_words(lexicon: Lexicon, text: str) -> Evidence:
+def _find_words(lexicon: Lexicon, text: str) -> TextEvidence:
     """Return the evidence of words. Cached, because several roles read the same text in a row."""
     tokens, clauses = tokenise(text), tuple(clauses_of(text))
     english = is_english({word for word, _, _ in tokens})
@@ -241,7 +241,7 @@ def _find_words(lexicon: Lexicon, text: str) -> Evidence:
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
-    return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
+    return TextEvidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
 
 
 def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
@@ -328,7 +328,7 @@ def select(codebook: Codebook, text: str) -> frozenset[str]:
     return frozenset(codebook.labels[number].id for number in present)
 
 
-def example(codebook: Codebook, text: str, near: LabelProbabilities | None = None) -> Example:
+def example(codebook: Codebook, text: str, near: LabelProbabilities | None = None) -> ClassifierInput:
     """Return a text with the evidence from which the classifier starts. ``near`` is that of ``find_evidence``."""
     evidence = find_evidence(lexicon_of(codebook), text, near)
     words: dict[tuple[int, str], float] = {}
@@ -340,7 +340,7 @@ def example(codebook: Codebook, text: str, near: LabelProbabilities | None = Non
         prior = tuple((STEEPNESS if score >= THRESHOLD else STEEPNESS_BELOW) * (score - THRESHOLD) for score in prior)
     elif codebook.kind == "choice":
         prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in prior)
-    return Example(text, prior, words)
+    return ClassifierInput(text, prior, words)
 
 
 CACHED = 64

@@ -83,7 +83,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Example:
+class ClassifierInput:
     """A document as the classifier sees it.
 
     ``prior`` has a number per label: the log-odds of presence by the codebook's words; for a choice the log weight of
@@ -132,7 +132,7 @@ class Classifier:
         tfidf.idf_ = self.idf
         return tfidf
 
-    def predict(self, examples: Sequence[Example], among: Sequence[int] = ()) -> Predictions:
+    def predict(self, examples: Sequence[ClassifierInput], among: Sequence[int] = ()) -> Predictions:
         """Return values and certainties for documents. ValueError for a wrong number of labels.
 
         ``among`` are the labels that may be chosen, by default all; their probabilities then sum to 1.
@@ -151,7 +151,7 @@ class Classifier:
         lowest = np.array([self.task.values(item)[0] for item in range(self.task.items)])
         return Predictions(offsets + lowest, certainty)
 
-    def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
+    def predict_proba(self, examples: Sequence[ClassifierInput]) -> npt.NDArray[np.float64]:
         """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis.
 
         That axis is as long as the longest scale; values beyond an item's own have probability 0.
@@ -165,7 +165,7 @@ class Classifier:
             result[:, item, : weights.shape[1]] = softmax(features @ weights, axis=1)
         return result
 
-    def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
+    def explain(self, example: ClassifierInput, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         column = self.models[item][:, int(value - self.task.values(item)[0])]
         names = (*self.vocabulary, *(word for _, word in self.words))
@@ -177,7 +177,7 @@ class Classifier:
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
 
-    def features(self, examples: Sequence[Example]) -> Any:
+    def features(self, examples: Sequence[ClassifierInput]) -> Any:
         """Return features scaled by the deviation of their weights, so that one penalty fits all of them.
 
         All are divided by the root of 2, since a log-odds is the difference of the weights of two values. Vectors are
@@ -204,7 +204,7 @@ class Classifier:
         return sparse.hstack(blocks, format="csr") / ROOT
 
 
-def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> Classifier:
+def train(task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayLike) -> Classifier:
     """Train a classifier. ``reference`` is a grid in which NaN is undecided.
 
     Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
@@ -231,7 +231,9 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
     return replace(untrained, models=tuple(models))
 
 
-def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, share: float = 1.0) -> Grid:
+def cross_val_predict(
+    task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayLike, *, share: float = 1.0
+) -> Grid:
     """Return cross-validated values of the decided documents.
 
     Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With a ``share``
@@ -304,7 +306,7 @@ def _fit(features: Any, initial: Grid, answered: Grid, fixed: Sequence[int]) -> 
     return np.asarray(initial + solution.x.reshape(initial.shape))
 
 
-def _prior(examples: Sequence[Example], task: Task) -> Grid:
+def _prior(examples: Sequence[ClassifierInput], task: Task) -> Grid:
     if any(len(example.prior) != task.labels for example in examples):
         raise ValueError(f"an example without evidence for each of {task.labels} labels")
     return np.array([example.prior for example in examples], dtype=np.float64).reshape(len(examples), task.labels)

@@ -67,7 +67,7 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Collected:
+class _JobResult:
     """Result of collecting a job: the keys without a row, the errors of failed requests, and if a file is gone."""
 
     missing: Sequence[str]
@@ -358,7 +358,7 @@ class BatchEngine(ReplayingEngine):
         del self._jobs_out[job.name]
         return self._release(job.keys)
 
-    async def _commit_outputs(self, job: BatchJob, outputs: Iterable[str]) -> _Collected:
+    async def _commit_outputs(self, job: BatchJob, outputs: Iterable[str]) -> _JobResult:
         """Commit the replies in the outputs of a job, and record the errors.
 
         Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts.
@@ -386,9 +386,9 @@ class BatchEngine(ReplayingEngine):
             except NoSuchModel:  # servers delete files after some weeks
                 is_gone = True
         errors += await self._commit_rows(job, (*rows, *((key, failed[key]) for key in missing if key in failed)))
-        return _Collected([key for key in missing if key not in failed], errors, is_gone)
+        return _JobResult([key for key in missing if key not in failed], errors, is_gone)
 
-    def _record_missing(self, job: BatchJob, collected: _Collected) -> None:
+    def _record_missing(self, job: BatchJob, collected: _JobResult) -> None:
         """Record the requests without a row; pause the run if all requests were billed and failed."""
         lost = TimedOut(
             f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.name}.", ASK_AGAIN

@@ -87,7 +87,7 @@ def run(
         tempfile.TemporaryFile() as log,
         _start_child(request, file, log) as process,
     ):
-        watch = _Watch(process, seconds, memory)
+        watch = _Watchdog(process, seconds, memory)
         watch.start()
         try:
             for kind, value in _messages(process, watch, name, memory):
@@ -121,7 +121,9 @@ def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) 
     )
 
 
-def _messages(process: subprocess.Popen[bytes], watch: _Watch, name: str, memory: int) -> Iterator[tuple[bytes, Any]]:
+def _messages(
+    process: subprocess.Popen[bytes], watch: _Watchdog, name: str, memory: int
+) -> Iterator[tuple[bytes, Any]]:
     """Yield the kind and the value of each line from a child. Raises InputError for more bytes than the limit."""
     assert process.stdout is not None
     for line in process.stdout:
@@ -138,7 +140,7 @@ def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> boo
     return process.returncode == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
 
 
-class _Watch(threading.Thread):
+class _Watchdog(threading.Thread):
     """Kills a child process that takes too long or is stuck at its memory limit, and notes in ``met`` which it was.
 
     Python 3.11 and 3.12 can get stuck there: without memory for the number of an instruction, the interpreter enters

@@ -14,7 +14,7 @@ BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class HistogramBin:
     """A bar of a histogram: ``start <= words < stop``, in the last bar ``words <= stop``."""
 
     start: int
@@ -29,7 +29,7 @@ class LengthSummary:
     minimum: int = 0
     median: float = 0.0
     maximum: int = 0
-    bins: tuple[Bin, ...] = ()
+    bins: tuple[HistogramBin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,6 @@ def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
     for length, count in documents.items():
         bars[min((length - low) // width, BINS - 1)] += count
     last = max(bars)
-    bins = [Bin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
-    bins.append(Bin(low + last * width, max(high, low + last * width), bars[last]))
+    bins = [HistogramBin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
+    bins.append(HistogramBin(low + last * width, max(high, low + last * width), bars[last]))
     return LengthSummary(low, median(lengths), high, tuple(bins))

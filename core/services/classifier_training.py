@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core import baseline
-from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction, not_trained
+from core.baseline.classifier_replies import NAME, ClassifierModel, ItemPrediction, not_trained
 from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
@@ -154,7 +154,7 @@ class ClassifierTrainer:
             codebook, trained_codebook, trained.predict(self._read(trained_codebook, texts, embedder_spec(facts)))
         )
 
-    def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.Example]:
+    def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.ClassifierInput]:
         """Return texts as examples for a classifier that was trained with these vectors; ``spec`` is empty for none.
 
         The examples have no vectors if the embedder is no longer available.
@@ -293,7 +293,7 @@ def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vecto
 def train(
     latest: CodebookVersion,
     examples: Sequence[TrainingExample],
-    read: Sequence[classifier.Example],
+    read: Sequence[classifier.ClassifierInput],
     used_as_example: set[str],
 ) -> tuple[classifier.Classifier, dict[str, Any]]:
     """Train a classifier and return it with plain facts about it, including cross-validated scores.
@@ -365,7 +365,7 @@ def _encode_value(codebook: Codebook, item: str, value: Value, labels: Mapping[s
     return float(value)
 
 
-Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.Example]]
+Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.ClassifierInput]]
 """Function that reads texts for a classifier that was trained with the vectors of a name."""
 
 
@@ -388,25 +388,25 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     trained_codebook = Codebook.model_validate(facts["codebook"])
     columns = {item: column for column, item in enumerate(trained_codebook.items)}
 
-    def predict(codebook: Codebook, document: Document) -> list[Prediction]:
+    def predict(codebook: Codebook, document: Document) -> list[ItemPrediction]:
         if codebook.kind != trained_codebook.kind:
-            return [Prediction(item, None) for item in codebook.items]
+            return [ItemPrediction(item, None) for item in codebook.items]
         (example,) = read(trained_codebook, [document.text], embedder_spec(facts))
         known_labels = {label.id for label in codebook.labels}
         among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
         if not among:
-            return [Prediction(item, None) for item in codebook.items]
+            return [ItemPrediction(item, None) for item in codebook.items]
         predictions = trained.predict([example], among)
         predicted = []
         for item in codebook.items:
             column = columns.get(item)
             if column is None:
-                predicted.append(Prediction(item, None))
+                predicted.append(ItemPrediction(item, None))
                 continue
             value = float(predictions.values[0, column])
             certainty = float(predictions.certainty[0, column])
             reason = trained.explain(example, column, value)
-            predicted.append(Prediction(item, decode_value(trained_codebook, value), certainty, reason))
+            predicted.append(ItemPrediction(item, decode_value(trained_codebook, value), certainty, reason))
         return predicted
 
     return ClassifierModel(int(facts["documents"]), predict)

@@ -58,7 +58,7 @@ class ConnectionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ModelListing:
     """Last known models of a connection; ``pending`` while it has not answered."""
 
     cards: tuple[ModelCard, ...] = ()
@@ -219,20 +219,20 @@ def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     return tuple(sorted(shown, key=lambda connection: (not connection.is_builtin, not connection.is_own)))
 
 
-def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> Listing:
+def listing(workspace: Workspace, name: str, *, wait: float = 0.8) -> ModelListing:
     """Return the models of a connection, requested in the background and cached for a minute.
 
     Waits at most ``wait`` seconds.
     """
     connection = workspace.models.connections.get(name)
     if connection is None:
-        return Listing()
+        return ModelListing()
     if connection.is_builtin:
-        return Listing(list_models(connection))
+        return ModelListing(list_models(connection))
     return workspace.shared(_Lists).get(connection, wait)
 
 
-def fresh_listing(workspace: Workspace, name: str) -> Listing:
+def fresh_listing(workspace: Workspace, name: str) -> ModelListing:
     """Request the models of a connection and wait for them."""
     forget_listing(workspace, name)
     return listing(workspace, name, wait=60.0)
@@ -243,7 +243,7 @@ def forget_listing(workspace: Workspace, name: str) -> None:
     workspace.shared(_Lists).forget(name)
 
 
-def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: Listing) -> str | None:
+def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: ModelListing) -> str | None:
     """Return the model that a test of a connection uses: one that has a role, else the first free one.
 
     None where the user should choose.
@@ -342,9 +342,9 @@ class _Lists:
     def __init__(self, ask: Callable[[Connection], tuple[ModelCard, ...]] = list_models) -> None:
         self._ask = ask
         self._guard = threading.Lock()
-        self._listings: dict[str, tuple[Connection, float, Future[Listing]]] = {}
+        self._listings: dict[str, tuple[Connection, float, Future[ModelListing]]] = {}
 
-    def get(self, connection: Connection, wait: float) -> Listing:
+    def get(self, connection: Connection, wait: float) -> ModelListing:
         with self._guard:
             cached = self._listings.get(connection.name)
             if cached is None or cached[0] != connection or time.monotonic() - cached[1] > LISTED_SECONDS:
@@ -355,19 +355,19 @@ class _Lists:
         try:
             return answer.result(wait)
         except TimeoutError:
-            return Listing(pending=True)
+            return ModelListing(pending=True)
 
     def forget(self, name: str) -> None:
         with self._guard:
             self._listings.pop(name, None)
 
-    def _list(self, connection: Connection) -> Listing:
+    def _list(self, connection: Connection) -> ModelListing:
         try:
-            return Listing(self._ask(connection))
+            return ModelListing(self._ask(connection))
         except ModelError as error:
-            return Listing(error=error)
+            return ModelListing(error=error)
         except Exception as error:  # whatever a server makes a client library raise must not leave the page waiting
-            return Listing(error=ModelError(f"{connection.name}: {error}."))
+            return ModelListing(error=ModelError(f"{connection.name}: {error}."))
 
 
 class _Keyring:

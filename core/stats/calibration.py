@@ -16,7 +16,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class CalibrationBin:
     """Cases whose certainty is from ``low`` (excluded, except in the first bin) to ``high`` (included)."""
 
     low: float
@@ -35,7 +35,7 @@ class Calibration:
     n: int
     excluded: int
     """cases without a certainty or without a reference"""
-    bins: tuple[Bin, ...]
+    bins: tuple[CalibrationBin, ...]
     """bins that contain a case"""
     ece: float | None
     """expected calibration error: mean distance of certainty and share right over the cases of each bin, 0 to 1"""
@@ -74,7 +74,7 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
             continue
         mean = float((weights[in_bin] * predicted[in_bin]).sum() / weights[in_bin].sum())
         share_right = ratio((in_bin & (outcome == 1)).sum(axis=1), in_bin.sum(axis=1), design)
-        bins.append(Bin(float(edges[index]), float(edges[index + 1]), int(in_bin.sum()), mean, share_right))
+        bins.append(CalibrationBin(float(edges[index]), float(edges[index + 1]), int(in_bin.sum()), mean, share_right))
         gaps.append((share, abs(mean - (share_right.value or 0.0))))
     squares = np.where(compared, (np.nan_to_num(predicted) - outcome) ** 2, 0.0)
     return Calibration(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from core.documents import VERDICT
 from core.errors import UsageError
-from core.store.database import Connection, Cursor
+from core.store.database import Cursor, DatabaseConnection
 from core.store.row_conversion import insert
 from core.store.write_queue import Repository
 
@@ -100,12 +100,12 @@ WHERE kind = 'review' AND actor = $who AND value IS NOT NULL
 """
 
 
-def gold_table(connection: Connection) -> str:
+def gold_table(connection: DatabaseConnection) -> str:
     """Return the table of gold with one value per item: a single rater needs no majority vote."""
     return "gold" if connection.value("SELECT count(DISTINCT rater) FROM gold") == 1 else "gold_labels"
 
 
-def source_query(connection: Connection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
+def source_query(connection: DatabaseConnection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
     """Return SQL for the (document_id, item, value, turn) rows of a source, and its parameters.
 
     A role may have several values of an item: that of the highest turn counts.

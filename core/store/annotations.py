@@ -21,7 +21,7 @@ from core.store.annotation_sources import (
     source_of,
     source_query,
 )
-from core.store.database import Reader
+from core.store.database import ReadRepository
 from core.store.documents import STATE
 from core.store.row_conversion import dump, load
 from core.store.runs import LISTED
@@ -39,7 +39,7 @@ WHERE run_id = $run ORDER BY run_documents.position
 """
 
 
-class Annotations(Reader):
+class Annotations(ReadRepository):
     """Reader of the annotations of runs, reviewers and raters, for any thread."""
 
     def annotators(self, run_id: str) -> list[str]:

@@ -13,7 +13,7 @@ import duckdb
 from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
-from core.store.database import CONFIG, Cursor, Reader, check_folder, check_path, translate_error
+from core.store.database import CONFIG, Cursor, ReadRepository, check_folder, check_path, translate_error
 from core.store.row_conversion import dump, load
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LOCATIONS = {"batch_dir": "", "ray_address": "", "ray_dir": ""}
 Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 
 
-class Dump(Reader):
+class Dump(ReadRepository):
     """Reader of all tables, for any thread. Reads one consistent state of the file, even during writes."""
 
     def tables(self) -> Generator[tuple[str, pa.RecordBatchReader], None, None]:

@@ -115,7 +115,7 @@ def _first_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0].rstrip(".")
 
 
-class Connection:
+class DatabaseConnection:
     """An open project file. Reading is safe from every thread, because each thread has its own cursor.
 
     ``open_file`` creates a connection. Call ``close`` once, after closing the writer. ``created`` is True if opening
@@ -268,10 +268,10 @@ class Connection:
             time.sleep(0.01)
 
 
-class Reader:
+class ReadRepository:
     """Read access to one family of a project's contents, from any thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: DatabaseConnection) -> None:
         self._connection = connection
 
 
@@ -298,7 +298,7 @@ def _stop(cursor: Cursor) -> None:
             time.sleep(0.01)
 
 
-def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Connection:
+def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> DatabaseConnection:
     """Lock, connect and migrate the project at ``path``; create a missing file if ``create`` is set.
 
     A file that cannot be created completely is deleted.
@@ -333,7 +333,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         if isinstance(error, duckdb.Error):
             raise translate_error(error, resolved) from error
         raise
-    return Connection(resolved, root, ownership, created=created)
+    return DatabaseConnection(resolved, root, ownership, created=created)
 
 
 def check_path(path: Path) -> None:

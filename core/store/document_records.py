@@ -10,7 +10,7 @@ import duckdb
 
 from core.debate.turns import ReplyError
 from core.documents import Document, Evidence, Value
-from core.store.database import Reader, translate_error
+from core.store.database import ReadRepository, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
 from core.store.row_conversion import load, scalar, value_of, values_by_key
@@ -130,7 +130,7 @@ class DocumentRecord:
         return self.values.get(item) if review is None else review.value
 
 
-class DocumentRecords(Reader):
+class DocumentRecords(ReadRepository):
     """Reader of document records, for any thread."""
 
     def load(

@@ -15,7 +15,7 @@ from typing import Any
 from core.author_labelling.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
-from core.store.database import Cursor, Reader
+from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
 from core.store.row_conversion import add_row, append, clean, dump, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
@@ -106,7 +106,7 @@ def event_of(row: Sequence[Any]) -> Event:
     return Event(*values)
 
 
-class Events(Reader):
+class Events(ReadRepository):
     """Read access to the events."""
 
     def all(self, *, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Event]:

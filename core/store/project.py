@@ -13,7 +13,7 @@ from core.store import bundle_tables, migrations
 from core.store.annotation_sources import LatentLabels
 from core.store.annotations import Annotations
 from core.store.classifiers import ClassifierStore
-from core.store.database import Connection, copy_files, data_files, open_file
+from core.store.database import DatabaseConnection, copy_files, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.events import AuthorLog, Events, Settings
@@ -35,7 +35,7 @@ class Store:
     Use it from any thread, but not from an event loop, which it blocks.
     """
 
-    def __init__(self, connection: Connection, writer: Writer) -> None:
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         self.documents = Documents(connection, writer)
         self.author_log = AuthorLog(connection, writer)
         self.codebooks = Codebooks(connection, writer)

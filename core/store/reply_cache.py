@@ -23,7 +23,7 @@ from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
 from core.files import atomic_write
-from core.store.database import Connection, Cursor, translate_error
+from core.store.database import Cursor, DatabaseConnection, translate_error
 from core.store.row_conversion import append_keyed, dump, load
 from core.store.write_queue import Repository, Writer
 
@@ -42,7 +42,7 @@ class Replies(Repository):
     moves the replies that a crashed process left in the log into the table.
     """
 
-    def __init__(self, connection: Connection, writer: Writer) -> None:
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
         path = reply_log_path(connection.path)
         if connection.created:  # a log from a deleted project of the same name

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from core.documents import RATING_TOLERANCE, Value
 from core.store.classifiers import CLASSIFIER
-from core.store.database import Cursor, Reader
+from core.store.database import Cursor, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.row_conversion import clean, dump
@@ -284,7 +284,7 @@ class ReviewProgress:
     seconds: float | None
 
 
-class ReviewPages(Reader):
+class ReviewPages(ReadRepository):
     """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
 
     def lines(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.documents import Value
-from core.store.database import Connection, Cursor, Reader
+from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
 from core.store.row_conversion import load, values_by_key
 from core.store.write_queue import Repository
@@ -252,7 +252,7 @@ def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
     return _events(cursor, f"{recent} AND actor = ? AND {key}", [actor, action_id])
 
 
-def second_readings(connection: Connection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
+def second_readings(connection: DatabaseConnection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
     """Return the documents that another reviewer has submitted and that ``actor`` has never submitted.
 
     Such a reading is blind: until ``actor`` submits, nothing of the verdict or of other reviewers may be shown.
@@ -372,7 +372,7 @@ class Anchoring:
     shown_agreed: Numbers
 
 
-class ReviewerAgreement(Reader):
+class ReviewerAgreement(ReadRepository):
     """Reader of the values of several reviewers, for any thread."""
 
     def submitted(self, run_id: str) -> dict[str, int]:

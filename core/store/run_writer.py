@@ -18,7 +18,7 @@ from core.documents import VERDICT
 from core.engine.interfaces import BatchJob, FailedAttempt
 from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
-from core.store.database import Connection, Cursor
+from core.store.database import Cursor, DatabaseConnection
 from core.store.row_conversion import (
     add_row,
     append,
@@ -59,7 +59,7 @@ _UNUSED = "SELECT key FROM replies ANTI JOIN turns USING (run_id, key) WHERE run
 class RunWriter(Repository):
     """The engine's ``RunSink``: writes turns, verdicts, failed attempts and states of runs in order."""
 
-    def __init__(self, connection: Connection, writer: Writer) -> None:
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
         self._texts = set(connection.column("SELECT hash FROM texts"))
         self._existing: dict[str, dict[_TurnKey, bool]] = {}

@@ -14,7 +14,7 @@ from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.annotation_sources import KNOWN, source_of, source_query
-from core.store.database import Connection, Cursor, Reader
+from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
 from core.store.write_queue import Repository, Writer
@@ -74,7 +74,7 @@ ORDER BY number
 class Runs(Repository):
     """Runs of a project. Reads work in any thread; writes return after the commit."""
 
-    def __init__(self, connection: Connection, writer: Writer) -> None:
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
         self._frozen: dict[str, RunSettings] = {}
         self._latest: dict[str | None, tuple[float | None, tuple[RunRow, ...]]] = {}
@@ -446,7 +446,7 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 """
 
 
-class RunCosts(Reader):
+class RunCosts(ReadRepository):
     """Reader of the costs of runs, for any thread."""
 
     def from_store(self, run_id: str) -> FromStore:

@@ -15,7 +15,7 @@ from core.debate.turns import Reading, Turn, Verdict
 from core.documents import Evidence, Value
 from core.prompts import Message
 from core.runs import RoleModel
-from core.store.database import Reader
+from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
 from core.store.row_conversion import clean, load
 
@@ -59,7 +59,7 @@ class FinishedPage:
     rows: tuple[FinishedDebate, ...]
 
 
-class Transcripts(Reader):
+class Transcripts(ReadRepository):
     """Reader of stored debates, for any thread."""
 
     def of(self, run_id: str, document_ids: Sequence[str]) -> list[Turn]:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import duckdb
 
 from core.errors import ProjectError, StorageFull
-from core.store.database import Connection, Cursor, Reader, translate_error
+from core.store.database import Cursor, DatabaseConnection, ReadRepository, translate_error
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class Writer:
     only the faulty item fails. Functions may therefore run again and must change nothing but the cursor.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: DatabaseConnection) -> None:
         self._connection = connection
         self._waiting: list[_Item] = []
         self._changed = threading.Condition()
@@ -161,10 +161,10 @@ class Writer:
             raise
 
 
-class Repository(Reader):
+class Repository(ReadRepository):
     """Access to one family of a project's contents. Reads work in any thread; writes return after the commit."""
 
-    def __init__(self, connection: Connection, writer: Writer) -> None:
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection)
         self._writer = writer
 

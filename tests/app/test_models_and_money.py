@@ -84,7 +84,7 @@ def test_setup_says_how_far_a_small_budget_goes(workspace: Workspace, session: P
 
 
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
+    offered = models.ModelListing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="openai", model="")))
     at = open_page("models")

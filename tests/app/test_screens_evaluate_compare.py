@@ -705,7 +705,7 @@ def test_panel_groups_chart_can_be_drawn():
     from app.screens.evaluate import debate_effect
     from app.widgets import charts
     from core.services.evaluation.coverage import Coverage
-    from core.services.evaluation.panel_ablation import Part, Styles
+    from core.services.evaluation.panel_ablation import GroupScores, Styles
     from core.stats.intervals import Estimate, Interval
 
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
@@ -713,8 +713,8 @@ def test_panel_groups_chart_can_be_drawn():
         {"full": "r1", "simple": "r2"},
         Coverage(3, {}),
         (
-            Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
-            Part("simple", "Readers", {"alpha": known}, {"alpha": unknown}),
+            GroupScores("full", "Readers", {"alpha": unknown}, {"alpha": known}),
+            GroupScores("simple", "Readers", {"alpha": known}, {"alpha": unknown}),
         ),
         {"Readers": {"alpha": known}},
         "said",

@@ -54,7 +54,7 @@ def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> 
 
 
 def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
+    offered = models.ModelListing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = open_page("models")
     at.selectbox(key="role-critic-connection").select("openai").run()

@@ -8,7 +8,7 @@ import pytest
 
 from app.screens.evaluate.stability import part_cells
 from core.codebook import Kind
-from core.services.evaluation.ambiguity import Part
+from core.services.evaluation.ambiguity import DocumentSubset
 from core.stats.metrics import main_metric, metrics
 from core.stats.scoring import score
 
@@ -25,10 +25,10 @@ def test_part_has_the_count_the_share_and_its_scores_with_intervals(
     kind: Kind, reference: list[int], predicted: list[int], cells: list[str]
 ) -> None:
     labels = ["A", "B"] if kind == "choice" else ["A"]
-    part = Part(4, 0.25, score(kind, reference, predicted, labels))
+    part = DocumentSubset(4, 0.25, score(kind, reference, predicted, labels))
     shown = next(metric for metric in metrics(kind) if metric.key in ("accuracy", "macro_spearman"))
     assert [re.sub("<[^>]+>", "", cell) for cell in part_cells(part, [shown])] == cells
 
 
 def test_part_without_documents_has_no_scores() -> None:
-    assert part_cells(Part(0, None, None), [main_metric("choice")]) == ["0", "–", "0", "–"]
+    assert part_cells(DocumentSubset(0, None, None), [main_metric("choice")]) == ["0", "–", "0", "–"]

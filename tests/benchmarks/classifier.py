@@ -90,7 +90,7 @@ def _debates(codebook: Codebook, texts: Sequence[str]) -> dict[str, Grid]:
 
 def _learn(
     codebook: Codebook,
-    examples: Sequence[classifier.Example],
+    examples: Sequence[classifier.ClassifierInput],
     reference: Grid,
     roles: Mapping[str, Grid],
     steps: Sequence[int],
@@ -119,7 +119,7 @@ def _learn(
 
 
 def _measure(
-    trained: classifier.Classifier, examples: Sequence[classifier.Example], reference: Grid
+    trained: classifier.Classifier, examples: Sequence[classifier.ClassifierInput], reference: Grid
 ) -> tuple[float, float, float]:
     predicted, chance = trained.predict(examples), trained.predict_proba(examples)[:, :, 1].ravel()
     bins = np.minimum((chance * 10).astype(int), 9)

@@ -16,7 +16,7 @@ from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.elements import line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
-from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
+from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
@@ -150,7 +150,7 @@ def _send(session: ProjectSession, author: str, text: str) -> None:
     submission = labelling.submit(session, author, text, conversation=conversation, before=before)
     state.authors.sent(submission.document_id, submission.conversation)
     if state.authors.chat and submission.text:
-        messages = (*before, Message("author", submission.text))
+        messages = (*before, ConversationMessage("author", submission.text))
         state.authors.messages = messages
         state.authors.messages = (*messages, labelling.reply_in_chat(session, submission))
 
@@ -165,7 +165,7 @@ def _sent(submission: Submission | None) -> None:
             st.text(submission.text)
 
 
-def _messages(messages: Iterable[Message]) -> None:
+def _messages(messages: Iterable[ConversationMessage]) -> None:
     for message in messages:
         with st.chat_message("user" if message.role == "author" else "assistant"):
             st.text(message.text)

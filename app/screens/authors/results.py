@@ -11,7 +11,7 @@ from markupsafe import Markup
 from app.widgets.alerts import error_boxes
 from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
-from app.widgets.metric_tables import Metric, estimate_html, metric_strip, share_html
+from app.widgets.metric_tables import DisplayedMetric, estimate_html, metric_strip, share_html
 from core.author_labelling.comparison import GroupReport
 from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
 from core.services.author_labelling import files, labelling, report
@@ -29,13 +29,17 @@ def draw(session: ProjectSession) -> None:
     seconds = format_duration(collection.seconds) if collection.seconds is not None else MISSING
     metric_strip(
         [
-            Metric("Texts", text=f"{collection.texts:,}", notes=(excluded,)),
-            Metric(
+            DisplayedMetric("Texts", text=f"{collection.texts:,}", notes=(excluded,)),
+            DisplayedMetric(
                 "Questions", text=f"{collection.asked:,}", notes=(f"by {format_count(collection.authors, 'author')}",)
             ),
-            Metric("Completion", collection.completion, notes=(format_interval(collection.completion.interval),)),
-            Metric("Abstentions", collection.abstention, notes=(format_interval(collection.abstention.interval),)),
-            Metric("Time per answer", text=seconds, notes=("median, reading time included",)),
+            DisplayedMetric(
+                "Completion", collection.completion, notes=(format_interval(collection.completion.interval),)
+            ),
+            DisplayedMetric(
+                "Abstentions", collection.abstention, notes=(format_interval(collection.abstention.interval),)
+            ),
+            DisplayedMetric("Time per answer", text=seconds, notes=("median, reading time included",)),
         ]
     )
     comparison_panel(session)

@@ -28,7 +28,7 @@ from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import evaluate
-from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
+from core.services.evaluation.panel_ablation import NAMES, STYLES, GroupScores, Styles
 from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
@@ -234,7 +234,7 @@ def _groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         sentences(result.sentence)
 
 
-def _row(part: Part, result: Styles, measure: str) -> dict[str, Any]:
+def _row(part: GroupScores, result: Styles, measure: str) -> dict[str, Any]:
     before, after = part.before[measure], part.after[measure]
     gain = result.gains.get(part.group, {}).get(measure) if part.style == "full" else None
     return {

@@ -15,7 +15,7 @@ from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
 from app.widgets.labels import pick
 from app.widgets.metric_tables import (
-    Metric,
+    DisplayedMetric,
     agreement,
     dimension_table,
     estimate_html,
@@ -179,7 +179,7 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
         notes.append(f"{main.name} {format_estimate(strict)} with {wrong} as wrong")
     share = f" ({format_percent(excluded / (evaluation.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]
-    metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
+    metric_strip([*numbers, DisplayedMetric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
 
 
 def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:

@@ -157,7 +157,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
 
 
-def part_cells(part: ambiguity.Part, shown: Sequence[Metric]) -> list[str]:
+def part_cells(part: ambiguity.DocumentSubset, shown: Sequence[Metric]) -> list[str]:
     """Return the documents, their share, the scored ones and the scores of a part, as cells of a table."""
     scores = part.scores
     if scores is None:

@@ -18,7 +18,7 @@ from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.codebooks.keyword_matches import VectorsAdvice
-from core.services.models import ConnectionEntry, Limits, Listing, Price, Probe
+from core.services.models import ConnectionEntry, Limits, ModelListing, Price, Probe
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
 
@@ -35,7 +35,7 @@ MAX_LISTED = 400
 class ConnectionTest:
     """Result of a connection test: its models, and the reply of one of them."""
 
-    listed: Listing
+    listed: ModelListing
     model: str | None = None
     probe: Probe | None = None
 
@@ -239,7 +239,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
         _model_table(name, listed)
 
 
-def _model_table(name: str, listed: Listing) -> None:
+def _model_table(name: str, listed: ModelListing) -> None:
     cards = listed.cards[:MAX_LISTED]
     columns: dict[str, list[str]] = {"Model": [card.name for card in cards]}
     if any(card.size_bytes or card.family or card.parameters for card in cards):

@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from app.widgets.labels import swatch_html
-from app.widgets.metric_tables import Metric, bar_html, interval_html, mark_html, metric_strip, strong
+from app.widgets.metric_tables import DisplayedMetric, bar_html, interval_html, mark_html, metric_strip, strong
 from core.codebook import Kind
 from core.formatting import MISSING, format_count, format_number, format_percent
 from core.services.review import review_plan
@@ -60,7 +60,7 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-def _figures(estimate: AccuracyEstimate) -> list[Metric]:
+def _figures(estimate: AccuracyEstimate) -> list[DisplayedMetric]:
     drawn = format_count(estimate.drawn, "random draw")
     reviewed = [f"of {estimate.documents:,}, {drawn}"]
     if estimate.examples:
@@ -69,9 +69,9 @@ def _figures(estimate: AccuracyEstimate) -> list[Metric]:
     if estimate.complete:
         right = f1 = "exact"
     return [
-        Metric("Labels correct", estimate.right, notes=(right,)),
-        *([Metric("Macro F1", estimate.f1, notes=(f1,))] if estimate.f1.value is not None else []),
-        Metric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
+        DisplayedMetric("Labels correct", estimate.right, notes=(right,)),
+        *([DisplayedMetric("Macro F1", estimate.f1, notes=(f1,))] if estimate.f1.value is not None else []),
+        DisplayedMetric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
     ]
 
 

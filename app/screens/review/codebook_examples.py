@@ -21,7 +21,7 @@ from core.services.review import (
     browser_data,
     codebook_examples,
 )
-from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
+from core.services.review.codebook_examples import PART_NAMES, CodebookExample, ExampleEffect, Part
 
 
 def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
@@ -38,7 +38,7 @@ def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | Non
 def _offer(
     session: ProjectSession,
     run: RunRow,
-    suggestions: list[tuple[CodebookExample, Effect | None]],
+    suggestions: list[tuple[CodebookExample, ExampleEffect | None]],
     actor: str,
     *,
     elsewhere: bool,
@@ -69,7 +69,7 @@ def _offer(
 
 def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
-) -> list[tuple[CodebookExample, Effect | None]]:
+) -> list[tuple[CodebookExample, ExampleEffect | None]]:
     """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
     record = actions.load_record(session, run, document_id, actor=actor)
     if record is None or not record.reviews or browser_data.is_verdict_hidden(session, run, record, actor):
@@ -128,7 +128,7 @@ def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExamp
     return CodebookExample(example.document_id, label_id, part, text or "")
 
 
-def _example_effect(effect: Effect) -> None:
+def _example_effect(effect: ExampleEffect) -> None:
     """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(effect.changes)
     matching, decisions = format_count(effect.matching, "reviewed document"), format_count(effect.stale, "decision")
@@ -140,7 +140,7 @@ def _example_effect(effect: Effect) -> None:
 
 
 def example_sentence(
-    example: CodebookExample, effect: Effect, codebook: Codebook, *, more: int, elsewhere: bool
+    example: CodebookExample, effect: ExampleEffect, codebook: Codebook, *, more: int, elsewhere: bool
 ) -> str:
     """Return a suggested example as HTML.
 

@@ -70,7 +70,7 @@ _LATER_BLOCKS = 5
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 
-class Reader(ABC):
+class ReplyReader(ABC):
     """One reading of one reply. Every method raises ``Unreadable`` for a decision that does not count."""
 
     marker_kinds: ClassVar[tuple[MarkerKind, ...]]

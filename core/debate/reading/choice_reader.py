@@ -11,10 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 from core.codebook import CHOICE_ITEM
-from core.debate.reading.base_reader import CITATION, CUT, Reader, unwrapped
+from core.debate.reading.base_reader import CITATION, CUT, ReplyReader, unwrapped
 from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.contradictions import check_comment, check_following, is_anothers
-from core.debate.reading.decision_markers import CONTENT, Line, Marker, is_inside, is_reported
+from core.debate.reading.decision_markers import CONTENT, Marker, ReplyLine, is_inside, is_reported
 from core.debate.reading.json_answers import CHOSEN, label_named
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.labels_grammar import Statements, Unreadable, residue, without_bullet
@@ -33,7 +33,7 @@ _MAX_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 
 
-class ChoiceReader(Reader):
+class ChoiceReader(ReplyReader):
     """A reading of a decision on a codebook with one label per document."""
 
     marker_kinds = ("aspects", "label", "revised", "final")
@@ -157,7 +157,7 @@ class ChoiceReader(Reader):
             return reading
         return self._read_choice_of_line(lines)
 
-    def _read_choice_of_line(self, lines: Sequence[Line]) -> Reading | None:
+    def _read_choice_of_line(self, lines: Sequence[ReplyLine]) -> Reading | None:
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
         announcements = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
         headings = [marker for marker in announcements if marker.kind == "heading"]

@@ -114,7 +114,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReplyLine:
     """A line of a reply, from ``start`` to ``end``."""
 
     start: int
@@ -164,12 +164,12 @@ class MarkedReply:
             yield start, stop
             start = stop + 1
 
-    def statement_lines(self, start: int, end: int | None = None) -> Iterator[Line]:
+    def statement_lines(self, start: int, end: int | None = None) -> Iterator[ReplyLine]:
         """Yield lines of the reply, without JSON, code fences and quotations that began on an earlier line."""
         for begin, stop in self.spans(start, end):
             quoted = is_inside(begin, self.quoted) and self.lines[begin - 1 : begin] == "\n"
             if not (quoted or "\x00" in self.lines[begin:stop] or _FENCE.match(self.text, begin, stop)):
-                yield Line(begin, stop, self.text[begin:stop])
+                yield ReplyLine(begin, stop, self.text[begin:stop])
 
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""

@@ -108,7 +108,7 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else NO_ANSWER
     if isinstance(value, list):
-        return True if value and all(_is_evidence(entry, names) for entry in value) else NO_ANSWER
+        return True if value and not any(_denies_evidence(entry, names) for entry in value) else NO_ANSWER
     if not isinstance(value, str):
         return value if value is None else NO_ANSWER
     answer = sole_answer(value, names)
@@ -122,22 +122,22 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
     for key, note in notes.items():
         quotes = note if isinstance(note, list) else [note] if isinstance(note, str) else []
         is_blank = isinstance(note, str) and not note.strip(" .-")
-        if key in _EVIDENCE and (is_blank or not all(_is_evidence(quote, names) for quote in quotes)):
+        if key in _EVIDENCE and (is_blank or any(_denies_evidence(quote, names) for quote in quotes)):
             return NO_ANSWER
         if isinstance(note, str) and (sole_answer(note, names) is False or _denies_mention(note, names)):
             return NO_ANSWER
     return True if entry_name(notes) is not None or notes.keys() & _EVIDENCE else NO_ANSWER
 
 
-def _is_evidence(quote: Any, names: Names) -> bool:
-    """Return False for "n/a", "not mentioned" or "No evidence found.", else True, also for no words.
+def _denies_evidence(quote: Any, names: Names) -> bool:
+    """Return True for "n/a", "not mentioned" or "No evidence found.", and for what is not text, but not for no words.
 
     A schema makes models fill lists with "" or "the"; that denies nothing.
     """
     if not isinstance(quote, str) or sole_answer(quote, names) is False or _NO_EVIDENCE.match(quote):
-        return False
+        return True
     kinds = [token.kind for token in tokenise(quote, names) if token.kind not in ("stop", "fill", "verb", "link")]
-    return kinds != ["none"]
+    return kinds == ["none"]
 
 
 def _denies_mention(note: str, names: Names) -> bool:

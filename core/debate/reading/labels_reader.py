@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from core.debate.reading.base_reader import CITATION, CUT, Reader, outside_codebook, unwrapped
+from core.debate.reading.base_reader import CITATION, CUT, ReplyReader, outside_codebook, unwrapped
 from core.debate.reading.contradictions import check_following, check_lines, check_withdrawn, is_anothers
 from core.debate.reading.decision_markers import CONTENT, Marker, is_reported, parse_markers
 from core.debate.reading.json_answers import ABSENT, CHOSEN, PRESENT, answer_of
@@ -68,7 +68,7 @@ class _StatementLines:
     end: int
 
 
-class LabelsReader(Reader):
+class LabelsReader(ReplyReader):
     """A reading of a decision on a multilabel codebook."""
 
     marker_kinds = ("aspects", "label", "revised", "final")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from core.codebook import Codebook, Kind
 from core.debate.reading.base_reader import CUT as CUT
-from core.debate.reading.base_reader import Reader
+from core.debate.reading.base_reader import ReplyReader
 from core.debate.reading.choice_reader import ChoiceReader
 from core.debate.reading.decision_markers import parse_markers, without_reasoning
 from core.debate.reading.label_names import names_of
@@ -28,7 +28,7 @@ NO_DECISION = "no decision line"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """Most names outside the codebook that a reading keeps, and most characters of each."""
 
-_READERS: Mapping[Kind, type[Reader]] = {
+_READERS: Mapping[Kind, type[ReplyReader]] = {
     "multilabel": LabelsReader,
     "choice": ChoiceReader,
     "rating": RatingsReader,

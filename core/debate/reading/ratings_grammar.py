@@ -168,7 +168,7 @@ def ratings_of(
     following = next(
         (m.start for m in marked.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(marked.text)
     )
-    collected, table = _Collected(codebook, names, bare=True), _Table(names)
+    collected, table = _CollectedRatings(codebook, names, bare=True), _Table(names)
     last, ended = marker.end, False
     for start, end in marked.spans(marker.end, following):
         before = len(collected.ratings)
@@ -188,7 +188,7 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
     The reading starts at the first of them. A line counts only if nothing but a remark follows its number; none counts
     if one of them is reported. The number of the only dimension may stand alone on the first or the last line.
     """
-    collected, table = _Collected(codebook, names), _Table(names)
+    collected, table = _CollectedRatings(codebook, names), _Table(names)
     first, last = 0, -1
     reply_text = marked.lines.strip()
     first_and_last = (reply_text.partition("\n")[0].strip(), reply_text.rpartition("\n")[2].strip())
@@ -221,7 +221,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
     """
     if _REPORT.search(marked.lines):
         return Reading(), -1
-    collected = _Collected(codebook, names)
+    collected = _CollectedRatings(codebook, names)
     last = -1
     above = ""
     for begin, stop in marked.spans():
@@ -277,7 +277,7 @@ class _Masked:
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
-    collected = _Collected(codebook, names)
+    collected = _CollectedRatings(codebook, names)
     for name, rating in entries(value) if isinstance(value, dict | list) else ():
         collected.json(name, None if rating is True and isinstance(value, list) else rating)
     return collected.reading()
@@ -318,7 +318,7 @@ class _Table:
         return line if is_rating else f"{name} | ?"
 
 
-class _Collected:
+class _CollectedRatings:
     def __init__(self, codebook: Codebook, names: Names, *, bare: bool = False) -> None:
         self.scale_of = codebook.scale_of
         self.sole = codebook.items[0] if len(codebook.items) == 1 else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from core.debate.reading.base_reader import CUT, Reader
+from core.debate.reading.base_reader import CUT, ReplyReader
 from core.debate.reading.contradictions import check_following, check_rating_lines
 from core.debate.reading.decision_markers import Marker
 from core.debate.reading.json_answers import is_earlier_key
@@ -26,7 +26,7 @@ _RATINGS = re.compile(r"rating|score|final|revis|correct|adjust|updat")
 """Keys of ratings."""
 
 
-class RatingsReader(Reader):
+class RatingsReader(ReplyReader):
     """A reading of a decision on a codebook of ratings. Dimensions without a rating are undecided."""
 
     marker_kinds = ("final", "ratings")

@@ -17,11 +17,11 @@ from core.author_labelling.questions import (
     Abstention,
     Answer,
     Consent,
+    ConversationMessage,
     Entry,
     Feature,
+    FeaturePrediction,
     Impression,
-    Message,
-    Prediction,
     Question,
     Reaction,
     Submission,
@@ -156,7 +156,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
     that are empty, or repeated once they are masked.
     """
-    messages = [Message(message.role, mask(message.text, names).text) for message in row.messages]
+    messages = [ConversationMessage(message.role, mask(message.text, names).text) for message in row.messages]
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
     counts = mask(row.messages[-1].text, names).counts
@@ -185,7 +185,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
             question_row.predicted,
         )
         questions.append(question)
-        predictions[feature.item] = Prediction(question_row.predicted, question_row.certainty)
+        predictions[feature.item] = FeaturePrediction(question_row.predicted, question_row.certainty)
         answers += [_author_answer(question, question_row, row), *_annotator_answers(question, question_row, row.at)]
     submission = Submission(
         id,

@@ -23,10 +23,10 @@ from core.author_labelling.questions import (
     Abstention,
     Answer,
     Consent,
+    ConversationMessage,
     Entry,
     Feature,
     Impression,
-    Message,
     Question,
     Reaction,
     Submission,
@@ -35,7 +35,7 @@ from core.author_labelling.questions import (
     value_of,
 )
 from core.author_labelling.screening import Masked, exclusion, mask
-from core.author_labelling.selection import Effect, Learned, replay
+from core.author_labelling.selection import AnswerEffect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import Step
@@ -179,7 +179,12 @@ def mask_text(session: ProjectSession, text: str) -> Masked:
 
 
 def submit(
-    session: ProjectSession, author: str, text: str, *, conversation: str = "", before: Sequence[Message] = ()
+    session: ProjectSession,
+    author: str,
+    text: str,
+    *,
+    conversation: str = "",
+    before: Sequence[ConversationMessage] = (),
 ) -> Submission:
     """Store a text with everything decided about it, and return the entry with its questions.
 
@@ -234,12 +239,12 @@ def document_of(submission: Submission, order: int) -> Document:
     return Document(submission.document_id, fields, source=source, group=submission.conversation, order=order)
 
 
-def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
+def reply_in_chat(session: ProjectSession, submission: Submission) -> ConversationMessage:
     """Return the configured model's reply to a text. Raises ModelError."""
     current, settings = load_labelling(session), load_settings(session)
     step = requests.reply_in_chat(submission, current.features, requests.load_templates())
     reply = run_step(session, step, current.codebook, settings.model)
-    return Message("assistant", mask(without_reasoning(reply.text).strip(), settings.names).text)
+    return ConversationMessage("assistant", mask(without_reasoning(reply.text).strip(), settings.names).text)
 
 
 def answer(
@@ -252,7 +257,7 @@ def answer(
     declined: bool = False,
     seconds: float,
     group: str = AUTHOR,
-) -> Effect | None:
+) -> AnswerEffect | None:
     """Record an answer, and return its effect on the uncertainty of the feature (None for other annotators).
 
     ``seconds`` is the time since the question was shown. An author's answer with a fixed value becomes the document's

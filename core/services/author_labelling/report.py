@@ -10,7 +10,7 @@ from typing import Any
 
 from core.author_labelling import comparison, requests
 from core.author_labelling.comparison import Collection, GroupReport, Predictivity
-from core.author_labelling.questions import Answer, Prediction
+from core.author_labelling.questions import Answer, FeaturePrediction
 from core.author_labelling.recommendation import ClickRate, click_rates
 from core.author_labelling.selection import keywords
 from core.debate.context import run_parallel
@@ -79,7 +79,7 @@ def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
         asked = sum(asked_question.question.item == feature.item for asked_question in current.questions.values())
         posed = [current.questions[effect.question.id] for effect in predicted]
         right = [current.questions[effect.question.id] for effect in predicted if effect.loss == 0]
-        doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
+        doubt = current.learned.selector.score(feature.item, FeaturePrediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
                 feature.name,

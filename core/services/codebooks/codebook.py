@@ -70,7 +70,7 @@ class CodebookStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class CodebookTemplate:
     """Codebook that a project can start from."""
 
     key: str
@@ -370,12 +370,12 @@ def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
 
 
 @lru_cache(maxsize=1)
-def templates() -> tuple[Template, ...]:
+def templates() -> tuple[CodebookTemplate, ...]:
     """Return the codebooks that a project can start from, by name."""
     folder = shipped_folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
     loaded = [
-        Template(path.stem, load_yaml(path.read_text(encoding="utf-8"), source=path.name))
+        CodebookTemplate(path.stem, load_yaml(path.read_text(encoding="utf-8"), source=path.name))
         for path in paths
         if path.is_file()
     ]
@@ -392,7 +392,7 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     if codebook.kind != "multilabel":
         return codebook, ""
 
-    def shared_names(template: Template) -> int:
+    def shared_names(template: CodebookTemplate) -> int:
         return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
 
     best = max((template for template in templates() if template.codebook.kind == codebook.kind), key=shared_names)

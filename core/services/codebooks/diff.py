@@ -145,7 +145,7 @@ ALIKE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """Line of the comparison.
 
     ``before`` and ``after`` are line numbers, 0 if the line is not on that side. ``pieces`` are the words of the line;
@@ -158,23 +158,23 @@ class Line:
     pieces: tuple[Piece, ...]
 
 
-def compare_lines(before: str, after: str) -> tuple[Line, ...]:
+def compare_lines(before: str, after: str) -> tuple[DiffLine, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
-    compared: list[Line] = []
+    compared: list[DiffLine] = []
     for op, a, b, c, d in _opcodes(old, new):
         if op == "equal":
-            compared += [Line("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
+            compared += [DiffLine("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue
         pairs = [words(old[a + n], new[c + n]) for n in range(min(b - a, d - c))]
         for n in range(b - a):
-            compared.append(Line("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
+            compared.append(DiffLine("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
         for n in range(d - c):
-            compared.append(Line("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
+            compared.append(DiffLine("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
     return tuple(compared)
 
 
-def counts(lines: tuple[Line, ...]) -> tuple[int, int]:
+def counts(lines: tuple[DiffLine, ...]) -> tuple[int, int]:
     """Return the numbers of added and removed lines."""
     return sum(line.op == "added" for line in lines), sum(line.op == "removed" for line in lines)
 

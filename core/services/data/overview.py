@@ -39,7 +39,7 @@ class GoldCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class DataOverview:
     """The documents of a project in numbers."""
 
     documents: int
@@ -52,13 +52,13 @@ class Overview:
     """The newest first."""
 
 
-def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overview:
+def load_overview(session: ProjectSession, codebook: Codebook | None) -> DataOverview:
     """Return the overview of a project; label names and colours come from ``codebook``."""
     store = session.store.documents
     counts: dict[tuple[str, str], dict[Value, int]] = {}
     for rater, item, value, count in store.gold_counts():
         counts.setdefault((item, rater), {})[value] = count
-    return Overview(
+    return DataOverview(
         documents=store.count(),
         with_gold=store.with_gold(),
         raters=tuple(session.store.annotations.raters()),

@@ -23,7 +23,7 @@ SAMPLED = ("vote", "self_consistency")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentSubset:
     """The ambiguous or the normal documents of a run."""
 
     documents: int
@@ -137,7 +137,7 @@ def scores_by_ambiguity(
     theta: float,
     annotator: str = VERDICT,
     reference: Reference = "gold",
-) -> dict[str, Part]:
+) -> dict[str, DocumentSubset]:
     """Return the scores of a run on its ``ambiguous`` and on its ``normal`` documents.
 
     Raises NoSuchRun for an unknown run, and UsageError if ``prepass_id`` is not a pre-pass.
@@ -150,12 +150,12 @@ def scores_by_ambiguity(
     rate = np.array([rates.get(document, np.nan) for document in loaded.documents], dtype=np.float64)
     voted = ~np.isnan(rate)
 
-    def part(rows: Mask) -> Part:
+    def part(rows: Mask) -> DocumentSubset:
         count = int(rows.sum())
         # The others keep their place in the design: without a reference they do not count.
         part_reference = np.where(rows[:, None], judged, np.nan)
         scores = score(run.settings.codebook, part_reference, predicted, design=design) if count else None
-        return Part(count, count / int(voted.sum()) if voted.any() else None, scores)
+        return DocumentSubset(count, count / int(voted.sum()) if voted.any() else None, scores)
 
     return {"ambiguous": part(rate <= theta), "normal": part(rate > theta)}
 
@@ -171,7 +171,7 @@ def coverage_by_ambiguity(
     return coverage.of_documents(session, run, reference, scored, {"not_voted_on": ~in_prepass})
 
 
-def to_json(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:
+def to_json(parts: Mapping[str, DocumentSubset]) -> dict[str, dict[str, Any]]:
     """Return the parts as JSON data."""
     return {
         name: {

@@ -37,7 +37,7 @@ from core.store.runs import RoleCost
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class StepCost:
     """Cost of a step on the documents with a reference, in total and per label gained."""
 
     cost_usd: float | None
@@ -70,7 +70,7 @@ class DebateEffect:
     """noun for one cell of the flip table: label, document or rating"""
     titles: Mapping[str, str]
     """titles of roles and of the steps of the flip table"""
-    prices: Mapping[str, Price]
+    prices: Mapping[str, StepCost]
     """of each step of the flip table after the first, by its name, and of all of them as ``whole``"""
     critic: Objections | None
     """None without a critic that gives lists"""
@@ -181,7 +181,7 @@ def _on_all(flip: Flip, noun: str) -> str:
     return f"{counted}: {format_points(flip.gain.value)} points{span}."
 
 
-def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, Price]:
+def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, StepCost]:
     """Return the cost by step; turns of roles without a list count for the last step."""
     named = {(stage.family, stage.round): stage.name for stage in stages}
     last = flip_table.roles[-1]
@@ -194,8 +194,8 @@ def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCo
     return prices | {"whole": _price(after_first, flip_table.whole.total.net)}
 
 
-def _price(spent: list[RoleCost], net: int) -> Price:
-    return Price(
+def _price(spent: list[RoleCost], net: int) -> StepCost:
+    return StepCost(
         cost_usd=total_cost(cost.cost_usd for cost in spent),
         tokens=sum(cost.prompt_tokens + cost.completion_tokens for cost in spent),
         seconds=sum(cost.seconds for cost in spent),

@@ -34,7 +34,7 @@ NAMES = {"spearman": "Spearman", "kendall": "Kendall", "pearson": "Pearson", "al
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupScores:
     """One group under one style on one dimension; each measure before and after the debate."""
 
     style: Style
@@ -49,7 +49,7 @@ class Styles:
 
     runs: Mapping[Style, str]
     counted: coverage.Coverage
-    parts: tuple[Part, ...]
+    parts: tuple[GroupScores, ...]
     gains: Mapping[str, Mapping[str, Estimate]]
     """group -> measure -> personas minus simple roles after the debate; empty with one style"""
     sentence: str
@@ -126,7 +126,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, is_shared),
         parts=tuple(
-            Part(
+            GroupScores(
                 style,
                 group,
                 *(

@@ -290,7 +290,7 @@ def _points(gain: Estimate) -> str:
     return format_points(gain.value) + (f"\n{format_interval(gain.interval, 'points')}" if gain.interval else "")
 
 
-def _money(price: debate_effect.Price) -> str:
+def _money(price: debate_effect.StepCost) -> str:
     if price.per_label:
         return format_money(price.per_label)
     return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING

@@ -44,7 +44,7 @@ class CodebookExample:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ExampleEffect:
     """Effect of adding an example: the codebook ``after``, its ``changes``, and the affected reviewed documents.
 
     ``matching`` reviewed documents contain the words. ``stale`` ones were decided on this label under the definition
@@ -84,7 +84,7 @@ def suggest_examples(session: ProjectSession, run: RunRow, record: DocumentRecor
 
 def open_suggestions(
     session: ProjectSession, run: RunRow, record: DocumentRecord
-) -> list[tuple[CodebookExample, Effect | None]]:
+) -> list[tuple[CodebookExample, ExampleEffect | None]]:
     """Return suggested examples that were not added from this document yet, each with its effect.
 
     The effect is None where the reviewer has to choose the words: there are none, or they would do more harm than good.
@@ -94,7 +94,7 @@ def open_suggestions(
         for document, label, part, *_ in session.store.classifiers.codebook_examples()
         if document == record.document.id
     }
-    suggestions: list[tuple[CodebookExample, Effect | None]] = []
+    suggestions: list[tuple[CodebookExample, ExampleEffect | None]] = []
     for example in suggest_examples(session, run, record):
         if (example.label_id, example.part) in added:
             continue
@@ -106,7 +106,7 @@ def open_suggestions(
     return suggestions
 
 
-def preview_example(session: ProjectSession, run: RunRow, example: CodebookExample) -> Effect:
+def preview_example(session: ProjectSession, run: RunRow, example: CodebookExample) -> ExampleEffect:
     """Return the effect of adding an example, without storing anything.
 
     UsageError for words that are missing, too long or in the label already; CodebookError for a deleted label, or if
@@ -122,7 +122,7 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     matching = {decision.document_id for decision in decided if needle in decision.text.casefold()}
     stale = {decision.document_id for decision in decided}
     labelled = [labels for id, labels in reviewed_labels(session, before).items() if id != example.document_id]
-    return Effect(
+    return ExampleEffect(
         after=after,
         changes=compare(before, after),
         version=saved.version + 1 if saved else 1,

@@ -13,7 +13,7 @@ from core.author_labelling.comparison import (
     predictivity,
     predictivity_tasks,
 )
-from core.author_labelling.questions import Answer, Entry, Impression, Prediction, Question, Reaction, Submission
+from core.author_labelling.questions import Answer, Entry, FeaturePrediction, Impression, Question, Reaction, Submission
 from core.author_labelling.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
 from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.errors import UsageError
@@ -146,7 +146,7 @@ def test_recommendations_match_values_or_keywords() -> None:
         "- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: [calm]}}\n"
         "- {name: Rope, text: Long., keywords: [climb, 'e-mail', ' '], labels: {Feeling: angry}}"
     )
-    source = Submission("d", "ada", 1.0, "I climb.", predictions={"f": Prediction("Calm", 0.8)}, selected=("f",))
+    source = Submission("d", "ada", 1.0, "I climb.", predictions={"f": FeaturePrediction("Calm", 0.8)}, selected=("f",))
     features = (Feature("f", "feeling", open="options"),)
     tent, rope = catalogue
     assert recommend(catalogue, source, features, Selector(), arm=SELECTOR) == (tent, ("f",))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from core.author_labelling.questions import (
     ENTRY,
     Answer,
+    ConversationMessage,
     Feature,
-    Message,
-    Prediction,
+    FeaturePrediction,
     Question,
     Submission,
     features_of,
@@ -56,17 +56,17 @@ def test_open_labels_are_excluded_from_runs_and_do_not_change_older_hashes() -> 
 
 def test_predicted_value_is_among_at_most_four_shuffled_options() -> None:
     candidates = ["calm", "Angry ", "calm", "proud", "bored", "tired"]
-    question = make_question("d1", FEELING, "How  do you feel?", candidates, Prediction("curious", 0.4))
+    question = make_question("d1", FEELING, "How  do you feel?", candidates, FeaturePrediction("curious", 0.4))
     assert question.text == "How do you feel?"
     assert set(question.options) == {"curious", "calm", "Angry", "proud"}
-    orders = {make_question(f"d{n}", FEELING, "?", candidates, Prediction("curious")).options for n in range(12)}
+    orders = {make_question(f"d{n}", FEELING, "?", candidates, FeaturePrediction("curious")).options for n in range(12)}
     assert len(orders) > 1, "the order differs between questions"
-    assert question == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
+    assert question == make_question("d1", FEELING, "How do you feel?", candidates, FeaturePrediction("curious", 0.4))
 
 
 def test_points_of_a_scale_keep_their_order_and_have_no_further_numbers() -> None:
     (wit,) = features_of(Codebook(kind="rating", labels=(Label(name="Wit", scale=Scale(min=0, max=4)),)))
-    made = [make_question(f"d{n}", wit, "How witty?", [], Prediction("3", 0.5)) for n in range(6)]
+    made = [make_question(f"d{n}", wit, "How witty?", [], FeaturePrediction("3", 0.5)) for n in range(6)]
     assert {question.options for question in made} == {("0", "1", "2", "3", "4")}
     assert not made[0].is_numbered
     codebook = made[0].codebook
@@ -75,21 +75,21 @@ def test_points_of_a_scale_keep_their_order_and_have_no_further_numbers() -> Non
 
 
 def test_options_in_words_are_named_by_their_position() -> None:
-    made = make_question("d1", FEELING, "?", ["calm", "proud"], Prediction("curious", 0.4))
+    made = make_question("d1", FEELING, "?", ["calm", "proud"], FeaturePrediction("curious", 0.4))
     assert made.is_numbered
     codebook = made.codebook
     assert codebook.label(str(read("The label is 2", codebook).values["label"])).name == made.options[1]
 
 
 def test_question_without_two_options_asks_for_a_word() -> None:
-    assert make_question("d", FEELING, "?", [], Prediction("calm")).options == ()
-    assert make_question("d", Feature("w", "Word", open="word"), "?", ["a", "b"], Prediction("a")).options == ()
+    assert make_question("d", FEELING, "?", [], FeaturePrediction("calm")).options == ()
+    assert make_question("d", Feature("w", "Word", open="word"), "?", ["a", "b"], FeaturePrediction("a")).options == ()
 
 
 @example(["calm"], "„")
 @given(st.lists(st.text(max_size=8), max_size=8), st.one_of(st.none(), st.text(max_size=8)))
 def test_options_are_different_and_can_be_annotated(candidates: list[str], predicted: str | None) -> None:
-    question = make_question("d", FEELING, "?", candidates, Prediction(predicted))
+    question = make_question("d", FEELING, "?", candidates, FeaturePrediction(predicted))
     assert len(question.options) <= 4
     assert len(question.options) != 1
     assert not question.options or len(question.codebook.labels) == len(question.options)
@@ -123,7 +123,7 @@ def test_word_distance_matches_hand_counts() -> None:
 
 
 def test_context_is_the_last_five_messages_with_cut_replies() -> None:
-    before = [Message("author", f"m{n}") for n in range(6)] + [Message("assistant", "x" * 400)]
+    before = [ConversationMessage("author", f"m{n}") for n in range(6)] + [ConversationMessage("assistant", "x" * 400)]
     shown = Submission("d", "ada", 1.0, "y" * 400, before=tuple(before)).shown
     assert len(shown) == 5
     assert shown[-1].text == "y" * 400, "the author's own words are never cut"
@@ -136,8 +136,8 @@ def test_entries_survive_a_round_trip() -> None:
         "ada",
         1.0,
         "A text.",
-        before=(Message("author", "Hi"),),
-        predictions={"f": Prediction("calm", 0.5)},
+        before=(ConversationMessage("author", "Hi"),),
+        predictions={"f": FeaturePrediction("calm", 0.5)},
         questions=(question("a", "b"),),
     )
     assert ENTRY.validate_json(ENTRY.dump_json(entry)) == entry

@@ -8,11 +8,19 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from core.author_labelling import requests
-from core.author_labelling.questions import Answer, Feature, Impression, Prediction, Question, Reaction, Submission
+from core.author_labelling.questions import (
+    Answer,
+    Feature,
+    FeaturePrediction,
+    Impression,
+    Question,
+    Reaction,
+    Submission,
+)
 from core.author_labelling.selection import (
     KEYWORDS,
     SELECTOR,
-    Example,
+    AnsweredText,
     Score,
     Selector,
     keywords,
@@ -20,19 +28,23 @@ from core.author_labelling.selection import (
     replay,
 )
 
-SURE, UNSURE = Prediction("Yes", 0.9), Prediction("Yes", 0.5)
+SURE, UNSURE = FeaturePrediction("Yes", 0.9), FeaturePrediction("Yes", 0.5)
 
 
 def test_scores_match_hand_counts() -> None:
     score = Selector().score("a", SURE)
     assert score.relevance == pytest.approx(0.9)
     assert score.uncertainty == pytest.approx(0.524979)  # 1 / (1 + exp(-0.1))
-    assert Selector().score("a", Prediction("No", 0.9)).relevance == 0, "an absent label is not relevant"
-    assert Selector().score("a", Prediction()).uncertainty == pytest.approx(0.731059)
+    assert Selector().score("a", FeaturePrediction("No", 0.9)).relevance == 0, "an absent label is not relevant"
+    assert Selector().score("a", FeaturePrediction()).uncertainty == pytest.approx(0.731059)
 
 
 def test_most_uncertain_of_the_most_relevant_features_are_selected() -> None:
-    predictions = {"a": Prediction("Yes", 0.9), "b": Prediction("Yes", 0.6), "c": Prediction("No", 0.5)}
+    predictions = {
+        "a": FeaturePrediction("Yes", 0.9),
+        "b": FeaturePrediction("Yes", 0.6),
+        "c": FeaturePrediction("No", 0.5),
+    }
     chosen = Selector().select(predictions, 2)
     assert [score.item for score in chosen] == ["a", "b"]
     assert most_uncertain(chosen, 1) == ("b",)
@@ -91,7 +103,7 @@ def test_abstentions_are_counted_and_have_no_value() -> None:
 def test_keywords_separate_the_answers_of_a_feature() -> None:
     yes = ("which kettle shall I buy", "buy or rent a boat", "shall we buy it")
     texts = {"Yes": yes, "no": ("hi", "why is it dark"), "No": ("it rained again", "a dream of rain")}
-    examples = [Example(text, value) for value, texts_of_value in texts.items() for text in texts_of_value]
+    examples = [AnsweredText(text, value) for value, texts_of_value in texts.items() for text in texts_of_value]
     assert keywords(examples)["Yes"][0] == "buy"
     feature = Feature("a", "Purchase", values={"Yes": True, "No": False})
     step = requests.predict(
@@ -147,9 +159,9 @@ class WordPredictor:
     def __init__(self, label: str) -> None:
         self.weights = {label: 2.0, "": -1.0}
 
-    def __call__(self, words: frozenset[str]) -> Prediction:
+    def __call__(self, words: frozenset[str]) -> FeaturePrediction:
         score = sum(self.weights.get(word, 0.0) for word in ("", *words))
-        return Prediction("Yes" if score > 0 else "No", 1 - 0.5 / (1 + abs(score)))
+        return FeaturePrediction("Yes" if score > 0 else "No", 1 - 0.5 / (1 + abs(score)))
 
     def learn(self, words: frozenset[str], present: bool) -> None:
         if (self(words).value == "Yes") != present:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.baseline.classifier_replies import ClassifierModel, Prediction, write_reply
+from core.baseline.classifier_replies import ClassifierModel, ItemPrediction, write_reply
 from core.codebook import Codebook, Label
 from core.debate.reading.parse import read
 from core.debate.turns import Request
@@ -18,19 +18,19 @@ DOCUMENT = Document("d", {"text": "The match was long."})
 REQUEST = Request(role="judge", messages=())
 
 
-def reply_to(codebook: Codebook, *predictions: Prediction) -> str:
+def reply_to(codebook: Codebook, *predictions: ItemPrediction) -> str:
     model = ClassifierModel(20, lambda _codebook, _document: list(predictions))
     return write_reply(REQUEST, codebook, DOCUMENT, model)
 
 
 def test_predicted_choice_is_the_decision() -> None:
-    text = reply_to(CHOICE, Prediction("label", "p", 0.9, ("match",)))
+    text = reply_to(CHOICE, ItemPrediction("label", "p", 0.9, ("match",)))
     assert read(text, CHOICE).values == {"label": "p"}
 
 
 def test_quote_has_the_whole_word() -> None:
     document = Document("d", {"text": "The barista was slow. The bar was loud."})
-    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, ("bar",))])
+    model = ClassifierModel(20, lambda _codebook, _document: [ItemPrediction("label", "p", 0.9, ("bar",))])
     assert '"The bar was loud"' in write_reply(REQUEST, CHOICE, document, model)
 
 
@@ -44,29 +44,29 @@ def test_quote_has_the_whole_word() -> None:
     ],
 )
 def test_quote_has_other_forms_of_the_word(word: str, text: str, quote: str) -> None:
-    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, (word,))])
+    model = ClassifierModel(20, lambda _codebook, _document: [ItemPrediction("label", "p", 0.9, (word,))])
     assert f': "{quote}"' in write_reply(REQUEST, CHOICE, Document("d", {"text": text}), model)
 
 
 def test_word_inside_another_word_is_not_quoted() -> None:
-    model = ClassifierModel(20, lambda _codebook, _document: [Prediction("label", "p", 0.9, ("bar",))])
+    model = ClassifierModel(20, lambda _codebook, _document: [ItemPrediction("label", "p", 0.9, ("bar",))])
     assert '"' not in write_reply(REQUEST, CHOICE, Document("d", {"text": "The crowbar was heavy."}), model)
 
 
 def test_reply_about_a_precedent_is_on_the_precedent() -> None:
-    model = ClassifierModel(20, lambda _, document: [Prediction("label", document.id, 0.9)])
+    model = ClassifierModel(20, lambda _, document: [ItemPrediction("label", document.id, 0.9)])
     request = replace(REQUEST, role="clerk", document=Document("p", {"text": "The vote was close."}))
     assert read(write_reply(request, CHOICE, DOCUMENT, model), CHOICE).values == {"label": "p"}
 
 
 @pytest.mark.parametrize("value", [None, "deleted"])
 def test_choice_without_a_known_label_stays_undecided(value: str | None) -> None:
-    text = reply_to(CHOICE, Prediction("label", value, 0.9))
+    text = reply_to(CHOICE, ItemPrediction("label", value, 0.9))
     assert "stays undecided" in text
     assert not read(text, CHOICE).values
 
 
 def test_labels_without_a_prediction_are_undecided() -> None:
-    reading = read(reply_to(SEVERAL, Prediction("f", True, 0.9), Prediction("r", None)), SEVERAL)
+    reading = read(reply_to(SEVERAL, ItemPrediction("f", True, 0.9), ItemPrediction("r", None)), SEVERAL)
     assert reading.values == {"f": True}
     assert list(reading.undecided) == ["r"]

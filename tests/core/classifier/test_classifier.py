@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import baseline
 from core.classifier import classifier
-from core.classifier.classifier import Example
+from core.classifier.classifier import ClassifierInput
 from core.codebook import load_yaml
 from core.files import shipped_folder
 
@@ -44,10 +44,10 @@ def _synthetic_texts(count: int, seed: int = 0) -> tuple[list[str], np.ndarray, 
     return texts, np.array(evidence), np.array(reference)
 
 
-def _examples(texts: Sequence[str], scores: npt.ArrayLike) -> list[Example]:
+def _examples(texts: Sequence[str], scores: npt.ArrayLike) -> list[ClassifierInput]:
     """Return examples with prior log odds of 2 for a score of 1 and -2 for 0."""
     priors = [4 * (np.atleast_1d(score) - 0.5) for score in np.asarray(scores, dtype=float)]
-    return [Example(text, tuple(prior.tolist())) for text, prior in zip(texts, priors, strict=True)]
+    return [ClassifierInput(text, tuple(prior.tolist())) for text, prior in zip(texts, priors, strict=True)]
 
 
 def _error_rate(predicted: np.ndarray, reference: np.ndarray) -> float:
@@ -74,11 +74,13 @@ def test_classifier_learns_words_outside_the_word_lists() -> None:
 
 
 def test_documents_without_a_label_do_not_take_it_from_its_unreviewed_words() -> None:
-    absent = [Example(f"we stayed {number} nights", (-2.0,)) for number in range(60)]
+    absent = [ClassifierInput(f"we stayed {number} nights", (-2.0,)) for number in range(60)]
     trained = classifier.train(
-        classifier.Task("multilabel", 1), [*absent, Example("a toll", (-2.0,))], [[0.0]] * 60 + [[1.0]]
+        classifier.Task("multilabel", 1), [*absent, ClassifierInput("a toll", (-2.0,))], [[0.0]] * 60 + [[1.0]]
     )
-    derived, without = trained.predict_proba([Example("the fee", (1.2,), {(0, "fee"): 1.0}), Example("again", (-2.0,))])
+    derived, without = trained.predict_proba(
+        [ClassifierInput("the fee", (1.2,), {(0, "fee"): 1.0}), ClassifierInput("again", (-2.0,))]
+    )
     assert derived[0, 1] > 0.6  # 0.77 before any decision
     assert without[0, 1] < 0.08  # 0.12 before
 
@@ -94,11 +96,11 @@ def test_single_valued_training_data_does_not_change_predictions() -> None:
 def test_words_of_another_label_do_not_count_against_a_label() -> None:
     # "room" belongs to the second label and is in every text without the first, as framing words are.
     task = classifier.Task("multilabel", 2)
-    clean = Example("", (2.0, 2.0), {(0, "clean"): 1.0, (1, "room"): 1.0})
-    room = Example("", (-2.0, 2.0), {(1, "room"): 1.0})
-    without = Example("", (-2.0, -2.0))
+    clean = ClassifierInput("", (2.0, 2.0), {(0, "clean"): 1.0, (1, "room"): 1.0})
+    room = ClassifierInput("", (-2.0, 2.0), {(1, "room"): 1.0})
+    without = ClassifierInput("", (-2.0, -2.0))
     trained = classifier.train(task, [room] * 20 + [without] * 20, [[0.0, 1.0]] * 20 + [[0.0, 0.0]] * 19 + [[1.0, 0.0]])
-    alone = Example("", (2.0, 2.0), {(0, "clean"): 1.0})
+    alone = ClassifierInput("", (2.0, 2.0), {(0, "clean"): 1.0})
     beside, by_itself = trained.predict_proba([clean, alone])[:, 0, 1]
     assert beside == pytest.approx(by_itself)
 
@@ -107,8 +109,8 @@ def test_corrections_gradually_outweigh_a_listed_word() -> None:
     # A word that was right twice keeps its label after one correction and loses it after several. Another word that was
     # always right is not affected.
     task = classifier.Task("multilabel", 1)
-    word, other = (Example("", (2.0,), {(0, word): 1.0}) for word in ("wait", "staff"))
-    without = Example("", (-2.0,))
+    word, other = (ClassifierInput("", (2.0,), {(0, word): 1.0}) for word in ("wait", "staff"))
+    without = ClassifierInput("", (-2.0,))
     chances = []
     for count in (0, 1, 6, 9):
         decided = [word] * 2 + [other] * 2 + [without] * 2 + [word] * count
@@ -123,9 +125,11 @@ def test_corrections_gradually_outweigh_a_listed_word() -> None:
 def test_embeddings_are_features_if_present() -> None:
     task = classifier.Task("multilabel", 1)
     here, there = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
-    examples = [Example("", (0.0,), {}, vector) for vector in (here, there)] * 20
+    examples = [ClassifierInput("", (0.0,), {}, vector) for vector in (here, there)] * 20
     trained = classifier.train(task, examples, np.array([[1.0], [0.0]] * 20))
-    assert trained.predict([Example("", (0.0,), {}, here), Example("", (0.0,), {}, there)]).values.tolist() == [
+    assert trained.predict(
+        [ClassifierInput("", (0.0,), {}, here), ClassifierInput("", (0.0,), {}, there)]
+    ).values.tolist() == [
         [1],
         [0],
     ]
@@ -148,14 +152,14 @@ def test_common_part_of_all_vectors_changes_nothing() -> None:
     chances = [
         classifier.train(task, examples, reference).predict_proba(examples)
         for common in (0, 5)
-        for examples in [[Example("", (0.0,), {}, vector + np.float32(common)) for vector in vectors]]
+        for examples in [[ClassifierInput("", (0.0,), {}, vector + np.float32(common)) for vector in vectors]]
     ]
     assert chances[0] == pytest.approx(chances[1], abs=1e-3)
 
 
-def _choices(texts: Sequence[str], weights: npt.ArrayLike) -> list[Example]:
+def _choices(texts: Sequence[str], weights: npt.ArrayLike) -> list[ClassifierInput]:
     return [
-        Example(text, tuple(prior))
+        ClassifierInput(text, tuple(prior))
         for text, prior in zip(texts, np.log(np.asarray(weights, dtype=float) + 0.25).tolist(), strict=True)
     ]
 
@@ -219,18 +223,18 @@ def test_any_texts_and_missing_values_give_probabilities(rows: list[tuple[str, f
 def test_mismatched_shapes_are_refused() -> None:
     task = classifier.Task("multilabel", 2)
     with pytest.raises(ValueError, match="without evidence for each of 2 labels"):
-        classifier.train(task, [Example("a", (1.0,))], [[1.0, 0.0]])
+        classifier.train(task, [ClassifierInput("a", (1.0,))], [[1.0, 0.0]])
     with pytest.raises(ValueError, match="decisions of shape"):
-        classifier.train(task, [Example("a", (1.0, 0.0))], [[1.0]])
+        classifier.train(task, [ClassifierInput("a", (1.0, 0.0))], [[1.0]])
     with pytest.raises(ValueError, match="outside 0 to 1"):
-        classifier.train(task, [Example("a", (1.0, 0.0))], [[2.0, 0.0]])
+        classifier.train(task, [ClassifierInput("a", (1.0, 0.0))], [[2.0, 0.0]])
 
 
 def test_cross_validation_does_not_predict_training_documents() -> None:
     # The labels are random, so only a classifier that was trained on a document predicts it better than by chance.
     rng = RNG(1)
     task = classifier.Task("multilabel", 1)
-    examples = [Example(f"token{number} alone", (0.0,)) for number in range(120)]
+    examples = [ClassifierInput(f"token{number} alone", (0.0,)) for number in range(120)]
     reference = rng.integers(0, 2, (120, 1)).astype(float)
     assert 0.3 < _error_rate(classifier.cross_val_predict(task, examples, reference), reference) < 0.7
     assert _error_rate(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
@@ -246,7 +250,7 @@ def test_more_training_documents_improve_learnable_labels() -> None:
     assert wrong[1] < wrong[0]
 
 
-def _hotels() -> tuple[list[Example], np.ndarray]:
+def _hotels() -> tuple[list[ClassifierInput], np.ndarray]:
     folder = shipped_folder("sample_data")
     codebook = load_yaml((folder / "hotel_aspects.yaml").read_text(encoding="utf-8"))
     with (folder / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:

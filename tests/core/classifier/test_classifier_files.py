@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from core.classifier import classifier
-from core.classifier.classifier import Example
+from core.classifier.classifier import ClassifierInput
 from core.errors import InputError
 
 TEXTS = ("red apple", "green pear", "red plum", "green leaf")
 
 
-def _examples(labels: int) -> list[Example]:
-    return [Example(text, (0.0,) * labels) for text in TEXTS]
+def _examples(labels: int) -> list[ClassifierInput]:
+    return [ClassifierInput(text, (0.0,) * labels) for text in TEXTS]
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
@@ -29,14 +29,14 @@ def test_file_round_trip(kind: str) -> None:
     trained = classifier.train(task, _examples(2), reference)
     data = classifier.dumps(trained, {"labels": ["A", "B"]})
     again, facts = classifier.loads(data)
-    examples_to_predict = [Example("red leaf", (2.0, -2.0))]
+    examples_to_predict = [ClassifierInput("red leaf", (2.0, -2.0))]
     assert facts == {"labels": ["A", "B"]}
     assert again.task == trained.task
     assert (again.predict_proba(examples_to_predict) == trained.predict_proba(examples_to_predict)).all()
 
 
 def test_pickles_are_neither_written_nor_read() -> None:
-    trained = classifier.train(classifier.Task("multilabel", 1), [Example("a word", (-2.0,))], [[1.0]])
+    trained = classifier.train(classifier.Task("multilabel", 1), [ClassifierInput("a word", (-2.0,))], [[1.0]])
     data = classifier.dumps(trained, {})
     names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib"))]

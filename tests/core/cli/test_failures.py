@@ -13,7 +13,7 @@ from aiohttp import web
 from core.engine import limits
 from core.errors import ProjectError, StorageFull
 from core.runs import RunRow
-from core.store.database import Connection
+from core.store.database import DatabaseConnection
 from core.store.runs import Runs
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
@@ -235,14 +235,14 @@ def test_interrupt_before_the_run_is_not_reported_as_failure(folder: Path, monke
 
 def test_full_disk_at_the_last_checkpoint_keeps_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The run has finished and its rows are in the write-ahead log.
-    close = Connection.close
+    close = DatabaseConnection.close
 
-    def without_room(self: Connection) -> None:
+    def without_room(self: DatabaseConnection) -> None:
         close(self)
         raise StorageFull(f"The disk is full: {self.path} could not be written.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Connection, "close", without_room)
+        patch.setattr(DatabaseConnection, "close", without_room)
         result = annotate(folder, "--limit", "2")
     assert (result.json["verdicts"], result.json["status"]) == (2, "done")
     assert "The disk is full" in result.stderr

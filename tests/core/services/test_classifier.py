@@ -243,7 +243,7 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
 def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
     codebook = Codebook(kind="choice", labels=tuple(Label(name=name) for name in ("Food", "Service", "Room")))
     food, service, _ = (label.id for label in codebook.labels)
-    example = classifier.Example("food staff", (1.0, 0.5, -2.0))
+    example = classifier.ClassifierInput("food staff", (1.0, 0.5, -2.0))
     trained = classifier.train(classifier.Task("choice", 3), [example], [[0]])
     facts = {"codebook": codebook.model_dump(mode="json"), "documents": 1}
     model = classifier_training.callable_model(trained, facts, lambda *_: [example])

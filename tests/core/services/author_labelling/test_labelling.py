@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.author_labelling.questions import Message, Submission
+from core.author_labelling.questions import ConversationMessage, Submission
 from core.author_labelling.selection import SELECTOR
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.errors import TimedOut, UsageError
@@ -148,7 +148,7 @@ def test_conversation_is_context_of_the_document(session: ProjectSession) -> Non
     first = labelling.submit(session, author, TEXT)
     reply = labelling.reply_in_chat(session, first)
     assert "not a language model" in reply.text
-    before = (Message("author", first.text), reply)
+    before = (ConversationMessage("author", first.text), reply)
     later = "And today I still have no idea."
     second = labelling.submit(session, author, later, conversation=first.conversation, before=before)
     document = session.store.documents.get(second.document_id)
