@@ -45,16 +45,15 @@ _NEXT = re.compile(r"[,;|]\s")
 _BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|[,;|(]))")
 """Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
 _REVISED = re.compile(
-    r"\b(?:no|not|or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
-    r"|make it|wait|correction|so|otherwise)\b(?:\W+[^\W\d]+){0,4}\W+\d"
+    r"\b(?:or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*|no(?=,)"
+    r"|make it|wait|correction|so|otherwise|now|final(?:ly)?|after|down|up|eher|vielleicht|später|korrigiert"
+    r"|(?:lower|rais|reduc|increas|chang|revis|correct|adjust)\w*)\b(?P<words>(?:\W+(?:also|an?|at|auf|be(?:en|tter)?"
+    r"|closer|deba\w+|discuss\w+|even|from|give|have|i|is|it|just|make|mind|more|my|of|only|rather|rating|remarks?|review"
+    r"|say|score|the|think|to(?:wards?)?))*\W+)(?P<number>\d{1,15}(?:\.\d{1,15})?)(?=\W*(?:$|[.,;:!?)]"
+    r"|(?:after|and|because|but|due|for|given|instead|of|or|out|points?|since|stars?|then|though|too)\b))"
     r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
-"""Words after a rating that give another number."""
-_SECOND = re.compile(
-    r"[,;:(.–—-]\s?(?P<words>(?:[^\W\d_]+[:,]?\s){0,4})(?P<number>\d{1,15}(?:\.\d{1,15})?)"
-    r"(?=\s?(?:$|[,;)]|\.(?!\d)|(?:after|because|for|since|due)\b))"
-)
-"""Another number that stands alone behind a rating: "4 (now 3)", "4, lowered to 3 after the remark"."""
+"""Words after a rating that give another number: "4 (now 3)", "4, or rather 3", "4, lowered to 3 after the remark"."""
 _OTHER_SCALE = re.compile(
     r"(?:\(\s?(?:scale:?\s)?(?:of\s|from\s)?[-−]?\d{1,3}\s?(?:[-–—]|to|bis)\s?"
     r"|(?:\(\s?|(?:ratings?|scores?)\s)\(?(?:out\sof|max(?:imum)?[.:]?(?:\sof)?|/)\s?"
@@ -427,8 +426,7 @@ class _CollectedRatings:
         words = folded.text[position : position + 40].strip()
         number = _NUMBER.match(folded.text, position)
         end = number.end() + _LOOK_AHEAD if number else 0
-        revised = _REVISED.search(folded.text, number.end(), end) if number else None
-        second = self._second(folded.text, number.start("number"), number.end(), end) if number else None
+        revised = self._revised(item, folded.text, number, end) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif (
@@ -441,22 +439,25 @@ class _CollectedRatings:
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
         elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() : end]):
             self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
-        elif second is not None:
-            self.reasons.setdefault(item, f'another number follows: "{second.group().strip()}"')
-        elif revised and not self.names.mentions(folded.text[number.end() : revised.end()]):
+        elif revised is not None:
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
             digits = _MINUS.sub("-", number["number"])
             self.rate(item, float(digits) if "." in digits else int(digits))
 
-    def _second(self, text: str, start: int, position: int, end: int) -> re.Match[str] | None:
-        """Return another number that stands alone behind a rating, before the next dimension; None if there is none."""
-        for second in _SECOND.finditer(text, position, end):
-            if self.names.mentions(text[position : second.end()]):
+    def _revised(self, item: str, text: str, number: re.Match[str], end: int) -> re.Match[str] | None:
+        """Return the words that give another rating, before the next dimension; None if there are none."""
+        scale = self.scale_of(item)
+        for revised in _REVISED.finditer(text, number.end(), end):
+            if self.names.mentions(text[number.end() : revised.end()]):
                 return None
-            is_same = text[start:position].strip(" _*").startswith(second["number"])
-            if not is_same and second["words"] and not NOT_GIVEN.search(second["words"]):
-                return second
+            other = revised["number"]
+            if other is None or (
+                float(other) != float(_MINUS.sub("-", number["number"]))
+                and scale.min <= float(other) <= scale.max
+                and not NOT_GIVEN.search(revised["words"])
+            ):
+                return revised
         return None
 
     def rate(self, item: str, value: int | float) -> None:
