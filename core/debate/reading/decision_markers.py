@@ -23,8 +23,8 @@ _THOUGHTS = re.compile(
     r"|(?:<\|start\|>assistant)?<\|channel\|>(?:(?:.*<\|channel\|>)?final\b[^\n]{0,40}?<\|message\|>|.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_WRAPPED = re.compile(r"\s*<analysis>(?=.*\S.*</analysis>\s*\Z)", re.IGNORECASE | re.DOTALL)
-"""The tag before a whole reply: a model may copy the form in which other replies are shown."""
+_ANALYSIS, _END_OF_ANALYSIS = "<analysis>", "</analysis>"
+"""Tags around a whole reply: a model may copy the form in which other replies are shown."""
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 _OPEN_THOUGHT = re.compile(r"^[^\S\n]*[<\[◁]think(?:ing)?[>\]▷]", re.IGNORECASE | re.MULTILINE)
 _END_OF_REPLY = re.compile(
@@ -326,8 +326,11 @@ def without_reasoning(text: str) -> str:
     Reasoning is ``<think>`` blocks, closed or not, and the text before a closing tag on its own line, because some
     servers drop the opening tag.
     """
-    if (wrapped := _WRAPPED.match(text)) and text.casefold().count("<analysis") == 1:
-        return text[wrapped.end() :]
+    stripped = text.strip()
+    inner = stripped[len(_ANALYSIS) : -len(_END_OF_ANALYSIS)]
+    is_wrapped = stripped[: len(_ANALYSIS)].lower() == _ANALYSIS and stripped.lower().endswith(_END_OF_ANALYSIS)
+    if is_wrapped and inner.strip() and "<analysis" not in inner.lower():
+        return inner.ljust(len(text) - text.index(">") - 1)
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
     closing = _END_OF_THOUGHT.search(text) if "</" in text else None

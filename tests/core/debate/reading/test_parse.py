@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import CHOICE_ITEM, Codebook, normalise, parse_codebook
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
 from tests.linear_time import check_linear_time
@@ -266,6 +267,12 @@ def test_last_decision_counts() -> None:
 )
 def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
     assert names(text) == expected
+
+
+def test_tags_around_a_whole_reply_are_left_out_and_its_positions_kept() -> None:
+    reply = "\n<Analysis>\nFood is praised.\nFinal Decision: Food\n</analysis>\n"
+    assert without_reasoning(reply).strip() == "Food is praised.\nFinal Decision: Food"
+    assert reply[read(reply, HOTEL).start :].startswith(" Food\n</analysis")
 
 
 def test_empty_reply_has_no_decision() -> None:
@@ -812,7 +819,7 @@ HOSTILE = [
     '{"', '{"labels": [', '{"a":', '{"labels": ["x", {"y', "[{", '"', "“", "'a ", "#", "(", " ", "the ", "aspects ",
     "present ", "in this ", "<think></think>", "Service or ", "\u0301\u0327", "Food: 4\n", "Undecided: #Food\n",
     'Food "x" ', "none of the ", "and ", "- \n", "\\", "Service (", "...", "\u202e", "_",
-    "\n<think>", "The review says:\nFinal Decision:\n",
+    "\n<think>", "<analysis>x ", "The review says:\nFinal Decision:\n",
 ]  # fmt: skip
 
 
