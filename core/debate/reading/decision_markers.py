@@ -149,7 +149,21 @@ class MarkedReply:
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
         """Markers that count only without any other."""
-        return _with_limits(_asserted_markers(self.lines, self.codebook, self.quoted, weak=True), self.lines)
+        markers = _asserted_markers(self.lines, self.codebook, self.quoted, weak=True)
+        recaps = [marker.end for marker in markers if marker.kind == "recap"]
+        if recaps and self._is_discussed(recaps[-1]):
+            markers = [marker for marker in markers if marker.kind != "recap"]
+        return _with_limits(
+            [replace(marker, kind="heading") if marker.kind == "recap" else marker for marker in markers], self.lines
+        )
+
+    def _is_discussed(self, start: int) -> bool:
+        """Return True if the text below the labels at ``start`` discusses labels or roles, or ends with the label."""
+        lines = self.lines[start:].strip().split("\n")[1:]
+        if self.codebook.kind == "choice":
+            return names_of(self.codebook).find(lines[-1].strip(" ._") if lines else "") is not None
+        below = "\n".join(line for line in lines if not _LISTED.match(line))
+        return bool(names_of(self.codebook).mentions(below)) or re.search(rf"\b{ROLE}", below, re.I) is not None
 
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
@@ -181,7 +195,8 @@ class MarkedReply:
 
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_WEAK = frozenset({"heading", "sentence", "list"})
+_WEAK = frozenset({"heading", "recap", "sentence", "list"})
+_LISTED = re.compile(r"\s*(?:[-+•–]|\d{1,2}[.)])\s")
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""

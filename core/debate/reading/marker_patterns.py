@@ -13,13 +13,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from core.debate.reading.tokens import DOUBTFUL, UNITS
 
 MarkerKind: TypeAlias = Literal[
-    "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence", "list"
+    "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "recap", "sentence", "list"
 ]
 """Kinds of markers.
 
 A ``revised`` one ("I change my label to A", "my label stays A") is a decision only if a label follows. A ``heading``
 ("Answer: A"), ``sentence`` ("The text is A") or ``list`` ("The text mentions A and B") counts only if nothing else
-announces a decision.
+announces a decision. A ``recap`` ("Extracted aspects: A") may be somebody else's: it is a ``heading`` only if
+nothing below discusses it.
 """
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
@@ -32,11 +33,13 @@ _TRANSLATED = (
     r" ++решение"
     r"|最终(?:决定|决策|判断|答案|标签|类别)|最終(?:決定|判断|判定)"
 )
-_HEADINGS = (
-    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated|extracted|identified|detected"
+_OWN = (
+    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
     rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
-    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final|response|list|priority"
-    r"|(?:severity|level|severity ++level))"
+)
+_HEADINGS = (
+    rf"{_OWN}(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final"
+    r"|(?:final|my|revised|updated) ++list)"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|类别|分类|カテゴリー?|ラベル|klasse|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
@@ -89,6 +92,11 @@ _CHOSEN = (
 _TITLED = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
 # "Answer: A", "My label -> A", "=> A"
 _LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
+# "Extracted aspects: A, B", "Priority: A"
+_RECAP = (
+    rf"^[ >#•\d.)_-]*+{_OWN}(?:(?:extracted|identified|detected) ++(?:{_CHOICE}|intents?|emotions?)"
+    r"|response|priority|level|severity(?: ++level)?)[ _]*+[:=]"
+)
 # "Die Antwort ist A", "the label is A", "la etiqueta más adecuada es A", "最合适的标签是A"
 _ANSWERED = (
     r"(?:^[ >#•\d.)_-]*+|[.,;!?] ++|[。，；] *+)"
@@ -284,6 +292,7 @@ def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
         ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
         ("sentence", _plainly_stated(location, noun), (" is ", "it's ", "it’s ")),
         ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
+        ("recap", _RECAP, ("extracted", "identified", "detected", "response", "priority", "level", "severity")),
         ("heading", _ANSWERED,
          ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签", "ラベル")),
         ("aspects", _mentioning(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
