@@ -274,6 +274,9 @@ def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple
 _ID_OF_EXPORT = "document_id"
 _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
 """Columns of a table that Moot exported, which hold no labels."""
+_ABOUT_RUN = re.compile(
+    rf"(?:{'|'.join(_ABOUT_EXPORT)}|{_ID_OF_EXPORT}|review_note|review_flag|review_error_types|reviewers)(?:_\d+)?"
+)
 _PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
 """Text of the cells that Moot exports for a label that is present or absent."""
 
@@ -306,13 +309,16 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
 def _results(columns: Sequence[str]) -> frozenset[str]:
     """Return the columns with the results of a run and the document id, in a table that Moot exported; else none.
 
-    They follow the document id, or in a file for Hugging Face the status of the review.
+    They follow the document id, or in a file for Hugging Face the status of the review. If others follow it too, the
+    columns were moved, and results are known by their names.
     """
     if not {"run_id", "review_status"} <= set(columns):
         return frozenset()
+    endings = tuple(name.removeprefix("pred") for name in columns if name.startswith("pred_"))
+    named = {name for name in columns if _ABOUT_RUN.fullmatch(name) or name.endswith(endings)}
     ids = [index for index, name in enumerate(columns) if name.startswith(_ID_OF_EXPORT)]
-    first = ids[-1] if ids else columns.index("review_status")
-    return frozenset((*columns[first:], *_ABOUT_EXPORT))
+    following = columns[ids[-1] if ids else columns.index("review_status") :]
+    return frozenset((*(following if named.issuperset(following) or not endings else named), *_ABOUT_EXPORT))
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:

@@ -206,7 +206,10 @@ _TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         _ONE_TEXT_PER_ROW,
     ),
     (
-        re.compile(rb"(?:#.*\r?\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"),
+        re.compile(  # ten columns, of which the fourth is a part of speech and the seventh a number
+            rb"(?:#.*\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"
+            rb"(?:[^\t\n]+\t){2}[^\t\n]+\n"
+        ),
         f"{_TOKENS} (CoNLL-U)",
         _ONE_TEXT_PER_ROW,
     ),

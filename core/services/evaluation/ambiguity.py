@@ -93,14 +93,15 @@ def _ambiguous_ids(ids: Sequence[str], rates: Mapping[str, float], theta: float)
 
 
 def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
-    """Return the plan with the limit or the pre-pass that selects the documents of a run; unchanged if none does.
+    """Return the plan with the limit or the pre-pass that selects the documents of a run.
 
     A run on the first of the documents that had been imported before is limited to their number. Runs do not store the
-    pre-pass. With several, it is the latest one.
+    pre-pass. With several, it is the latest one. If none selects these documents, the plan is limited to as many.
     """
     used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()
     if used == ids[: len(used)]:
-        is_limited = len(used) < session.store.documents.count_imported(run.created_at)
+        imported = session.store.documents.count_imported(run.created_at)  # 0 if all were replaced since
+        is_limited = len(used) < (imported or len(ids))
         return replace(plan, limit=len(used) if is_limited else None)
     for prepass in prepasses(session):
         rates = difference_rates(session, prepass)
@@ -111,7 +112,7 @@ def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
             if selected[: len(used)] == used:
                 limit = len(used) if len(used) < len(selected) else None
                 return replace(plan, ambiguous=prepass, theta=theta, limit=limit)
-    return plan
+    return replace(plan, limit=len(used) if len(used) < len(ids) else None)
 
 
 def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -1017,6 +1018,19 @@ def test_notes_and_reviewers_in_an_export_of_moot_are_neither_text_nor_rater() -
     )
     mapping = suggest_mapping(table(header + rows))
     assert (mapping.text, mapping.id, mapping.rater) == ("post", "document_id", None)
+
+
+@pytest.mark.parametrize("order", [sorted, lambda names: [*names[1:], names[0]]], ids=["sorted", "text at the end"])
+def test_export_of_moot_with_moved_columns_keeps_its_text(order: Callable[[list[str]], list[str]]) -> None:
+    names = "text,document_id,gold_label,pred_label,reviewed_label,clerk_label,evidence_label,run_id,review_status"
+    rows = [
+        dict(zip(names.split(","), (f"Some words {n}", f"d{n}", *"xyyx", "[]", "r1", "Submitted"), strict=True))
+        for n in range(6)
+    ]
+    moved = [{name: row[name] for name in order(names.split(","))} for row in rows]
+    mapping = suggest_mapping(table(json.dumps(moved), "run.json"))
+    assert (mapping.text, mapping.id) == ("text", "document_id")
+    assert [source.column for source in mapping.gold] == ["gold_label", "reviewed_label"] or order is sorted
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, 
         assert (plan.ambiguous, plan.theta, plan.limit) == (vote.run_id, 0.5, limit)
         assert ambiguity.select_documents(session, plan) == documents
     # the first documents, one that the pre-pass lacks, and all documents
-    for documents, limit in ((["d0", "d1"], 2), (["d3"], None), (project.store.documents.ids(), None)):
+    for documents, limit in ((["d0", "d1"], 2), (["d3"], 1), (project.store.documents.ids(), None)):
         plan = plan_of(documents)
         assert (plan.ambiguous, plan.limit) == ("", limit)
 
@@ -233,6 +233,10 @@ def test_rerun_of_all_documents_includes_those_imported_later(project, session, 
     project.store.documents.add([Document("later", {"text": "later"})], file_name="later.csv")
     limits = [ambiguity.with_documents_of(session, rerun.plan_from_run(row), row).limit for row in (full, pilot)]
     assert limits == [None, 2]
+    project.store.documents.replace_all(
+        [Document(id, {"text": id}) for id in [*ids, "later"]], file_name="corrected.csv"
+    )
+    assert ambiguity.with_documents_of(session, rerun.plan_from_run(pilot), pilot).limit == 2
 
 
 def test_documents_with_a_reference_of_other_labels_only_are_named(project):
