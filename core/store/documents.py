@@ -60,15 +60,19 @@ STATE = (
 )
 """Columns that differ whenever the documents or their gold may."""
 _TEXT_DIGESTS = """
-SELECT document_id, coalesce(
-    sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
-                    THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END,
-    digest, ''
-) AS digest
+SELECT document_id, CASE WHEN starts_with(digest, current || ':') THEN digest ELSE coalesce(current, digest, '') END
+    AS digest
 FROM (SELECT document_id FROM events WHERE document_id IS NOT NULL
       UNION SELECT document_id FROM run_documents UNION SELECT document_id FROM run_precedents)
-LEFT JOIN documents ON id = document_id LEFT JOIN replaced_texts USING (document_id)"""
-"""SQL of the ids with runs or reviews, with the digest of the text fields that they are about."""
+LEFT JOIN (
+    SELECT id AS document_id, sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
+        THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END AS current
+    FROM documents
+) USING (document_id) LEFT JOIN replaced_texts USING (document_id)"""
+"""SQL of the ids with runs or reviews, with the digest of the text fields that they are about.
+
+Where the context was left out since, it is still the earlier one.
+"""
 
 
 @dataclass(frozen=True, slots=True)

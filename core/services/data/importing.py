@@ -152,7 +152,7 @@ def _probably_meant(name: str, names: Iterable[str]) -> str:
 
     The first letter, the digits and words such as ``A`` and ``II`` are the same: 'stable' is not a misspelt 'unstable',
     nor 'Group 1' 'Group 2'. A part more at the end or inside makes another word, as in 'Asian' and 'interactive', but
-    a doubled letter does not.
+    a doubled letter, e or s does not.
     """
 
     def marks(text: str) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ def _has_a_part_more(one: str, other: str) -> bool:
     """Return True if one name is the other with letters more at its end, or with at least three letters more inside."""
     shorter, longer = sorted((one, other), key=len)
     if longer.startswith(shorter):
-        return longer[len(shorter) :] != shorter[-1:]
+        return longer[len(shorter) :] not in (shorter[-1:], "e", "s")
     is_inside = any(longer.startswith(shorter[:at]) and longer.endswith(shorter[at:]) for at in range(1, len(shorter)))
     return is_inside and len(longer) - len(shorter) > 2
 

@@ -228,7 +228,7 @@ def test_yaml_file_is_rejected_with_a_remedy() -> None:
         "tag O\nfood O\n",
         "id\tlabel\n1\tO\n2\tB-side\n",
         "1\n2\n3\n",
-        "1\tThe room was clean.\tbooking.com\tUK\tDouble\tcouple\t2\t2024-01-01\n2\tIt was not.\tx\tUK\tTwin\tman\t3\t2024-01-02\n",
+        "1\tIt was clean.\tx\tUK\tDouble\tcouple\t2\ty\n2\tIt was not.\tx\tUK\tTwin\tman\t3\ty\n",
         "1\ta\tb\tC d\te\tf\t7\th\n2\ta\tb\tC d\te\tf\t7\th\n",
     ],
 )

@@ -155,8 +155,16 @@ def test_all_text_fields_of_a_replacing_document_count(project):
     assert replace(text="one", title="Eins") == ["1 (2)"]
     assert replace(text="one", title="Uno\n\x00é") == ["1"]
     assert replace(text="one") == ["1"], "Without context it is the same text."
-    assert replace(text="one", title="Eins") == ["1"], "So is a text with added context."
-    assert replace(text="two", title="Eins") == ["1 (2)"]
+    assert replace(text="one", title="Eins") == ["1 (2)"], "The reviews are about the earlier context."
+    assert replace(text="one", title="Uno\n\x00é") == ["1"]
+    assert replace(text="two", title="Uno\n\x00é") == ["1 (2)"]
+
+
+def test_context_that_is_added_to_a_reviewed_text_keeps_its_id(project):
+    for fields in ({"text": "one"}, {"text": "one", "title": "Uno"}):
+        project.store.documents.replace_all([Document("1", fields)])
+        record_review(project.store.reviews, "1", "a", None, True, actor="me")
+        assert project.store.documents.ids() == ["1"]
 
 
 def test_pages_and_search_return_the_expected_documents(project):
