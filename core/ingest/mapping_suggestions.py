@@ -57,7 +57,10 @@ _CHOICES = re.compile(
     r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
-_VERSION = re.compile(r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch)$")
+_METADATA = re.compile(
+    r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch|fold|split|part|group|session|year"
+    r"|page|sentence|count|n|no|nr|number|weight|votes?|annotations)$"
+)
 """Names of columns that may have the same number in every row."""
 _MAX_CHOICES = 30
 _BY_RATER = re.compile(
@@ -376,7 +379,11 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         sources = _first_by_rater(lists, "list")
         return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
     if binaries:
-        constant = [name for name in constant if not _VERSION.search(name.casefold())]
+        constant = [
+            name
+            for name in constant
+            if not (_METADATA.search(name.casefold()) or RATER.fullmatch(name) or _is_named_like_id(name))
+        ]
         sources = tuple(map(GoldSource, (*binaries, *constant)))
         in_every_row = f" {_columns_are(sources[len(binaries) :])} 1 in every row." if constant else ""
         labels = format_count(len(sources), "label")

@@ -175,7 +175,7 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
 def gold_counts(session: ProjectSession) -> dict[str, int]:
     """Return the number of documents with each label in gold, by the majority of the raters.
 
-    Labels without gold are omitted.
+    Ties do not count. Labels without gold are omitted.
     """
     counts: Counter[str] = Counter()
     for item, value, count in session.store.annotations.gold_counts():

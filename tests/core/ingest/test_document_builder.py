@@ -877,8 +877,9 @@ def test_column_of_several_labels_is_preferred_to_one_with_the_same_in_every_row
 
 def test_label_in_every_row_is_proposed_last_and_named() -> None:
     rows = "".join(f"Some words {n},1,1,{n % 2}\n" for n in range(6))
-    mapping = suggest_mapping(table(f"text,Food,schema_version,Price\n{rows}"))
-    assert mapping.gold == (GoldSource("Price"), GoldSource("Food"))
+    for name in ("schema_version", "annotator", "annotator_id", "fold", "page", "n"):
+        mapping = suggest_mapping(table(f"text,Food,{name},Price\n{rows}"))
+        assert mapping.gold == (GoldSource("Price"), GoldSource("Food")), name
     assert mapping.reasons[-1] == "Gold for 2 labels: columns of 1 and 0, or yes and no. 'Food' is 1 in every row."
 
 
