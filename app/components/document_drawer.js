@@ -410,7 +410,10 @@ class DrawerView {
       ariaLabel: "Your note",
     });
     note.value = drafts.get(this.draftKey(id)) ?? note.defaultValue;
-    note.oninput = () => drafts.set(this.draftKey(id), note.value);
+    note.oninput = () => {
+      if (note.value === note.defaultValue) drafts.delete(this.draftKey(id));
+      else drafts.set(this.draftKey(id), note.value);
+    };
     const save = button("button", () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
   }

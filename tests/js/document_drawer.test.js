@@ -207,6 +207,29 @@ test("a typed note stays when another tab or document is shown, until it is save
   assert.equal(note().value, ""); // as stored
 });
 
+test("a typed and deleted note does not hide a note that is stored later", async () => {
+  const answer = globalThis.fetch;
+  const openNotes = async () => {
+    openDocument("d1", { ids: ["d1"], title: "x" });
+    await settled();
+    [...root.querySelectorAll("button")].find(({ textContent }) => textContent.startsWith("Notes")).click();
+    await settled();
+  };
+  await openNotes();
+  for (const text of ["a", ""]) {
+    root.querySelector("textarea").value = text;
+    root.querySelector("textarea").dispatchEvent(new window.Event("input"));
+  }
+  globalThis.fetch = async (...request) => {
+    const response = await answer(...request);
+    const stored = { ...makeDocument("d1"), notes: [{ who: "ann", note: "stored" }] };
+    return { ...response, json: async () => ({ ...(await response.json()), document: stored }) };
+  };
+  mount("r2"); // another run replaces the drawer
+  await openNotes();
+  assert.equal(root.querySelector("textarea").value, "stored");
+});
+
 test("ratings differ by one point or more, missing values never", () => {
   assert.ok(isWrong(3, 4));
   assert.ok(!isWrong(3.5, 4));
