@@ -487,7 +487,7 @@ def frontier(rows: Rows, *, key: str, title: str, unit: str, quality: str) -> No
     if not complete:
         st.caption("No run has both a cost and a score.")
         return
-    cost = "$ per document" if unit == "usd" else "tokens per document"
+    cost = "full cost per document, $" if unit == "usd" else "full tokens per document"
     draw(_frontier(complete, cost, quality), rows, key=key, title=title)
 
 

@@ -368,6 +368,7 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
     answers = {id: (both("ab"), both(present)) for id, present in GOLD.items() if id != "d3"}
     part = debates(project, sample_world.CODEBOOK, {id: {} for id in answers}, answers)
     shown = texts(draw(session, "compare", compare_runs=(first, part)))
+    assert "Full cost per document" in shown
     # The same documents in Quality and cost, in the differences per label, and in the list of documents.
     assert shown.count("n = 3 documents; left out: 1 in one run only") == 3
     assert "n = 4 documents" not in shown
@@ -518,6 +519,16 @@ def test_downloads_of_charts_are_named_after_project_page_and_title(session, pro
     assert expected | {f"small-evaluate-effect_of_the_debate.{end}" for end in ("svg", "csv")} == set(names)
 
 
+def test_downloads_of_a_chart_that_is_drawn_per_run_name_the_run(session, project, monkeypatch):
+    from app.widgets import charts
+
+    names = []
+    monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
+    run_id = choice_run(project, "Sport", "Politics")
+    draw(session, "evaluate", page="evaluate", run_id=run_id)
+    assert f"small-evaluate-confusion_matrix_{run_id}.csv" in names
+
+
 def test_axis_of_differences_ends_at_100_points(monkeypatch):
     row = {**SPAN, "value": 90.0, "high": 100.0, "tone": "right"}
     spec = json.dumps(specification(monkeypatch, "forest", [row], {"unit": "u"}))
@@ -557,6 +568,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     charts.frontier(rows, key="k", title="T", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
+    assert "full cost per document, $" in drawn[0]
 
 
 def chart_selection(app, key, select, **fields):
@@ -630,13 +642,18 @@ def test_last_page_of_a_cell_is_shown_when_it_has_fewer_documents_now(session, p
     assert len(json.loads(shown)[0]["rows"]) == 2
 
 
-def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, project):
+def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, project, monkeypatch):
+    from app.widgets import charts
+
+    names = []
+    monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
     words = {"d0": "wet rain", "d1": "wet rain", "d2": "dry sand", "d3": "dry sand"}
     project.store.documents.add(
         Document(id, {"text": text}, gold={"gold": both("a" if id < "d2" else "b")}) for id, text in words.items()
     )
     run_id = debates(project, sample_world.CODEBOOK, words, {id: (both(""), both("")) for id in words})
     app = draw(session, "evaluate", run_id=run_id, evaluate_tab="errors", **{"errors-label": "a"})
+    assert f"small-cue_words_{run_id}_alpha_false_negative.csv" in names
     chart = f"errors-words-{run_id}-a-false_negative"
     clicked = chart_selection(app, chart, "name", name="rain")
     send(app, clicked)

@@ -229,8 +229,8 @@ RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float
         lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
         format_percent,
     ),
-    "cost per document": (lambda column: column.cost["usd_per_document"], format_price),
-    "tokens per document": (
+    "full cost per document": (lambda column: column.cost["usd_per_document"], format_price),
+    "full tokens per document": (
         lambda column: column.cost["tokens_per_document"],
         lambda value: MISSING if value is None else f"{value:,.0f}",
     ),
@@ -291,7 +291,7 @@ def _score_table(comparison: Comparison) -> None:
 def _cost(comparison: Comparison, basis: str) -> None:
     """Draw quality and cost; ``basis`` describes the shared documents, on which the quality of each run is measured."""
     unit = comparison.columns[0].unit
-    subtitle = "green: no other run scores as well at a lower cost"
+    subtitle = "full: as if no reply had been reused; green: no other run scores as well at a lower cost"
     with layout.panel("Quality and cost", subtitle, counted=basis, key="compare-cost"):
         rows = [
             {

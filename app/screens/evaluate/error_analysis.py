@@ -90,7 +90,7 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[S
                 for cue in errors.cues
             ]
             key = f"errors-words-{run.run_id}-{result.label_id}-{side}"
-            title = f"Cue words {run.settings.codebook.label_names[result.label_id]} {side}"
+            title = f"Cue words {run.run_id} {run.settings.codebook.label_names[result.label_id]} {side}"
             word = charts.bars(rows, key=key, title=title, unit="TF-IDF difference", share=False, select=True)
             if all(word != cue.word for cue in errors.cues):  # after a review, or in another project
                 word = ""
