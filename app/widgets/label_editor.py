@@ -436,17 +436,20 @@ def _remove_button(fields: Fields, label: Label, matches: keyword_matches.Keywor
     """Draw the button that removes the keywords without a match."""
     removed = matches.idle
 
-    def remove() -> None:
-        before = codebooks.codebook_status(fields.session).codebook.label(label.id).keywords
-        fields.change(label.id, "keywords", lambda words: tuple(word for word in words if word not in removed))
-        state.codebook.unmatched = (label.id, before, removed)
+    def without_removed(words: tuple[str, ...]) -> tuple[str, ...]:
+        state.codebook.unmatched = (label.id, words, removed)
+        return tuple(word for word in words if word not in removed)
 
+    help = f"None of {format_count(matches.documents, 'document')} contains them. You can put them back."
+    kept = label.model_copy(update={"keywords": tuple(word for word in label.keywords if word not in removed)})
+    if keyword_matches.has_full_list(label) and not keyword_matches.has_full_list(kept):
+        help += " So few keywords remain that words of the description select the label too."
     if st.button(
         f"Remove {format_count(len(removed), 'keyword')} without a match",
         key="keywords-remove",
         type="tertiary",
         icon=":material/playlist_remove:",
-        help=f"None of {format_count(matches.documents, 'document')} contains them. You can put them back.",
+        help=help,
     ):
-        remove()
+        fields.change(label.id, "keywords", without_removed)
         st.rerun()  # the whole page, because this is a fragment

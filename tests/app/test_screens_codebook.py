@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.baseline.lexicon import FULL_LIST
-from core.codebook import load_yaml
+from core.codebook import Codebook, load_yaml
 from core.documents import Document
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
@@ -103,6 +103,24 @@ def test_keywords_without_a_match_are_removed_together_and_put_back(saved: Proje
     button(at, "Put back 3 keywords")
     assert keywords() == ("bill", "cheap", "dear", "fee", "money")
     assert not [button for button in at.button if button.key == "keywords-restore"]
+    assert "description" not in at.button(key="keywords-remove").help
+    at.multiselect(key=field).set_value([f"word{letter}" for letter in ascii_lowercase[:FULL_LIST]]).run()
+    assert at.button(key="keywords-remove").help.endswith("words of the description select the label too.")
+
+
+def test_keywords_of_a_label_that_was_deleted_in_another_tab_are_not_removed(saved: ProjectSession) -> None:
+    at = open_page("codebook")
+    at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["bill", "cheap"]).run()
+    read_matches = keyword_matches.count_matches
+
+    def delete_then_read(session: ProjectSession, book: Codebook, label_id: str, *more: Any) -> Any:
+        codebooks.save_draft(session, codebooks.delete_label(book, label_id))
+        return read_matches(session, book, label_id, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyword_matches, "count_matches", delete_then_read)
+        button(at, "Remove 1 keyword without a match")
+    assert "Label not found" in html(at)
 
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
