@@ -177,6 +177,7 @@ def test_words_typed_for_one_example_are_not_used_for_another(screen, project, s
     app.session_state[key] = CodebookExample("d2", "b", "exclude", "other words")  # the dialog was dismissed
     app.run()
     assert app.text_area[0].value == "other words"
+    assert app.text_area[0].key.startswith("new-example-"), "app.css styles example- as a row of the codebook editor"
     assert [box.value for box in app.selectbox if box.label in ("Label", "Add as")] == ["b", "exclude"]
 
 

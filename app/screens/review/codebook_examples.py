@@ -16,11 +16,7 @@ from core.errors import MootError
 from core.formatting import format_count, plural
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import (
-    actions,
-    browser_data,
-    codebook_examples,
-)
+from core.services.review import actions, browser_data, codebook_examples
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, ExampleEffect, Part
 
 
@@ -101,7 +97,7 @@ def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExampl
             '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
             "these words.</div>"
         )
-        if st.button("Add example", type="primary", key="example-keep"):
+        if st.button("Add example", type="primary", key="new-example-keep"):
             _keep(session, run, edited, actor)
             st.rerun()
 
@@ -115,7 +111,7 @@ _PART_WORDS: Mapping[Part, str] = {
 
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     """Draw the choice of label, part and words, and return the resulting example."""
-    key = f"example-{example.document_id}-{example.label_id}"
+    key = f"new-example-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
     index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
     with left:
