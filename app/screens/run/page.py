@@ -81,7 +81,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         options,
         format_func=title,
         label_visibility="collapsed",
-        width=360,
+        width=300,
         **bound("run-picker", shown, select),
     )
 
