@@ -143,21 +143,37 @@ _LATER_NUMBER = re.compile(
 )
 """A number that stands alone behind a dimension: "Clarity drops to 3 after the objection"."""
 _NUMBER_FOR = re.compile(
-    r"(?P<words>\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?) (?:for|on|in|für|pour|para)(?: the)? \Z"
+    r"(?P<words>(?:\bnot (?:even )?)?\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?)"
+    r" (?:for|on|in|für|pour|para)(?: the)? \Z",
+    re.IGNORECASE,
 )
+_WOULD = re.compile(r" (?:would|could|might|(?:is|was|seems) too)\b")
+"""Words after "A 5 for Clarity" that make it another number than the rating."""
+_CHANGE = r"(?:lower|raise|reduce|increase|subtract|deduct|revise|reconsider|change my)"
 _RERATED = re.compile(
-    r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?"
-    r"|(?:one|two|1|2) (?:points? )?(?:lower|higher|less|more)|(?:half )?an? point (?:lower|higher|less|more)"
-    r"|by (?:one|two|1|2|a point)|i (?:was|am) too (?:high|low|generous|strict|harsh|lenient)|subtract\w*|deduct\w*)\b"
+    rf"(?:^\W*(?:(?:so|then|thus|therefore|please|also),? )?|\bi (?:(?:would|will|must|should|need to|have to|now) )?"
+    rf"|\bi['’]?(?:d|ll) |\blet me ){_CHANGE}\b(?!.{{0,200}}\bif\b)"
+    r"|\b(?:should|must|ought to) (?:not )?(?:be|have been) (?:(?:rated|set|given|at|an?|one|two|half|points?) )*(?:\d"
+    r"|lower|higher|rais|reduc|increas|subtract|deduct|revis|reconsider)"
+    r"|\bdeserves? (?:an? )?(?:\w+ )?(?:lower|higher|less|more|better|worse)\b"
+    r"|\b(?:(?:one|two|a|1|2) points? (?:lower|higher|less|more)|goes (?:down|up) by)\b"
+    r"(?!.{0,200}\b(?:because|since|as|due|for|after)\b)"
+    r"|\bi now (?:rate|see|find|consider)\b.{0,80}\b(?:lower|higher)\b"
+    r"|\bi (?:was|am) too (?:high|low|generous|strict|harsh|lenient)\b"
     r"|§(?:['’]s (?:rating|score))? (?:is|was) too (?:high|low|generous|strict|harsh|lenient)\b"
 )
-"""Words that give a dimension another rating: "Clarity should be lower", "Subtract one point from Clarity"."""
+"""Words that give a dimension another rating: "Clarity should be lower", "Subtract one point from Clarity".
+
+"I subtracted one point for the typos" explains the rating that was given.
+"""
+_OF_ROLE = re.compile(rf"\b{ROLE}['’]s ")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
 _NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
 _ALL_RATINGS = re.compile(r"\b(?:all|each|every|both)\b|\b(?:the|my) (?:ratings|scores)\b")
 _CHANGED = re.compile(
-    r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?\d", re.IGNORECASE
+    r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?(\d{1,15}(?:\.\d{1,15})?)",
+    re.IGNORECASE,
 )
 """Words that give the only dimension another rating."""
 
@@ -238,12 +254,17 @@ def _is_starred(line: str) -> bool:
     return stripped.count("*") % 2 == 1 and _STARRED.search(stripped) is not None
 
 
-def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
+def _rates_again(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another rating: "Clarity should be lower", "I raise it to 4"."""
-    if len(names.items) == 1 and _CHANGED.search(sentence):
+    changed = _CHANGED.search(sentence) if len(names.items) == 1 else None
+    if changed and float(changed[1]) not in decided.values():
         return True
-    is_of_ratings = bool(names.mentions(sentence)) or _ALL_RATINGS.search(sentence.casefold()) is not None
-    return is_of_ratings and _RERATED.search(names.masked(sentence)) is not None
+    masked = names.masked(sentence)
+    rerated = _RERATED.search(masked) if "§" in masked or _ALL_RATINGS.search(masked) else None
+    if rerated is None:
+        return False
+    is_of_role = _OF_ROLE.search(sentence.casefold()) or is_reporting(masked[: rerated.start()])
+    return not is_of_role or is_agreed(masked)
 
 
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
@@ -264,8 +285,10 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
             words = number.groupdict().get("words") or ""
             if NOT_GIVEN.search(words) or given == decided.get(mention.item, given):
                 continue
+            if number.end() <= mention.start and _WOULD.match(folded, mention.end):
+                continue
             before = folded[max(mention.start - _LOOK_BACK, 0) : mention.start]
-            if agreed or not (is_reporting(before) or _NOT_NOW.search(before)):
+            if agreed or not (is_reporting(before) or _NOT_NOW.search(before) or _OF_ROLE.search(before)):
                 return True
     return False
 

@@ -77,3 +77,68 @@ def test_recap_is_a_decision_only_if_nothing_below_discusses_it(text: str, expec
 )
 def test_label_of_a_recap_gives_way_to_one_below(text: str, expected: str) -> None:
     assert decision(text, TICKET) == expected
+
+
+RATED = "Final Ratings:\nCoherence: 4\nFluency: 5\nRelevance: 3"
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "I subtracted one point for the jump in Coherence.",
+        "I deducted one point from Coherence because of the jump.",
+        "One point was deducted in Relevance.",
+        "Relevance was reduced by one.",
+        "Relevance is reduced by 2 irrelevant sentences.",
+        "Coherence is one point lower because the last sentence comes out of nowhere.",
+        "I raised Coherence by one point after the objection.",
+        "I revised Coherence after the critic's remark.",
+        "The revised rating for Coherence is 4.",
+        "I have reconsidered Relevance and keep 3.",
+        "I changed my rating of Coherence from 5 to 4.",
+        "Two more sentences would help Relevance.",
+        "Two more facts would raise Relevance.",
+        "It needs one more fact for Relevance.",
+        "A 5 for Relevance would need the date.",
+        "Only 1 for Relevance would be unfair.",
+        "The extractor's 5 for Coherence is too high.",
+        "The critic's 3 for Coherence ignores the order.",
+        "The critic says that Coherence should be lower, but the thread is clear.",
+        "Not a 5 for Coherence because of the jump.",
+        "Both Coherence and Fluency deserve praise.",
+        "Fluency deserves its 5.",
+        "Each score should be read with the definition.",
+        "Relevance should be understood as in the definition.",
+    ],
+)
+def test_explanation_of_a_rating_keeps_it(remark: str) -> None:
+    assert decision(f"{RATED}\n\n{remark}", SUMMARY) == "4, 5, 3"
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "Coherence should be one point lower.",
+        "Coherence is one point lower.",
+        "Coherence goes down by one.",
+        "Coherence deserves a lower rating.",
+        "Coherence must be revised.",
+        "I lower Coherence by one.",
+        "I’d lower Coherence.",
+        "I now rate Coherence lower.",
+        "Deduct one point from Coherence.",
+        "My 4 for Coherence is too high.",
+        "I was too generous with Coherence.",
+        "All should be 3.",
+        "The critic is right: Coherence should be lower.",
+        "I accept the critic's 3 for Coherence.",
+    ],
+)
+def test_new_rating_after_the_decision_refuses_it(remark: str) -> None:
+    assert decision(f"{RATED}\n\n{remark}", SUMMARY) == "refused"
+
+
+def test_only_rating_may_be_explained_by_its_change() -> None:
+    essay = book("rating", "essay", "Clarity", scale={"min": 1, "max": 5})
+    assert decision("Final Ratings:\nClarity: 4\n\nI raised it to 4 after the objection.", essay) == "4"
+    assert decision("Final Ratings:\nClarity: 4\n\nI raised it to 5 after the objection.", essay) == "refused"
