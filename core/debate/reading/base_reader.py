@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
@@ -32,8 +33,10 @@ from core.debate.reading.json_answers import (
     by_name,
     is_claim,
     is_earlier_key,
+    is_further_key,
     is_rejecting_key,
     is_verdict_key,
+    own_part,
 )
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
 from core.debate.reading.label_names import names_of
@@ -79,8 +82,9 @@ class ReplyReader(ABC):
     """The keys of a decision in JSON."""
 
     def __init__(self, marked: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
-        self.marked, self.codebook, self.cut = marked, codebook, cut
         self.names = names_of(codebook)
+        blocks = (replace(block, data=own_part(block.data, self.names)) for block in marked.blocks)
+        self.marked, self.codebook, self.cut = replace(marked, blocks=tuple(blocks)), codebook, cut
         self.items = codebook.items
         self.start = 0
         self.open = self._find_left_open()
@@ -200,17 +204,31 @@ class ReplyReader(ABC):
         """Raise ``Unreadable`` if another key of an object contradicts its ``decision``.
 
         Such keys are {"labels": ["A"], "added": ["B"]}, {"label": "A", "revised_label": "B"} and {"is_correct": false}.
+        Labels under a key that claims nothing may be absent, of another role, or of a part of the document.
         """
-        others = [(key, value) for data in nested(block.data) for key, value in data.items()]
-        for key, value in others:
-            if value is decision or is_earlier_key(key) or self.names.find(key) in chosen:
-                continue
-            named = self._named_by(key, value)
-            is_rejecting = is_rejecting_key(key)
-            if named & chosen if is_rejecting else (named - chosen or (value is False and is_verdict_key(key))):
-                raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
-            if named and named < chosen and not is_rejecting and OWN_PART.search(key.casefold().replace("_", " ")):
-                raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
+        for data in nested(block.data):
+            for key, value in data.items():
+                if value is decision or is_earlier_key(key) or self.names.find(key) in chosen:
+                    continue
+                named = self._named_by(key, value)
+                if is_rejecting_key(key):
+                    is_contradiction = bool(named & chosen)
+                elif self._claims_decision(key):
+                    is_contradiction = bool(named) and named != chosen
+                else:
+                    is_further = is_further_key(key) and (self.codebook.kind != "choice" or "new" in key.casefold())
+                    is_verdict = value is False and is_verdict_key(key)
+                    is_contradiction = is_verdict or bool((value is True or is_further) and named - chosen)
+                if is_contradiction:
+                    raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
+            if any(value is decision for value in data.values()):
+                break
+
+    def _claims_decision(self, key: str) -> bool:
+        """Return True for a key of the reply's own decision: "final_labels", but not "judge_2"."""
+        folded = key.strip().casefold()
+        words = folded.replace("_", " ")
+        return folded in (*self.keys, *CHOSEN, *PRESENT) or bool(OWN_PART.search(words) and not _NUMBER.search(words))
 
     def _named_by(self, key: str, value: Any) -> set[str]:
         """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""

@@ -118,7 +118,7 @@ class ChoiceReader(ReplyReader):
         alternatives = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))
         if len({label_named(entry_name(other), self.names) for other in alternatives} - {None}) > 1:
             raise Unreadable(NO_CHOICE)
-        return self._read_json_choice(value if isinstance(value, list) else [value], block)
+        return self._read_json_choice(value, block)
 
     def _read_answers_by_name(self, block: Block) -> Reading | None:
         if stated := self._stated_by_name(block):
@@ -131,7 +131,7 @@ class ChoiceReader(ReplyReader):
             self._check_other_keys(block, stated, {*chosen_items})
             return self._choice_reading(*chosen_items, end=block.end)
         value = lookup(block.data, *CHOSEN)
-        return self._read_json_choice([value], block) if label_named(value, self.names) is not None else None
+        return self._read_json_choice(value, block) if label_named(value, self.names) is not None else None
 
     def _read_unmarked(self) -> Reading | None:
         """Return the label of answers label by label, or else that of a line."""
@@ -200,7 +200,8 @@ class ChoiceReader(ReplyReader):
                     break
         return self._choice_reading(*(chosen_items | other_items), end=end) if chosen_items else None
 
-    def _read_json_choice(self, values: list[Any], block: Block) -> Reading:
+    def _read_json_choice(self, decision: Any, block: Block) -> Reading:
+        values = decision if isinstance(decision, list) else [decision]
         if not values:
             raise Unreadable(NO_CHOICE)
         entry_names = [entry_name(value) for value in values]
@@ -211,7 +212,7 @@ class ChoiceReader(ReplyReader):
         ]:
             raise residue(unknown[0], unknown)
         items = dict.fromkeys(item for name in entry_names if (item := label_named(name, self.names)))
-        self._check_other_keys(block, values[0], {*items})
+        self._check_other_keys(block, decision, {*items})
         return self._choice_reading(*items, end=block.end)
 
     def _choice_reading(self, *items: str, end: int) -> Reading:

@@ -22,17 +22,23 @@ ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded"
 """Keys of the one label, of the present and the absent ones."""
 UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
 """Keys of labels that are left open."""
+_DECIDING = frozenset({*CHOSEN, *PRESENT})
 _EARLIER = re.compile(
-    r"initial|previous|prior|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner|extractor"
-    r"|critic|opponent|annotator|option|possib|exampl|evidence|quot|reason|expla|rational|justif|comment|note|thought"
-    r"|analysis|text|document|confiden|certain|definition|available|codebook|parent"
+    r"initial|previous|prior(?!it)|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner"
+    r"|extractor|criti[cq]|opponent|annotator|persona|prosecut|defen[cds]|option|possib|exampl|evidence|quot|reason|expla|rational|justif|thought"
+    r"|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag"
 )
-"""Parts of keys whose labels are not the decision."""
+_SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
+"""Parts of keys whose labels are not the decision; an object under a ``_SUBJECT`` may contain it."""
 _REJECTING = re.compile(
     r"absen|remov|reject|drop|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
 )
 """Parts of keys of labels that are absent."""
-_VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|agree\w*|accept\w*|supported|final)$")
+_FURTHER = re.compile(
+    r"(?:\b|_)(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary)|false_?neg"
+)
+"""Parts of keys of labels that may be present, too."""
+_VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|supported|final)$")
 """Keys of a yes or no about the decision."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
@@ -58,8 +64,26 @@ _DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"}
 
 
 def by_name(data: Any, names: Names) -> dict[str, Any]:
-    """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
-    return next((inner for inner in nested(data) if any(names.find(key) is not None for key in inner)), {})
+    """Return the object whose keys are names of the codebook, also inside a wrapper without a decision, or {}."""
+    for inner in nested(data):
+        if any(names.find(key) is not None for key in inner):
+            return inner
+        if any(key.strip().casefold() in _DECIDING and not isinstance(value, dict) for key, value in inner.items()):
+            break
+    return {}
+
+
+def own_part(data: Any, names: Names) -> Any:
+    """Return an object without the objects in it, or in the one that it wraps, that are not its decision."""
+    if not isinstance(data, dict) or any(names.find(key) is not None for key in data):
+        return data
+    own = {
+        key: value
+        for key, value in data.items()
+        if key.strip().casefold() in UNDECIDED or not (isinstance(value, dict) and _EARLIER.search(key.casefold()))
+    }
+    inner = [key for key, value in own.items() if isinstance(value, dict)]
+    return {**own, inner[0]: own_part(own[inner[0]], names)} if len(inner) == 1 else own
 
 
 def label_named(name: Any, names: Names) -> str | None:
@@ -76,12 +100,17 @@ def label_named(name: Any, names: Names) -> str | None:
 def is_earlier_key(key: str) -> bool:
     """Return True for a key whose labels are not the decision: "initial_labels", "evidence"."""
     key = key.strip().casefold()
-    return key in UNDECIDED or _EARLIER.search(key) is not None
+    return key in UNDECIDED or any(pattern.search(key) for pattern in (_EARLIER, _SUBJECT))
 
 
 def is_rejecting_key(key: str) -> bool:
     """Return True for a key of labels that are absent: "removed", "false_positives"."""
     return _REJECTING.search(key.strip().casefold()) is not None
+
+
+def is_further_key(key: str) -> bool:
+    """Return True for a key of labels that are present, too: "added", "false_negatives"."""
+    return _FURTHER.search(key.casefold()) is not None
 
 
 def is_verdict_key(key: str) -> bool:

@@ -24,15 +24,6 @@ _REPAIRED_BRACKETS = 400
 _REGION = 10_000
 _DEPTH = 3
 
-_WRAPPERS = frozenset({
-    "annotation", "annotations", "answer", "answers", "arguments", "aspects", "classification", "classifications",
-    "content", "data", "decision", "decisions", "evaluation", "final", "final_answer", "final_decision", "final_labels",
-    "final_ratings", "function", "input", "judgement", "judgment", "labels", "message", "output", "panel", "parameters",
-    "prediction", "predictions", "present", "properties", "ratings", "response", "result", "results", "ruling",
-    "scores", "verdict",
-})  # fmt: skip
-"""Keys whose value is searched for the decision if it is the only object in another one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -205,7 +196,5 @@ def nested(data: Any) -> Iterator[dict[str, Any]]:
         if not isinstance(data, dict):
             return
         yield data
-        inner = [(key, value) for key, value in data.items() if isinstance(value, dict)]
-        if len(inner) != 1 or inner[0][0].strip().casefold() not in _WRAPPERS:
-            return
-        data = inner[0][1]
+        inner = [value for value in data.values() if isinstance(value, dict)]
+        data = inner[0] if len(inner) == 1 else None

@@ -89,6 +89,13 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     )
 
 
+def test_lists_inside_another_object_are_read() -> None:
+    scout = f'{{"stakeholder_analysis": {scout_reply(PARENTS, TEACHERS)}}}'
+    merger = f'{{"merged": {MERGED}}}'
+    extraction, _ = extract([SourceDocument("a.md", TEXT)], lambda r: respond(r, scout=scout, merger=merger))
+    assert [group.name for group in extraction.persona_set.groups] == ["Families", "Schools"]
+
+
 def test_duplicate_persona_name_is_requested_again() -> None:
     extraction, requests = extract(
         [SourceDocument("a.md", TEXT)], lambda request: respond(request, author=json.dumps({"name": "Kim"}))

@@ -147,6 +147,9 @@ def test_thinking_is_not_evidence() -> None:
         ),
         ('```json\n{"aspects": [{"aspect": "Food", "quotes": [{"quote": "eggs"}, 3, null]}]}\n```', [("Food", "eggs")]),
         ('{"labels": {"Food": {"quotes": ["eggs"]}, "Price": true}}', [("Food", "eggs")]),
+        ('{"labels": [{"label": "Food", "support": {"quote": "eggs"}}]}', [("Food", "eggs")]),
+        ('{"labels": ["Food"], "support": {"quotes": {"Food": "eggs"}}}', [("Food", "eggs")]),
+        ('{"labels": ["Food"], "details": {"evidence": {"Food": ["eggs"]}}}', [("Food", "eggs")]),
         ('{"labels": [{"label": "Food", "quote": "eggs"}]}', [("Food", "eggs")]),
         ('{"Food": {"present": true, "quote": "eggs"}, "Price": {"present": false}}', [("Food", "eggs")]),
         (

@@ -219,6 +219,7 @@ READ = {
         ('{"aspects": ["none"]}', "none"),
         ('{"labels": ["Service"], "removed": ["Food"]}', "Service"),
         ('{"draft": {"labels": ["Food"]}, "labels": ["Service"]}', "Service"),
+        ('{"final": {"labels": ["Service"]}, "draft": {"labels": ["Food"]}}', "Service"),
         ('{"labels": ["Service"]}\n{"labels": ["Food"]}', "Food"),
         (
             '```json\n{"labels": ["Food"]}\n```\nOn reflection, the breakfast was someone else\'s. Corrected:\n```json\n{"labels": ["Service"]}\n```',
@@ -523,7 +524,6 @@ OPEN = {
         ("Number of present aspects: 0", "nothing"),
         ('{"aspects": null}', "nothing"),
         ('{"labels": ["Service", "Food"], "removed": ["Food"]}', "nothing"),
-        ('{"final": {"labels": ["Service"]}, "draft": {"labels": ["Food"]}}', "nothing"),
         ('{"Service": 0.93, "Food": 0.12, "Price": 0.01, "Location": 0.0, "Cleanliness": 0.0}', "nothing"),
         ('{"Service": 1, "Food": 0.5, "Price": 0, "Location": 0, "Cleanliness": 0}', "nothing"),
         ('{"Service": "maybe", "Food": "no", "Price": "no", "Location": "no", "Cleanliness": "no"}', "nothing"),

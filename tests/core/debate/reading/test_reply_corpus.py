@@ -192,6 +192,26 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        **dict.fromkeys(
+            [
+                *(
+                    f'{{"{wrapper}": {{"labels": ["Food"]}}}}'
+                    for wrapper in ("analysis", "extraction", "review", "classification_result", "text_analysis")
+                ),
+                '{"reasoning": {"Food": "praised", "Price": "not mentioned"}, "result": {"labels": ["Food"]}}',
+                *(
+                    f'{{"labels": ["Food"], "{key}": ["Price"]}}'
+                    for key in """
+                    unmentioned unselected overruled overturned filtered_out inapplicable weak challenged contested
+                    debated disputed objections counterarguments conflicts all_labels remaining related_labels discussed
+                    prosecution judge_1 persona_2 votes
+                    """.split()
+                ),
+                '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
+                '{"labels": ["Food"], "agree": false}',
+            ],
+            "Food",
+        ),
         "The aspects present in this review are: #Food, #Service\n\nAnswer:\n- Food\n- Service": "Service, Food",
         "[]": "none",
         "[Analysis]\nThe guest praises the food.\n\n[Decision]\nThe aspects present in this review are: #Food": "Food",
@@ -673,6 +693,16 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        '{"sentiment_analysis": {"label": "Positive"}}': "Positive",
+        '{"sentiment": {"label": "Positive"}}': "Positive",
+        '{"review": {"sentiment": "Positive"}}': "Positive",
+        '{"agree": false, "label": "Negative"}': "Negative",
+        '{"label": "Negative", "accepted": false, "agrees": false}': "Negative",
+        '{"label": "Mixed", "food_sentiment": "Positive", "service_sentiment": "Negative"}': "Mixed",
+        '{"label": "Mixed", "aspects": {"food": "Positive", "service": "Negative"}}': "Mixed",
+        '{"label": "Mixed", "polarity": ["Positive", "Negative"], "tone": "negative"}': "Mixed",
+        '{"label": "Negative", "aspect_decisions": {"Negative": true, "Neutral": true, "Mixed": false}}': "Negative",
+        '{"label": "Positive", "prosecution": "Positive", "defence": "Negative", "other_label": "Mixed"}': "Positive",
         "The label is Mixed\n\nMixed is covered by the same §": "Mixed",
         '{"label": "Mixed", "explanation": "Positive about food but negative about price."}': "Mixed",
         "<analysis>\nPraise.\nThe label is Positive\n</analysis>": "Positive",
@@ -901,6 +931,8 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        '{"assessment": {"Clarity": 4, "Engagement": 3, "Depth": 5}}': "4, 3, 5",
+        '{"essay_evaluation": {"ratings": {"Clarity": 4, "Engagement": 3, "Depth": 5}}}': "4, 3, 5",
         "Clarity: 4 of 5\nEngagement: 3 of 5\nDepth: 5 of 5": "4, 3, 5",
         "Clarity: 4 stars\nEngagement: 3 stars\nDepth: 5 stars": "4, 3, 5",
         "Clarity: 4 points\nEngagement: 3 points\nDepth: 5 points": "4, 3, 5",
@@ -1464,6 +1496,10 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        '{"draft": {"labels": ["Food"]}}',
+        '{"extractor": {"labels": ["Food"]}}',
+        '{"labels": ["Food"], "Price": true}',
+        '{"labels": ["Food"], "topics": ["Food", "Price"]}',
         "Final Decision: Food, Service. Just Food.",
         "Final Decision: Food, Service...",
         "Food (only in passing)",
@@ -1796,6 +1832,8 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        '{"label": "Positive", "new_label": "Negative"}',
+        '{"label": "Positive", "final_answer": "Negative"}',
         '{"label": []}',
         '{"labels": []}',
         "{LABEL:[]}",
