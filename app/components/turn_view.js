@@ -180,8 +180,7 @@ function progressNodes(turn) {
 function detailNodes({ reasoning, problem, unknown = [] }, labels) {
   const nodes = [];
   const names = new Set([...labels.values()].map(({ name }) => name.toLowerCase()));
-  const excluded = unknown.filter((name) => names.has(name.toLowerCase()));
-  const missing = unknown.filter((name) => !excluded.includes(name) && !problem?.includes(`"${name}"`));
+  const missing = unknown.filter((name) => !names.has(name.toLowerCase()) && !problem?.includes(`"${name}"`));
   if (reasoning) {
     const summary = el("summary", "", `Reasoning, ${formatCount(reasoning.length)} characters`);
     nodes.push(el("details", "reasoning", summary, el("div", "", reasoning)));
@@ -191,10 +190,7 @@ function detailNodes({ reasoning, problem, unknown = [] }, labels) {
   }
   if (problem) {
     const badge = el("span", "badge unres", icon("help"), "unreadable");
-    const reason = excluded.length
-      ? `the decision names a label that was not offered: ${excluded.join(", ")}`
-      : problem;
-    nodes.push(el("div", "decision", badge, el("span", "tiny unres", reason)));
+    nodes.push(el("div", "decision", badge, el("span", "tiny unres", problem)));
   }
   return nodes;
 }

@@ -268,12 +268,28 @@ class Lexicon:
     @cached_property
     def about_places(self) -> frozenset[int]:
         """The labels that list words such as "nearby" or "next door"."""
-        listed = (term for term in self.terms if term.listed)
-        return frozenset(term.label for term in listed if not _PLACES.isdisjoint(frozenset().union(*term.pattern)))
+        words = ((term.label, frozenset().union(*term.pattern)) for term in self.terms if term.listed)
+        return frozenset(label for label, forms in words if any(place <= forms for place in _PLACES))
 
 
-_PLACES = frozenset({"nearby", "next", "across", "around", "round", "neighbouring", "neighboring", "elsewhere"})
-"""Words that a label about other places lists."""
+_PLACES = tuple(
+    map(
+        frozenset,
+        (
+            ["nearby"],
+            ["neighbouring"],
+            ["neighboring"],
+            ["elsewhere"],
+            ["next", "door"],
+            ["next", "to"],
+            ["round", "corner"],
+            ["around", "corner"],
+            ["across", "street"],
+            ["across", "road"],
+        ),
+    )
+)
+"""Words that a label about other places lists together."""
 
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|\bthe rest\b|"

@@ -358,8 +358,11 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     """
     if reply.error is not None:
         return reply
-    codebook = request.narrow(codebook)
+    whole, codebook = codebook, request.narrow(codebook)
     reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
+    if reading.problem and all(map(whole.find, reading.unknown)):
+        not_asked = "labels that were not asked about"
+        reading = replace(reading, problem=reading.problem.replace(parse.NOT_IN_CODEBOOK, not_asked))
     if limit and reading.problem == parse.CUT:
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     if certainty := certainties(reply, reading, codebook):

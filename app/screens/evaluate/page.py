@@ -11,6 +11,7 @@ from app import context
 from app.screens.evaluate import annotators, confusion, debate_effect, error_analysis, flips, score_bars, stability
 from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
+from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
 from app.widgets.labels import pick
@@ -38,6 +39,9 @@ from core.stats.intervals import format_estimate
 from core.stats.metrics import main_metric, metrics
 from core.stats.scoring import Scores
 
+MAX_SHARE_WARNED = 0.8
+"""Share of the documents with a reference that have a verdict, up to which the page warns of a selection."""
+
 
 def main() -> None:
     session = context.require_project()
@@ -59,6 +63,8 @@ def main() -> None:
         _no_reference(references)
         return
     evaluation = evaluate(session, run, reference)
+    if 0 < evaluation.n <= MAX_SHARE_WARNED * (evaluation.n + evaluation.excluded):
+        _few_scored_documents(evaluation)
     _key_numbers(evaluation)
     if not evaluation.n:
         _no_scored_documents(evaluation)
@@ -123,6 +129,12 @@ def _no_scored_documents(evaluation: EvaluationReport) -> None:
         sign="bars",
         key="evaluate-nothing",
     )
+
+
+def _few_scored_documents(evaluation: EvaluationReport) -> None:
+    """Say that the scores are those of a selection: the documents that the debate decided."""
+    head = f"Only {evaluation.n:,} of {evaluation.n + evaluation.excluded:,} documents are scored"
+    notice("warn", head, "The others have no verdict, and may be harder. Decide them in Review, or retry them on Run.")
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:

@@ -41,6 +41,7 @@ from core.debate.reading.json_answers import (
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_grammar import (
+    NOT_IN_CODEBOOK,
     Unreadable,
     is_comment,
     quoted_names,
@@ -401,7 +402,7 @@ class ReplyReader(ABC):
 def outside_codebook(names: Iterable[str]) -> Unreadable:
     """Return the exception for answers on names that are not in the codebook."""
     names = tuple(names)
-    return Unreadable(f"it answers for what is not in the codebook: {quoted_names(names)}", names)
+    return Unreadable(f"it answers for {NOT_IN_CODEBOOK}: {quoted_names(names)}", names)
 
 
 def unwrapped(text: str) -> str:

@@ -76,6 +76,10 @@ _Column: TypeAlias = Answer | Literal["neutral", "note", "other"]
 """A column of a table: answers of one kind, answers of any kind, notes, or answers of others."""
 
 
+NOT_IN_CODEBOOK = "what is not in the codebook"
+"""Words for unknown names in a problem; ``parse_reply`` replaces them where the names are labels of the project."""
+
+
 class Unreadable(Exception):
     """A decision that does not count. ``unknown`` are the words in it that look like names of labels."""
 
@@ -87,7 +91,7 @@ class Unreadable(Exception):
 def residue(words: str, unknown: Iterable[str] = ()) -> Unreadable:
     """Return the exception for words of a decision that have no place in it."""
     if unknown := tuple(unknown):
-        return Unreadable(f"the decision names what is not in the codebook: {quoted_names(unknown)}", unknown)
+        return Unreadable(f"the decision names {NOT_IN_CODEBOOK}: {quoted_names(unknown)}", unknown)
     words = " ".join(words[:_MAX_RESIDUE_CHARACTERS].split())
     return Unreadable(f"the decision does not say plainly what it means: {quoted_names([words])}")
 

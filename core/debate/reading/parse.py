@@ -16,6 +16,7 @@ from core.debate.reading.base_reader import ReplyReader
 from core.debate.reading.choice_reader import ChoiceReader
 from core.debate.reading.decision_markers import parse_markers, without_reasoning
 from core.debate.reading.label_names import names_of
+from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK as NOT_IN_CODEBOOK
 from core.debate.reading.labels_grammar import Unreadable
 from core.debate.reading.labels_reader import LabelsReader
 from core.debate.reading.ratings_reader import RatingsReader

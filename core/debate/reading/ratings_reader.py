@@ -11,7 +11,7 @@ from core.debate.reading.contradictions import check_following, check_rating_lin
 from core.debate.reading.decision_markers import Marker
 from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import Block, lookup, nested
-from core.debate.reading.labels_grammar import Unreadable, quoted_names
+from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK, Unreadable, quoted_names
 from core.debate.reading.ratings_grammar import (
     check_json_scale,
     check_scale,
@@ -108,7 +108,7 @@ class RatingsReader(ReplyReader):
         values = {item: ratings.values[item] for item in self.items if item in ratings.values and item not in self.open}
         if not values and self.open.keys() < set(self.items):
             reasons = [f"{self.names.written(item)}: {reason}" for item, reason in ratings.undecided.items()]
-            outside = f"it names only what is not in the codebook: {quoted_names(unknown)}" if unknown else ""
+            outside = f"it names only {NOT_IN_CODEBOOK}: {quoted_names(unknown)}" if unknown else ""
             raise Unreadable(
                 f"no dimension has a rating ({'; '.join(reasons[:5]) or outside or 'none is named'})", unknown
             )

@@ -35,7 +35,7 @@ class LeaderboardRow:
     group: int = 0
     """number of the group of runs with the same labels and documents, in which costs are compared"""
     efficient: bool = False
-    """no other run of the group is as good at a lower cost, nor better at the same cost"""
+    """no other run of the group is as good at a lower cost, nor better at the same cost; False without other runs"""
     unit: str = "usd"
     """unit in which costs are compared, as in ``cost_unit``"""
 
@@ -52,9 +52,10 @@ class LeaderboardRow:
 
 @cached_until_commit
 def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple[LeaderboardRow, ...]:
-    """Return the runs of the project, pinned ones first, then by main score, then the latest first.
+    """Return the runs of the project, pinned ones first, then by strict score, then the latest first.
 
-    Deleted runs are left out, and canary runs, which repeat a run on a few documents.
+    Otherwise a run that decides only what is easy would lead. Deleted runs are left out, and canary runs, which repeat
+    a run on a few documents.
     """
     runs = [run for run in reversed(session.runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
@@ -66,7 +67,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
         groups.setdefault((label_key(run.settings.codebook), document_sets.get(run.run_id)), []).append(index)
     for group, indices in enumerate(groups.values(), start=1):
         for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
-            rows[index] = replace(rows[index], group=group, efficient=best, unit=unit)
+            rows[index] = replace(rows[index], group=group, efficient=best and len(indices) > 1, unit=unit)
     return tuple(sorted(rows, key=_rank))
 
 
@@ -94,5 +95,6 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:
-    value = row.main.value if row.main is not None else None
+    scores = (row.strict.value, row.main.value if row.main is not None else None)  # ratings have no strict score
+    value = next((score for score in scores if score is not None), None)
     return not row.run.details.pinned, -value if value is not None else 2.0

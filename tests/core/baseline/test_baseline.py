@@ -396,6 +396,10 @@ class TestDoubts:
         book = Codebook(labels=(Label(name="Location", keywords=(keyword, "restaurant", "bus", "walk")),))
         assert present(debate("There is a restaurant next door.", book)[2], book) == ["Location"]
 
+    def test_keyword_that_only_begins_like_a_place_leaves_the_doubt(self) -> None:
+        book = Codebook(labels=(Label(name="Surroundings", keywords=("view", "next time")),))
+        assert present(debate("The view from the bar next door is ugly.", book)[2], book) == []
+
     def test_judge_keeps_a_label_with_another_word(self) -> None:
         _, critique, ruling = debate("I can't wait. The staff were kind.")
         assert present(critique) == []

@@ -80,6 +80,16 @@ def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
     assert reply.readable
 
 
+def test_problem_says_whether_unknown_names_are_labels_of_the_codebook() -> None:
+    request, codebook = Request("judge_1", (), item=SERVICE), context_of(SINGLE).codebook
+    problems = [
+        parse_reply(request, Reply(decision_text("multilabel", name)), codebook, DOCUMENT).reading.problem
+        for name in ("Price", "Sauna")
+    ]
+    assert problems[0] == 'the decision names labels that were not asked about: "Price"'
+    assert problems[1] == 'the decision names what is not in the codebook: "Sauna"'
+
+
 def test_reasoning_of_an_unreadable_reply_is_not_sent_back() -> None:
     sent, _ = request_decision(Reply("<think>Long.</think>\nI cannot say."), Reply("Hm."))
     assert [message.content.strip() for message in sent[1].messages[2:-1]] == ["I cannot say."]

@@ -39,12 +39,21 @@ def test_run_is_efficient_among_the_runs_of_the_same_documents(session, project,
     settings, ids = session.run(run_id).settings, session.store.runs.document_ids(run_id)
     sample = session.store.runs.create(settings, ["d0"]).run_id
     asyncio.run(store_debate(project, sample, "d0", {"judge": both("a")}, both("a")))
-    rows = {row.run.run_id: row for row in leaderboard(session)}
-    assert rows[sample].main.value > rows[run_id].main.value
-    assert rows[run_id].efficient, "the better run debated other documents"
     again = session.store.runs.create(settings, ids[::-1]).run_id
     sets = session.store.runs.document_sets()
     assert sets[again] == sets[run_id] != sets[sample]
+    rows = {row.run.run_id: row for row in leaderboard(session)}
+    assert rows[sample].main.value > rows[run_id].main.value
+    assert rows[run_id].efficient, "the better run debated other documents"
+    assert not rows[sample].efficient, "no other run debated its documents"
+
+
+def test_run_with_few_verdicts_ranks_by_its_strict_score(session, project, run_id):
+    few = session.store.runs.create(session.run(run_id).settings, session.store.runs.document_ids(run_id)).run_id
+    asyncio.run(store_debate(project, few, "d0", {"judge": both("a")}, both("a")))
+    rows = {row.run.run_id: row for row in leaderboard(session)}
+    assert rows[few].main.value > rows[run_id].main.value
+    assert list(rows) == [run_id, few]
 
 
 def test_costs_are_compared_in_one_unit(session, project, run_id, monkeypatch):
