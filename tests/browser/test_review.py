@@ -307,3 +307,30 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     for message in held:
         lines[-1].send(message)
     page.get_by_text("Macro F1", exact=True).wait_for()
+
+
+def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_tab, entrance, tab):
+    from playwright.sync_api import expect
+
+    page = open_tab(entrance, "/review?document=d4", tab=tab)
+    queue, reasons = page.locator(".review-focus .queue"), page.locator(".middle > .panel-head .badges")
+    expect(page.locator(".middle .mono")).to_have_text("d4")
+    expect(queue).to_be_visible()
+    expect(reasons).to_be_hidden()  # the queue shows them
+    page.keyboard.press("g")
+    expect(queue).to_be_hidden()
+    expect(reasons).to_contain_text("unresolved")
+    expect(reasons).to_be_visible()
+    page.keyboard.press("g")
+    page.set_viewport_size({"width": 900, "height": 800})
+    expect(queue).to_be_hidden()
+    expect(reasons).to_be_visible()
+
+    page.locator(".st-key-review-reviewer-open").get_by_role("button").click()
+    box = page.get_by_role("textbox", name="Reviewing as")
+    box.fill("Annotator Bergmann-Kowalska")
+    box.press("Enter")
+    expect(page.get_by_role("button", name="Annotator Bergmann-Kowalska")).to_be_visible()
+    for width in (1280, 1024):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator(".st-key-review-head")).to_have_css("height", "36px")

@@ -192,7 +192,8 @@ def _show_all() -> None:
 def _reviewer(actor: str) -> None:
     """Draw the button with the reviewer's name, and the popover that explains and changes the name."""
     typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
-    popover = st.popover(literal(actor), icon=":material/person:", key="review-reviewer-open")
+    name = literal(actor)
+    popover = st.popover(name, icon=":material/person:", key="review-reviewer-open", help=f"Reviewing as {name}")
     with popover, st.container(width=380):
         st.text_input(
             "Reviewing as",
