@@ -27,7 +27,7 @@ from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 from core.store.reviews import ReviewStatus
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def duckdb_example(session: ProjectSession) -> str:
 @cached_until_commit
 def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) -> int:
     """Return the number of documents of a run whose review has this status."""
-    return session.store.review_pages.count(Viewpoint(run.run_id), (status,))
+    return session.store.review_queue.count(Viewpoint(run.run_id), (status,))
 
 
 def _items(

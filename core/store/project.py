@@ -19,7 +19,7 @@ from core.store.documents import Documents
 from core.store.events import AuthorLog, Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
-from core.store.review_pages import ReviewPages, ReviewReasons
+from core.store.review_queue import ReviewQueue, ReviewReasons
 from core.store.reviews import ReviewerAgreement, Reviews
 from core.store.run_writer import BatchJobStore, RunWriter
 from core.store.runs import PrecedentPools, RunCosts, Runs
@@ -49,7 +49,7 @@ class Store:
         self.document_records = DocumentRecords(connection)
         self.dump = bundle_tables.Dump(connection)
         self.classifiers = ClassifierStore(connection, writer)
-        self.review_pages = ReviewPages(connection)
+        self.review_queue = ReviewQueue(connection)
         self.personas = Personas(connection, writer)
         self.review_reasons = ReviewReasons(connection, writer)
         self.sampling_frames = SamplingFrames(connection, writer)

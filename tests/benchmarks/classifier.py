@@ -34,7 +34,7 @@ from core.llm import embeddings
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import FIRST, GROWTH
 from core.stats import sampling
-from core.store.review_pages import UNSURE
+from core.store.review_queue import UNSURE
 
 STEPS = (0, 10, 25, 50, 100, 200, 300)
 SEEDS = 10

@@ -20,7 +20,7 @@ from core.services.review import actions, queue
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, QueueLine
+from core.store.review_queue import Filter, QueueLine
 
 Json: TypeAlias = dict[str, Any]
 MAX_EVENTS = 100
@@ -49,13 +49,13 @@ def queue_rows(session: ProjectSession, run: RunRow, filters: queue.QueueFilter,
 
 def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Json:
     """Return the reviewer's progress."""
-    return asdict(session.store.review_pages.progress(queue.viewpoint(session, run, actor)))
+    return asdict(session.store.review_queue.progress(queue.viewpoint(session, run, actor)))
 
 
 def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json | None:
     """Return one document with everything needed to decide it; None if the run does not have it."""
     view = queue.viewpoint(session, run, actor)
-    line = next(iter(session.store.review_pages.lines(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
+    line = next(iter(session.store.review_queue.lines(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
     record = actions.load_record(session, run, document_id, actor=actor) if line is not None else None
     if line is None or record is None:
         return None

@@ -18,7 +18,7 @@ from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, QueueLine, Reason, Sort, Viewpoint
+from core.store.review_queue import Filter, QueueLine, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
@@ -185,9 +185,9 @@ def list_queue(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
     if filters.sort == "queue" and not filters.narrowed:
         draws, total = _sample_queue(session, run, view, offset, filters.size)
         ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        listed = session.store.review_pages.lines(view, filter=ids, sort="given", limit=filters.size)
+        listed = session.store.review_queue.lines(view, filter=ids, sort="given", limit=filters.size)
         return QueuePage(listed.rows, {draw.document_id: draw for draw in draws}, total)
-    listed = session.store.review_pages.lines(
+    listed = session.store.review_queue.lines(
         view,
         offset=offset,
         limit=filters.size,
@@ -221,14 +221,14 @@ def review_rows(
 ) -> tuple[ReviewRow, ...]:
     """Return documents as grid rows in the order of the run; documents outside of the run are left out."""
     view, documents = viewpoint(session, run, actor), Filter(ids=tuple(document_ids))
-    listed = session.store.review_pages.lines(view, limit=len(document_ids), filter=documents)
+    listed = session.store.review_queue.lines(view, limit=len(document_ids), filter=documents)
     return _rows(session, run, listed.rows, actor)
 
 
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
     waiting = [status for status in STATUSES if status not in RESOLVED]
-    return session.store.review_pages.count(Viewpoint(run.run_id, actor), waiting)
+    return session.store.review_queue.count(Viewpoint(run.run_id, actor), waiting)
 
 
 def parse_sampling_record(document_id: str, sent: Mapping[str, Any] | None) -> SamplingRecord | None:
@@ -263,7 +263,7 @@ def _sample_queue(
     even = planned.even(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
-    draws, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)
+    draws, total = session.store.review_queue.draws(view, frame, seed=seed, offset=offset, limit=size)
     return [SamplingRecord(*draw, frame.frame) for draw in draws], total
 
 

@@ -25,7 +25,7 @@ from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.sampling import MIN_EVEN, WeightedSample
 from core.store.annotation_sources import of_run
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 
 Claim: TypeAlias = Literal["share", "correct", "f1", "better", "error"]
 CLAIMS: Mapping[Claim, str] = {

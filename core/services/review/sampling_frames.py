@@ -20,7 +20,7 @@ from core.services.evaluation.annotation_arrays import Grid, given_labels, verdi
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
 GROWTH = 1.5
@@ -85,7 +85,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     for name, values in columns.items():  # a role that gave no value does not differ
         if name != VERDICT:
             apart |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
-    reasons = session.store.review_pages.with_reason(view)
+    reasons = session.store.review_queue.with_reason(view)
     return Signals(
         given_labels(codebook, verdicts),
         apart,

@@ -9,7 +9,7 @@ import pytest
 
 from core.services.evaluation import calibration
 from core.services.workspace import Workspace
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.running import llama_cpp, mock_llm
 
@@ -52,7 +52,7 @@ def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: 
         assert measured.calibration is not None
         assert measured.calibration.n == sum(map(len, result))
         session.store.review_reasons.refresh(run.run_id, ())
-        queue = session.store.review_pages.lines(Viewpoint(run.run_id), sort="certainty")
+        queue = session.store.review_queue.lines(Viewpoint(run.run_id), sort="certainty")
         order = [int(line.document_id[1:]) for line in queue.rows]
         assert order == sorted(range(len(result)), key=lambda row: min(result[row].values()))
     finally:

@@ -14,7 +14,7 @@ import pytest
 from core.services import guided_path, result_cache
 from core.services.result_cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 from tests.core.store.helpers import make_documents, record_review, set_gold
 
 

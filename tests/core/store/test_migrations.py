@@ -10,7 +10,7 @@ from core.errors import ProjectError
 from core.services.lab import accepted_changes
 from core.store import migrations
 from core.store.project import Project
-from core.store.review_pages import Viewpoint
+from core.store.review_queue import Viewpoint
 
 pytestmark = pytest.mark.usefixtures("applied_schema")
 
@@ -30,7 +30,7 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         assert _version(connection) == 1
     with Project(path) as project:
         assert project.store.settings.get("pace") == 3
-        assert project.store.review_pages.lines(Viewpoint(None)).total == 0
+        assert project.store.review_queue.lines(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert _version(connection) == migrations.newest()
 

@@ -102,7 +102,7 @@ def test_first_document_is_drawn_in_proportion_to_its_size(world: tuple[ProjectS
     view = queue.viewpoint(session, run, "ada")
     frame = queue.sampling_frames.current_frame(session, run, view, 0.5)
     top = Counter(
-        session.store.review_pages.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(200)
+        session.store.review_queue.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(200)
     )
     sizes = _sizes(session, run, 1)
     assert chisquare([top[document] for document in sizes], [200 * size for size in sizes.values()]).pvalue > 0.001

@@ -1,4 +1,4 @@
-"""Tests of pages and counts from SQL, compared with counts in Python on random projects."""
+"""Tests of the review queue in SQL, compared with counts in Python on random projects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.store.project import Project
-from core.store.review_pages import _WEIGHTS, REASONS, Filter, Viewpoint
+from core.store.review_queue import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import (
     fill_randomly,
@@ -86,7 +86,7 @@ def reasons_of(record):
 
 def test_reasons_agree_with_reasons_in_python(world):
     project, run_id, _, records = world
-    page = project.store.review_pages.lines(Viewpoint(run_id), limit=1000)
+    page = project.store.review_queue.lines(Viewpoint(run_id), limit=1000)
     assert page.total == len(records)
     assert project.store.document_records.load(run_id, ids_of(page)) == list(records.values())
     for line in page.rows:
@@ -120,9 +120,9 @@ def test_filters_agree_with_filters_in_python(world):
     ]
     for filter, test in cases:
         expected = select_ids(records, test)
-        page = project.store.review_pages.lines(Viewpoint(run_id), filter=filter, limit=1000)
+        page = project.store.review_queue.lines(Viewpoint(run_id), filter=filter, limit=1000)
         assert (ids_of(page), page.total) == (expected, len(expected))
-    result = project.store.review_pages.lines(Viewpoint(run_id), search="NUMBER 1", limit=1000)
+    result = project.store.review_queue.lines(Viewpoint(run_id), search="NUMBER 1", limit=1000)
     assert ids_of(result) == select_ids(records, lambda d: "number 1" in d.document.text)
 
 
@@ -139,12 +139,12 @@ def test_lines_of_some_documents_are_the_same_as_among_all(project, actor):
     certainties = [(id, item, number / 40) for number, id in enumerate(ids)]
     project.store.classifiers.save_predictions(ids, certainties, [(id, "d3", 0.9) for id in ids if id != "d3"])
     view = Viewpoint(run_id, actor, ((item, 1),))
-    every = {line.document_id: line for line in project.store.review_pages.lines(view, limit=99).rows}
+    every = {line.document_id: line for line in project.store.review_queue.lines(view, limit=99).rows}
     assert {reason for line in every.values() for reason in line.reasons} >= {"near", "classifier", "stale"}
     for id in ids:
-        assert project.store.review_pages.lines(view, filter=Filter(ids=(id,))).rows == (every[id],)
+        assert project.store.review_queue.lines(view, filter=Filter(ids=(id,))).rows == (every[id],)
     queue_filter = Filter(ids=tuple(reversed(ids)))
-    assert ids_of(project.store.review_pages.lines(view, filter=queue_filter, sort="given", limit=99)) == list(
+    assert ids_of(project.store.review_queue.lines(view, filter=queue_filter, sort="given", limit=99)) == list(
         queue_filter.ids
     )
 
@@ -153,9 +153,9 @@ def test_pages_are_slices_of_all_documents(world):
     project, run_id, _, records = world
     ids = list(records)
     for offset in (0, 10, 35):
-        page = project.store.review_pages.lines(Viewpoint(run_id), offset=offset, limit=10)
+        page = project.store.review_queue.lines(Viewpoint(run_id), offset=offset, limit=10)
         assert (ids_of(page), page.total) == (ids[offset : offset + 10], len(ids))
-    past = project.store.review_pages.lines(Viewpoint(run_id), offset=1000)
+    past = project.store.review_queue.lines(Viewpoint(run_id), offset=1000)
     assert (past.rows, past.total) == ((), len(ids))
 
 
@@ -163,20 +163,20 @@ def test_orders_agree_with_sorting_in_python(world):
     project, run_id, _, records = world
     urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(records[id])) for id in records}
     by_reasons = sorted(records, key=lambda id: -urgency[id])
-    assert ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
-    assert ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
+    assert ids_of(project.store.review_queue.lines(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
+    assert ids_of(project.store.review_queue.lines(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
     touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
-    first = ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="reviewed", limit=1))[0]
+    first = ids_of(project.store.review_queue.lines(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
-    lines = project.store.review_pages.lines(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
+    lines = project.store.review_queue.lines(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
     assert (ids_of(lines), lines.total) == (["d9", "d2", "d30"], 3)
-    assert project.store.review_pages.lines(Viewpoint(run_id), sort="given").total == 0
+    assert project.store.review_queue.lines(Viewpoint(run_id), sort="given").total == 0
 
 
 def test_page_without_a_run_has_all_documents(world):
     project, _, _, records = world
-    page = project.store.review_pages.lines(Viewpoint(None), limit=1000)
+    page = project.store.review_queue.lines(Viewpoint(None), limit=1000)
     assert page.total == 40
     assert all(line.reasons == () for line in page.rows)
     without_run = project.store.document_records.load(None, ids_of(page))
@@ -221,7 +221,7 @@ def test_pages_are_read_while_debates_are_written(project):
         seen = []
         while len(seen) < 2 or seen[-1] < 30:
             seen.append(project.store.runs.get(run.run_id).verdicts)
-            assert project.store.review_pages.lines(Viewpoint(run.run_id), limit=5).total == 30
+            assert project.store.review_queue.lines(Viewpoint(run.run_id), limit=5).total == 30
         return seen
 
     with ThreadPoolExecutor(3) as readers:
@@ -252,7 +252,7 @@ def test_value_tables_contain_every_value_once(world):
     assert project.store.annotations.annotators(run_id) == ["extractor", "critic", "verdict"]
     reviewed = project.store.annotations.reviewed_items()
     every = project.store.document_records.load(
-        None, ids_of(project.store.review_pages.lines(Viewpoint(None), limit=99))
+        None, ids_of(project.store.review_queue.lines(Viewpoint(None), limit=99))
     )
     assert len(reviewed) == sum(len(values_of(record, "reviewed")) for record in every)
 
@@ -269,7 +269,7 @@ def test_records_without_their_debates_are_the_same_otherwise(world, actor):
 
 
 def test_empty_project_has_empty_pages(project):
-    page = project.store.review_pages.lines(Viewpoint(None))
+    page = project.store.review_queue.lines(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
     assert project.store.annotations.grid("r0001", Codebook(), "gold").shape == (0, 0)
     assert len(run_values(project, "r0001")) == 0
@@ -280,7 +280,7 @@ def test_empty_project_has_empty_pages(project):
 def test_large_pages_and_queues_work(project):
     project.store.documents.add(make_documents(1500))
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
-    page = project.store.review_pages.lines(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
+    page = project.store.review_queue.lines(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
     assert ids_of(page) == list(ids[:1200])
 
 
@@ -323,9 +323,9 @@ def test_gold_of_another_kind_counts_as_different(project):
     for id in ("d0", "d1"):
         asyncio.run(store_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
     project.store.review_reasons.refresh(run_id, [run_id])
-    rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
+    rows = project.store.review_queue.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
     set_gold(project.store, {"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
     project.store.review_reasons.refresh(run_id, [run_id])
-    rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
+    rows = project.store.review_queue.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # the same gold values, exchanged

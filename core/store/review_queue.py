@@ -1,4 +1,4 @@
-"""Pages of documents to review: selection, order and reasons. Filtering, counting and sorting happen in SQL.
+"""The review queue in the store: selection, order and reasons of documents. Filtering, counting and sorting are SQL.
 
 Reasons that come from debates and gold are cached, because deriving those of large runs takes seconds.
 """
@@ -284,7 +284,7 @@ class ReviewProgress:
     seconds: float | None
 
 
-class ReviewPages(ReadRepository):
+class ReviewQueue(ReadRepository):
     """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
 
     def lines(
