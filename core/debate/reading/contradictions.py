@@ -98,19 +98,33 @@ _REST_PRESENT = re.compile(
     r"(?:,? (?:too|as well))?\W*$"
 )
 """A sentence that adds all other labels: "Everything else is present, too."."""
-_ABROAD_DENIED = re.compile(
-    r"\b(?:nicht|kein\w*|nie|entf[aä]ll\w*|streich\w*|gestrichen|zurück|ne|n['’]\w+|pas|aucun\w*|jamais|retir\w*|no se"
-    r"|nunca|tampoco|quit[oa]\w*|non|não|tolg\w*|niet|geen|не|нет|nie)(?![\w'’-])|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
+_ABROAD_NEGATED = re.compile(
+    r"\b(?:nicht|kein\w*|nie|ne|n['’]\w+|pas|aucun\w*|jamais|no se|nunca|tampoco|non|não|niet|geen|не|нет)(?![\w'’-])"
+    r"|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
 )
+_ABROAD_DROPPED = re.compile(
+    r"\b(?:entf[aä]ll|streich|gestrichen|retir|quit[oa]|tolg)\w*|\b(?:nehme|ziehe)\b.*\bzurück\b"
+    r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
+    r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
+    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属]|提及|提到|存在|涉及|包含|适用|出现|讨论|正确|成立)"
+    r"|§ ?[はが]?(?:(?:では|じゃ)?(?:ない|ありません)|なし)|(?:言及|存在|該当|含ま|当ては)[^§]{0,8}(?:ない|ません)"
+)
+"""Words that deny a label by themselves: "Ich streiche A", "Kein A"."""
+_ABROAD_MENTIONED = re.compile(
+    r"\b(?:erwähn|vorhanden|genannt|zutreff|trifft|vorkomm|angesprochen|besprochen|gezählt|thema|aussage|rede|bezug|enthalten"
+    r"|mentionn|présente?s?\b|abord|évoqu|parl|question|figur|mencion|menzion|presente|habla|aparec|aplic|trata|cita"
+    r"|fala|genoemd|vermeld|aanwezig|sprake|упомин|присутств)|\bkommt\b.*\bvor$"
+)
+"""Words that deny a label beside a negation: "Der Preis wird nicht erwähnt"; "war nicht freundlich" does not."""
 _ABROAD_DOUBTED = re.compile(
-    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|eher|doch|lieber|falsch|douteu(?:x|se)|incertaine?|peut-être"
-    r"|plutôt|faux|dudos[oa]|quizás?|dubbi[oa]|forse|piuttosto|duvidos[oa]|talvez|misschien|liever|возможно)(?![\w'’-])"
-    r"|可能|应该|改为|更正|かもしれ"
+    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|falsch|douteu(?:x|se)|incertaine?|peut-être"
+    r"|faux|dudos[oa]|quizás?|dubbi[oa]|forse|duvidos[oa]|talvez|misschien|возможно"
+    r"|(?:eher|doch|lieber|plutôt|piuttosto|liever)(?= §))(?![\w'’-])|可能|应该|改为|更正|かもしれ"
 )
 _ABROAD_ADDED = re.compile(
     r"\b(?:außerdem|zudem|auch|aussi|además|también|anche|também|ook|также)(?![\w'’-])|还有|另外|也是"
 )
-"""Words of other languages that deny or doubt a label, or add one."""
+"""Words of other languages that negate something, doubt a label, or add one."""
 _MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous)\b", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；。]|, ")
@@ -344,14 +358,18 @@ def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | N
     """
     words, groups = grouped_labels(sentence, names)
     items = [group.items for group in groups]
-    outside = {item for group in items for item in group} - decided.keys()
-    if items and (_ABROAD_DOUBTED.search(words) or (outside and _ABROAD_ADDED.search(words))):
-        return True
-    denied: set[str] = set()
+    negated: set[str] = set()
+    stated: set[str] = set()
     for part in _PART.split(words):
         named = {item for _ in range(part.count("§")) if items for item in items.pop(0)}
-        denied |= named if _ABROAD_DENIED.search(part) else set()
-    return bool(denied & decided.keys()) if denied else None
+        is_negated = _ABROAD_NEGATED.search(part) is not None
+        is_denied = _ABROAD_DROPPED.search(part) or (is_negated and _ABROAD_MENTIONED.search(part))
+        if is_denied and named & decided.keys():
+            return True
+        (negated if is_denied or is_negated else stated).update(named)
+    if groups and (_ABROAD_DOUBTED.search(words) or (stated - decided.keys() and _ABROAD_ADDED.search(words))):
+        return True
+    return False if negated else None
 
 
 def _spaced(sentence: str, names: Names) -> str:

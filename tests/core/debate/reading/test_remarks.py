@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.codebook import Codebook
 from core.debate.reading.parse import read
 from tests.core.debate.reading.test_reply_corpus import book, decision
 
@@ -142,3 +143,39 @@ def test_only_rating_may_be_explained_by_its_change() -> None:
     essay = book("rating", "essay", "Clarity", scale={"min": 1, "max": 5})
     assert decision("Final Ratings:\nClarity: 4\n\nI raised it to 4 after the objection.", essay) == "4"
     assert decision("Final Ratings:\nClarity: 4\n\nI raised it to 5 after the objection.", essay) == "refused"
+
+
+HOTEL = book("multilabel", "Bewertung", "Essen", "Service", "Preis", "Lage")
+AVIS = book("multilabel", "avis", "Nourriture", "Service", "Prix")
+COMMENT = book("choice", "评论", "正面", "负面", "中性")
+GERMAN = "Endgültige Entscheidung: Essen, Service\n\n"
+FRENCH = "Décision finale : Nourriture, Service\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "codebook", "expected"),
+    [
+        (f"{GERMAN}Das Essen war gut, aber der Service war nicht freundlich.", HOTEL, "Essen, Service"),
+        (f"{GERMAN}Der Gast fand das Essen nicht gut und auch den Service zu langsam.", HOTEL, "Essen, Service"),
+        (f"{GERMAN}Das Essen schmeckte ihm eher nicht.", HOTEL, "Essen, Service"),
+        (f"{GERMAN}Der Preis wird nicht erwähnt.", HOTEL, "Essen, Service"),
+        (f"{FRENCH}Le Service n'est pas bon, mais il est mentionné.", AVIS, "Nourriture, Service"),
+        (f"{FRENCH}Le prix n'est pas mentionné.", AVIS, "Nourriture, Service"),
+        ("标签是负面。\n\n评论者不满意服务,因此是负面。", COMMENT, "负面"),
+        ("标签是负面。\n\n理由:服务员没有礼貌,属于负面。", COMMENT, "负面"),
+        ("标签是负面。\n\n不是正面。", COMMENT, "负面"),
+        (f"{GERMAN}Der Service wird nicht erwähnt.", HOTEL, "refused"),
+        (f"{GERMAN}Service kommt nicht vor.", HOTEL, "refused"),
+        (f"{GERMAN}Kein Service.", HOTEL, "refused"),
+        (f"{GERMAN}Service eher nicht.", HOTEL, "refused"),
+        (f"{GERMAN}Außerdem Preis.", HOTEL, "refused"),
+        (f"{FRENCH}Service n'est pas présent.", AVIS, "refused"),
+        (f"{FRENCH}Pas de service.", AVIS, "refused"),
+        ("标签是负面。\n\n不是负面，而是中性。", COMMENT, "refused"),
+        ("标签是负面。\n\n负面不正确。", COMMENT, "refused"),
+    ],
+)
+def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
+    text: str, codebook: Codebook, expected: str
+) -> None:
+    assert decision(text, codebook) == expected
