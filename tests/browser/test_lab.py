@@ -101,7 +101,7 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     expect(page.get_by_role("button", name="Edit: v1")).to_be_disabled()
 
     # saving does not require a score of the held-out split
-    page.get_by_text("scored 0 times").wait_for()
+    page.get_by_text("not scored yet").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
     page.get_by_role("button", name="Save as v2").click()

@@ -197,10 +197,10 @@ def _stop_notice(status: TrialStatus) -> None:
 def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     split = document_samples.holdout_split(session)
     count = split.held_out
-    times = format_count(split.looks, "time")
+    times = f"scored {format_count(split.looks, 'time')}" if split.looks else "not scored yet"
     labelled = format_count(split.development, "labelled document") if split.development else "no labelled documents"
     only = "only " if split.development else ""
-    words = f"Held-out split of {count}: scored {times}" if count else f"No held-out split: {only}{labelled}"
+    words = f"Held-out split of {count}: {times}" if count else f"No held-out split: {only}{labelled}"
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
         st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
         with st.popover("Score held-out", disabled=not count):
