@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import itertools
@@ -15,6 +16,7 @@ from xdist.scheduler import LoadFileScheduling
 
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"  # before anything looks for a keyring
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy starts: waiting threads of two workers take CPU time
+gc.set_threshold(50_000, 20, 20)  # the default takes a tenth of the CPU time
 settings.register_profile(
     "moot",
     deadline=None,  # the machine may be busy: time is measured in the benchmarks
@@ -31,6 +33,11 @@ SLOW = (BROWSER, "tests/core/cli/", "tests/test_", "tests/core/llm/", "tests/app
 def pytest_collection_modifyitems(items):
     """Run slow files first, in the original order within a file."""
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
+
+
+def pytest_collection_finish(session):
+    """Exclude the collected tests and imported modules from later garbage collections."""
+    gc.freeze()
 
 
 class TwoBrowsers(LoadFileScheduling):
