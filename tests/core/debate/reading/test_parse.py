@@ -832,7 +832,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
         mentions(text, HOTEL)
 
     # From about 3,000 characters on, nested objects cost more.
-    check_linear_time(read_pieces, 20_000 if "{" in piece else 10_000)
+    check_linear_time(read_pieces, 24_000 if "{" in piece else 6_000)
 
 
 AFTER_A_DECISION = (
@@ -848,7 +848,7 @@ def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, 
         for decision in ("Final Decision: ", "Final Decision: Food\n"):
             read(decision + piece * (size // len(piece)), codebook)
 
-    check_linear_time(read_pieces, 10_000)
+    check_linear_time(read_pieces, 6_000)
 
 
 @pytest.mark.parametrize("piece", ["Fluency a b c d ", "Fluency is 2, ", "3 for Fluency ", "(1-", "|\n"])
@@ -859,7 +859,7 @@ def test_hostile_text_after_ratings_takes_linear_time(piece: str) -> None:
         for before in ("", "initially "):
             read(f"{ratings}{before}{piece * (size // len(piece))}", SUMMARY)
 
-    check_linear_time(read_pieces, 10_000)
+    check_linear_time(read_pieces, 6_000)
 
 
 def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
