@@ -5,8 +5,8 @@ rows without an output line), ``fail`` (share of rows with a 500 in the error fi
 out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
 connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends), ``forget``
 (404 for each batch by its id), ``gone`` (404 for each download), ``end`` (status of a batch that ends, cancelled or
-expired, with half of its rows), ``empty`` (True: every reply in a batch is empty). ``GET /stats`` counts requests by
-custom_id.
+expired, with half of its rows), ``empty`` (True: every reply in a batch is empty). ``POST /reset`` forgets all files,
+batches and faults. ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ WORDS = {"Service": "staff", "Food": "breakfast", "Location": "station"}
 
 class Batches:
     def __init__(self) -> None:
+        self.forget_all()
+
+    def forget_all(self) -> None:
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self.queries: Counter[str] = Counter()
@@ -43,6 +46,7 @@ class Batches:
                 web.post("/v1/batches/{id}/cancel", self.cancel),
                 web.post("/v1/chat/completions", self.chat),
                 web.post("/config", self.configure),
+                web.post("/reset", self.reset),
                 web.get("/stats", self.stats),
             ]
         )
@@ -108,6 +112,10 @@ class Batches:
     async def configure(self, request: web.Request) -> web.Response:
         self.config |= await request.json()
         return web.json_response(self.config)
+
+    async def reset(self, request: web.Request) -> web.Response:
+        self.forget_all()
+        return web.json_response({})
 
     async def stats(self, request: web.Request) -> web.Response:
         sizes = [batch["request_counts"]["total"] for batch in self.batches.values()]

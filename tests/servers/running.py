@@ -81,8 +81,16 @@ def stats(url: str) -> dict[str, Any]:
 
 def configure(url: str, **settings: object) -> None:
     """Change settings of a mock server for later calls."""
-    request = urllib.request.Request(f"{url}/config", json.dumps(settings).encode(), method="POST")
-    urllib.request.urlopen(request).close()
+    _post(f"{url}/config", settings)
+
+
+def reset(url: str) -> None:
+    """Let a batch server start again without files, batches and faults."""
+    _post(f"{url}/reset", {})
+
+
+def _post(url: str, data: dict[str, object]) -> None:
+    urllib.request.urlopen(urllib.request.Request(url, json.dumps(data).encode(), method="POST")).close()
 
 
 def hang_after_probe(url: str, slots: int) -> Callable[[], bool]:

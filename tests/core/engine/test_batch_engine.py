@@ -24,7 +24,7 @@ from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.core.engine.fakes import World, settings
 from tests.servers.batches import answer
-from tests.servers.running import batch_server, configure, stats
+from tests.servers.running import batch_server, configure, reset, stats
 
 
 @pytest.fixture(autouse=True)
@@ -33,10 +33,16 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_engine, "MAX_POLL", 0.05)
 
 
-@pytest.fixture
-def server() -> Iterator[str]:
+@pytest.fixture(scope="module")
+def running_server() -> Iterator[str]:
     with batch_server() as url:
         yield url
+
+
+@pytest.fixture
+def server(running_server: str) -> str:
+    reset(running_server)
+    return running_server
 
 
 def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> CommandResult:
