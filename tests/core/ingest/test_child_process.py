@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -34,7 +35,7 @@ FAR = f"""<row r="1">{CELL.format(place="A1", text="text")}</row>
 
 @pytest.fixture(autouse=True)
 def small_limits(child_processes: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.5")
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.3")
 
 
 def workbook(xlsx: Book, sheet: Iterator[str] | str) -> bytes:
@@ -80,7 +81,7 @@ def huge_cell(xlsx: Book) -> bytes:
 
 def parquet_of_one_value(_: Book) -> bytes:
     out = io.BytesIO()
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000_000, pa.int32()), ["x" * 100])
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000_000, np.int32)), ["x" * 100])
     pq.write_table(pa.table({"text": column}), out, compression="zstd")
     return out.getvalue()
 
@@ -90,7 +91,7 @@ def deep_json(_: Book) -> bytes:
 
 
 def wide_json(_: Book) -> bytes:
-    return b"[" + b'{"a":{}},' * 12_000_000 + b'{"a":1}]'
+    return b"[" + b'{"a":{}},' * 3_000_000 + b'{"a":1}]'
 
 
 OPEN_DOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
@@ -158,7 +159,7 @@ ATTACKS: dict[str, tuple[str, Callable[[Book], bytes]]] = {
     "a cell of 300 MB": ("a.xlsx", huge_cell),
     "20 million rows of one value": ("a.parquet", parquet_of_one_value),
     "50 million opening brackets": ("a.json", deep_json),
-    "12 million objects": ("a.json", wide_json),
+    "3 million objects": ("a.json", wide_json),
 }
 
 
@@ -171,16 +172,16 @@ def test_file_over_the_memory_limit_is_refused(attack: tuple[str, Callable[[Book
 
 
 def test_memory_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"text\n" + b"a word or two\n" * 300_000
+    data = b"text\n" + b"a word or two\n" * 30_000
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     with pytest.raises(InputError, match=r"more than 0\.05 GB"):
         read_table(data, name="a.csv")
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "1")
-    assert len(read_table(data, name="a.csv")) == 300_000
+    assert len(read_table(data, name="a.csv")) == 30_000
 
 
 def test_pdf_bomb_is_refused() -> None:
-    content = zlib.compress(b"BT /F1 12 Tf (aaaa) Tj ET\n" * 20_000_000, 1)
+    content = zlib.compress(b"BT /F1 12 Tf (aaaa) Tj ET\n" * 12_000_000, 1)
     pdf = (
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
         b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj\n"
@@ -244,7 +245,7 @@ def test_reader_that_is_stuck_at_its_memory_limit_is_stopped(monkeypatch: pytest
         list(child_process.run(f"{HERE}:stuck", b"", {"name": "a.csv"}))
 
 
-@pytest.mark.parametrize(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
+@pytest.mark.parametrize(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.3 GB")])
 def test_crash_or_flood_of_a_reader_is_contained(attack: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
