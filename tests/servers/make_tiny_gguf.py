@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write a tiny LLaMA-architecture GGUF with random weights, for tests only.
 
-    python make_tiny_gguf.py tiny.gguf [--seed 0] [--dim 64] [--layers 2]
+    python make_tiny_gguf.py tiny.gguf [--seed 0] [--dim 64] [--layers 1]
 
 Needs numpy and gguf.  The replies are random.  With this model, tests run a
 real llama.cpp server end to end (chat template, tokenising, sampling,
@@ -71,7 +71,7 @@ def main():
     ap.add_argument("out")
     ap.add_argument("--seed", type=int, default=0)
     ap.add_argument("--dim", type=int, default=64)
-    ap.add_argument("--layers", type=int, default=2)
+    ap.add_argument("--layers", type=int, default=1)
     ap.add_argument("--context", type=int, default=32768)
     ap.add_argument("--length", type=float, default=40, help="mean tokens of a free answer")
     ap.add_argument("--quote", type=float, default=4, help="weight of a quotation mark; 7 ends JSON strings soon")
