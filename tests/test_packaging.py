@@ -64,17 +64,14 @@ def test_the_wheel_contains_the_licences_and_declares_types_only_with_py_typed(u
 
 
 def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> None:
-    where = subprocess.run(
-        [sys.executable, "-c", "import core; print(core.__file__)"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(unpacked)},
-        check=True,
-    )
-    assert where.stdout.startswith(str(unpacked))
+    demo = """
+import core, runpy, sys
+print(core.__file__)
+sys.argv = ["moot", "demo", "--json"]
+runpy.run_module("moot", run_name="__main__")
+"""
     done = subprocess.run(
-        [sys.executable, "-m", "moot", "demo", "--json"],
+        [sys.executable, "-c", demo],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -82,6 +79,7 @@ def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> N
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(unpacked))
     assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == 96
 
 

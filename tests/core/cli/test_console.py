@@ -149,11 +149,10 @@ def test_redirected_output_has_every_character_in_any_encoding(encoding, tmp_pat
     project = ("--project", str(tmp_path / "x.duckdb"))
 
     def evaluate(*options):
-        command = [sys.executable, "-m", "core.cli", "evaluate", "--reference", "run:r0001", *options, *project]
-        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-        done = subprocess.run(command, capture_output=True, env=environment)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        command = ["evaluate", "--reference", "run:r0001", *options, *project]
+        done = CliRunner(charset=encoding).invoke(main, command, catch_exceptions=False)
+        assert done.exit_code == 0, done.stderr
+        return done.stdout_bytes
 
     files = (tmp_path / "texts.csv", "--text", "text", "--codebook", tmp_path / "codebook.yaml")
     invoking.moot("annotate", *files, *project)

@@ -74,8 +74,7 @@ def server() -> Iterator[str]:
 
 
 def test_demo_scores_higher_than_predicting_every_label() -> None:
-    done = subprocess.run(command("demo", "--json"), capture_output=True, text=True, timeout=120, check=True)
-    summary = json.loads(done.stdout.strip().splitlines()[-1])
+    summary = moot("demo", "--json").json
     assert summary["verdicts"] == summary["documents"] == 96
     assert summary["cost_usd"] == 0.0
     with (Path(__file__).parents[3] / "sample_data" / "hotel_reviews.csv").open(encoding="utf-8") as file:
