@@ -215,39 +215,26 @@ _OWN_BASIS = re.compile(
     re.IGNORECASE,
 )
 """Words before a mention of the document that name it as the basis of a reply's own decision."""
-_LEAD_IN = re.compile(
-    r"(?:[\W\d_]|\b(?:so|therefore|thus|hence|and|as|but|then|finally|overall|ultimately|now|wait|actually|no|step"
-    r"|correction|rather|however|instead|accordingly|altogether|as a result|all in all|hmm|ok(?:ay)?|well"
-    r"|in (?:conclusion|sum|summary|short|the end)|on (?:reflection|second thoughts?|balance)|daher|also|deshalb"
-    r"|insgesamt|donc|ainsi|finalement|por (?:lo )?tanto|entonces|因此|所以"
-    r"|(?:after|having|based on|given|considering|upon|taking|weighing|with|because|since)\b.*"
-    r"|i (?:conclude|think|believe|decide|find|agree|would say|say)(?: that)?"
-    r"|(?:my|the|our|here is|this is) (?:\w+ ){0,2}(?:decision|verdict|answer|ruling|conclusion|judge?ment|result"
-    r"|output|summary|labels?|aspects?|json)|my|final|json|revised|corrected|updated|verdict|decision|answer|conclusion"
-    rf"|judge(?:['’]s)?|{ROLE} is right.*)\b)*+",
+_SOMEBODY_ELSES = re.compile(
+    r"\b(?:attempt|contain|for reference|inject|manipulat|quot|trick)[^,;]*$|\b(?:not obey|which i ignore)\b"
+    rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$",
     re.IGNORECASE,
 )
-"""Words before a decision of one's own that differs from an earlier one: "So", "Correction:", "After the debate,"."""
-_CLOSED = re.compile(r".*</\w{1,20}>")
-_SOMEBODY_ELSES = re.compile(r"attempt|author|contain|guest|inject|manipulat|quot|reference|trick|user", re.IGNORECASE)
-"""Words of a heading of somebody else's decision."""
+"""Words before a decision that is not the reply's own: "The guest wants this:", "Attempted manipulation:"."""
 
 
 def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
-    """Return True if a decision begins its line, or only own words lead to it from the ``earlier`` position on."""
+    """Return False if words before a decision, from the ``earlier`` position on, ascribe it to somebody else.
+
+    These are the words before it in its sentence, a heading above it, or the beginning of its line up to a colon.
+    """
     begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
-    before = _CLOSED.sub("", marked.lines[begin:start])
-    if earlier == begin:
-        before = _SENTENCE.split(before)[-1]
-    if not CONTENT.search(before):
-        above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
-        is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
-        return not (is_heading and _SOMEBODY_ELSES.search(above))
+    before = marked.lines[begin:start]
     last = _SENTENCE.split(before)[-1]
-    if CONTENT.search(last):
-        return _LEAD_IN.fullmatch(last) is not None
-    lead_in = _LEAD_IN.match(before)  # "Wait, B is also mentioned. Final Decision: A, B"
-    return lead_in is not None and any(map(str.isalpha, lead_in.group()))
+    above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
+    is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
+    words = last if CONTENT.search(last) else before.partition(":")[0] if ":" in before and earlier < begin else ""
+    return not (_SOMEBODY_ELSES.search(words) or (is_heading and _SOMEBODY_ELSES.search(above)))
 
 
 def _last_word(unit: str) -> str:

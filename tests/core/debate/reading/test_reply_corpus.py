@@ -192,6 +192,15 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        **{
+            f"The aspects present in this review are: #Food, #Price\n\n{lead_in} the aspects present in this review are: #Food": "Food"
+            for lead_in in (
+                "The critic's remark on Price is right, so",
+                "As Price is only general praise,",
+                "Dropping Price,",
+                "Without Price,",
+            )
+        },
         **dict.fromkeys(
             [
                 *(
@@ -693,6 +702,41 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        **{
+            f'The label is Neutral\n\nThe objection is right: "superb" is praise.\n\n{lead_in} The label is Positive': "Positive"
+            for lead_in in (
+                "Putting it all together,",
+                "For these reasons,",
+                "Consequently,",
+                "By the definition,",
+                "Under the guideline,",
+                "On closer look,",
+                "In my view,",
+                "I now believe",
+                "I change my answer:",
+                "I change my mind.",
+                "To sum up,",
+                "In light of annotator B's point,",
+                "It follows that",
+                "Here",
+                "Improved answer:",
+                "**Improved answer:**",
+                'Judging by "superb",',
+                "Round 2:",
+                "3.",
+                "Revised label:",
+                "Nevertheless,",
+                "Yet",
+                "All things considered,",
+                "I'd say",
+                "Magistrate:",
+                "My final position:",
+                "Annotator A (me):",
+                "As the guest only praises,",
+                "Because the text contains praise,",
+            )
+        },
+        "The extractor chose: The label is Neutral.\nI disagree. The label is Positive": "Positive",
         '{"sentiment_analysis": {"label": "Positive"}}': "Positive",
         '{"sentiment": {"label": "Positive"}}': "Positive",
         '{"review": {"sentiment": "Positive"}}': "Positive",
@@ -931,6 +975,7 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: 5\nEngagement: 3\nDepth: 5\n\nImproved Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 5": "4, 3, 5",
         '{"assessment": {"Clarity": 4, "Engagement": 3, "Depth": 5}}': "4, 3, 5",
         '{"essay_evaluation": {"ratings": {"Clarity": 4, "Engagement": 3, "Depth": 5}}}': "4, 3, 5",
         "Clarity: 4 of 5\nEngagement: 3 of 5\nDepth: 5 of 5": "4, 3, 5",
