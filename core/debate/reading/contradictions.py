@@ -16,6 +16,7 @@ from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_a
 from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
+from core.debate.reading.quotation_marks import double_quoted, outermost
 from core.debate.reading.tokens import ANSWERS, UNITS, Token, tokenise
 from core.documents import Value
 
@@ -40,12 +41,13 @@ _WITHDRAWN = re.compile(
     r"|\bwhich i (?:(?:will|must|do) )?(?:ignore|disregard|not follow)\b"
     # "This label is wrong.", "This is a mistake.", "Ignore the label above.", "I cannot decide."
     r"|\b(?:this|that) (?:label|answer|decision|choice|list) (?:is|was|seems)"
-    r" (?:wrong|incorrect|uncertain|doubtful|too|an?)\b"
+    r" (?:wrong|incorrect|uncertain|doubtful|an? (?:\w+ )?(?:mistake|slip|guess|error)"
+    r"|too (?:broad|generous|harsh|high|low|mild|narrow|strict|strong|vague|weak)(?=\W*$))\b"
     r"|(?:^|however, )(?:this|that) (?:is|was) (?:a (?:mistake|slip)|an error|uncertain|wrong|incorrect)\W*$"
     r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b|\W*$)"
-    r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)\b"
-    r"(?! (?:if|how|whether))"
-    r"|\bmy confidence is (?:\w+ )?low|^this would be my \w+ if\b"
+    r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)"
+    r"(?: (?:on )?(?:an? (?:\w+ )?(?:label|answer)|any|one|between|which)\b|\W*$|[.,;!])"
+    r"|\bmy confidence is (?:(?!not\b)\w+ )?low\b(?! (?:only|for|in|on)\b)|^this would be my \w+ if\b"
     # the same in other languages
     r"|\bich bin (?:mir )?(?:\w+ )?(?:nicht sicher|unsicher)|\b(?:das|dies) (?:\w+ )?ist falsch"
     r"|\bje ne suis pas (?:sûre?|certaine?)"
@@ -208,9 +210,20 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
 
     ``decided`` are the labels that are present, with True, or the ratings.
     """
-    for sentence in SENTENCE.split(text.lstrip(" ")):
-        if _WITHDRAWN.search(sentence) or any(rule(sentence, decided, names) for rule in _RULES[kind]):
+    text = text.lstrip(" ")
+    if withdrawn := next(filter(_WITHDRAWN.search, SENTENCE.split(_without_quotations(text))), None):
+        raise residue(withdrawn)
+    for sentence in SENTENCE.split(text):
+        if any(rule(sentence, decided, names) for rule in _RULES[kind]):
             raise residue(sentence)
+
+
+def _without_quotations(text: str) -> str:
+    parts, end = [], 0
+    for span in outermost(double_quoted(text)):
+        parts += [text[end : span.start], "_"]
+        end = span.end
+    return "".join((*parts, text[end:]))
 
 
 def check_lines(

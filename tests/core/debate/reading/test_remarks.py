@@ -179,3 +179,34 @@ def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
     text: str, codebook: Codebook, expected: str
 ) -> None:
     assert decision(text, codebook) == expected
+
+
+@pytest.mark.parametrize(
+    ("remark", "expected"),
+    [
+        ("This label is a better fit than Positive.", "Negative"),
+        ("This label is an exact match.", "Negative"),
+        ("This decision is a direct result of the definition.", "Negative"),
+        ("This decision was a close one.", "Negative"),
+        ("That answer was too rude for the guest.", "Negative"),
+        ("I cannot choose Mixed, because no praise is given.", "Negative"),
+        ('The guest says "I cannot decide which dish was better".', "Negative"),
+        ('The guest says "I waited long. I cannot decide."', "Negative"),
+        ("My confidence is not low.", "Negative"),
+        ("My confidence is fairly low only for the last sentence.", "Negative"),
+        ("This label is a guess.", "refused"),
+        ("This decision was a mistake.", "refused"),
+        ("This label is too harsh.", "refused"),
+        ("I cannot decide.", "refused"),
+        ("I cannot choose between Negative and Mixed.", "refused"),
+        ("I could not decide which label fits.", "refused"),
+        ("My confidence is very low.", "refused"),
+    ],
+)
+def test_remark_takes_a_label_back_only_in_plain_words(remark: str, expected: str) -> None:
+    assert decision(f"The label is Negative\n\n{remark}", SENTIMENT) == expected
+
+
+def test_remark_on_the_list_keeps_it() -> None:
+    text = "The aspects present in this review are: #Food, #Service\n\nThis list is a subset of the extractor's."
+    assert decision(text, REVIEW) == "Food, Service"
