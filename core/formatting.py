@@ -43,6 +43,11 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+def capitalised(text: str) -> str:
+    """Return the text with a capital as its first letter; other letters stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
 _EXPECTED = {
     "tuple_type": "expected a list, such as [one, two]",
     "string_type": "expected text",

@@ -12,7 +12,7 @@ from app.widgets.alerts import error_notices
 from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
-from core.formatting import format_count, format_effect
+from core.formatting import capitalised, format_count, format_effect
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, Piece, compare
 from core.services.lab import accepted_changes
@@ -142,7 +142,7 @@ def sentence(accepted: accepted_changes.AcceptedChanges) -> str:
     cells, pair = result.cells, result.comparison
     scored = advice = ""
     if cells.corrected or cells.regressed:
-        scored = f" {escape(pair.sentence[0].upper() + pair.sentence[1:])}"
+        scored = f" {escape(capitalised(pair.sentence))}"
         if pair.main.verdict == "worse":
             advice = ' <span class="bad">Undo them, or change their words.</span>'
     tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""

@@ -268,7 +268,8 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
 
 def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
     """Return the paragraph on a reference that is a sample of reviewed documents, or all of them."""
-    sample, population = _sample(session, run, report), f"{report.basis.population:,}"
+    sample, without_weight = _sample(session, run, report)
+    population = f"{report.basis.population:,}"
     people = len(session.store.agreement.submitted(run.run_id))
     who = f" by {format_count(people, 'person', 'people')}" if people else ""
     sight = _sight(session, run)
@@ -288,7 +289,7 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
     )
     chosen = "".join(
         f" {way.capitalize()}, and without weight for others: {format_count(count, 'document')}."
-        for way, count in _without_weight(session, run, report).items()
+        for way, count in without_weight.items()
     )
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
@@ -310,9 +311,9 @@ def _sight(session: ProjectSession, run: RunRow) -> str:
 
 def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
     """Return a sentence on reviewed documents that do not represent others."""
-    drawn = _sample(session, run, report).drawn
-    ways = {"drawn at random, too few for intervals": drawn} if drawn else {}
-    ways |= _without_weight(session, run, report)
+    sample, without_weight = _sample(session, run, report)
+    ways = {"drawn at random, too few for intervals": sample.drawn} if sample.drawn else {}
+    ways |= without_weight
     counts = join_names([f"{format_count(count, 'document')} {way}" for way, count in ways.items()])
     return f"The documents are not a random sample of the run: {counts}."
 
@@ -324,23 +325,18 @@ _WAYS = {
 """How a document without weight for others was selected, by method; the others were chosen by hand."""
 
 
-def _without_weight(session: ProjectSession, run: RunRow, report: EvaluationReport) -> Counter[str]:
-    """Return the number of reviewed documents without a known probability, by how they were selected."""
+def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> tuple[WeightedSample, Counter[str]]:
+    """Return the reviewed documents that a report is based on.
+
+    With them is the number of those without a known probability, by how they were selected.
+    """
     loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
     design = annotation_arrays.sampling_design(session, run, report.reference, loaded)
     assert design.sample is not None
     assert design.order is not None
     methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
     rows = design.order[~design.sample.draws].tolist()
-    return Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
-
-
-def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> WeightedSample:
-    """Return the reviewed documents that a report is based on."""
-    loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
-    sample = annotation_arrays.sampling_design(session, run, report.reference, loaded).sample
-    assert sample is not None
-    return sample
+    return design.sample, Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
 
 
 def _raters(report: EvaluationReport) -> str:
@@ -526,7 +522,7 @@ def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport
     current = review_plan.current_plan(session, run)
     claim = current.claim if current is not None else ""
     used = ["moot", *([source] if source else []), "wilson1927"]
-    if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)).complete:
+    if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)[0]).complete:
         used += [] if sample.is_even[sample.draws].all() else ["desraj1956", "farquhar2021"]
         used += ["deville1992", "korn1998"]
     if claim in ("share", "correct", "better"):

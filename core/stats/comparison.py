@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Codebook, Kind, label_noun
-from core.formatting import format_count, format_p_value, format_points, format_signed
+from core.formatting import capitalised, format_count, format_p_value, format_points, format_signed
 from core.stats import flips, metrics, scoring, significance
 from core.stats.arrays import Codes, Mask, Ratings, coded, one_hot
 from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
@@ -128,7 +128,7 @@ class Equivalence:
         """The result in plain words."""
         margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
         if self.interval is None:
-            return f"{margin[0].upper()}{margin[1:]} cannot be tested: the difference has no interval."
+            return f"{capitalised(margin)} cannot be tested: the difference has no interval."
         span = format_interval(self.interval, "points", named=True)
         if self.equivalent:
             return f"Equivalent within {margin} ({span})."

@@ -17,6 +17,7 @@ from app.widgets.elements import discard_popover, download, line, saved, segment
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
 from core.codebook import Kind
+from core.formatting import capitalised
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
@@ -144,7 +145,7 @@ def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> No
 def _problems(status: TemplateStatus) -> None:
     for problem in status.problems:
         words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
-        notice("error" if problem.severity == "error" else "warn", f"{words[:1].upper()}{words[1:]}.")
+        notice("error" if problem.severity == "error" else "warn", f"{capitalised(words)}.")
 
 
 def _files(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:

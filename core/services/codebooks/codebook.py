@@ -32,6 +32,7 @@ from core.codebook import (
 from core.errors import CodebookError
 from core.export import replacing
 from core.files import MAX_BYTES, decode_text, file_stem, read_bytes, shipped_folder
+from core.formatting import capitalised
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
@@ -228,7 +229,7 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
     if not normalise(name):
         raise CodebookError("A label needs a name.", "The previous name is kept.")
     if name not in codebook.names and (problem := name_problem(name)):
-        raise CodebookError(f"{problem[:1].upper()}{problem[1:]}.", "Shorten it.")
+        raise CodebookError(f"{capitalised(problem)}.", "Shorten it.")
     if is_reserved(name, codebook.kind):
         raise CodebookError(f"'{name}' is reserved for documents without labels.", "Choose another name.")
     other = codebook.find(name)
@@ -307,7 +308,7 @@ def _checked(data: Mapping[str, Any]) -> Codebook:
         return Codebook.model_validate(data)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise CodebookError(f"{problem[:1].upper()}{problem[1:]}.", "Nothing was changed.") from error
+        raise CodebookError(f"{capitalised(problem)}.", "Nothing was changed.") from error
 
 
 # -- files and templates
