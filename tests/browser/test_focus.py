@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
     from tests.browser.studios import OpenStudio, Studio
+
+    OpenFilled = Callable[..., tuple[Studio, Page]]
 
 COUNT = 24
 ITEMS = "abcde"
@@ -42,10 +45,20 @@ def fill(path: Path, count: int) -> None:
         asyncio.run(debates())
 
 
-def open_filled(open_studio: OpenStudio, path: Path, count: int = COUNT) -> tuple[Studio, Page]:
-    """Start a studio on a project with this many documents and open Review in a tab."""
-    run_in_thread(fill, path, count)
-    return open_studio("--project", path, path="/review")
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "reviewed.duckdb"
+
+
+@pytest.fixture
+def open_filled(open_studio: OpenStudio, path: Path, tab: Page) -> OpenFilled:
+    """Return a function that starts a studio on a project with this many documents and opens Review."""
+
+    def open_filled(count: int = COUNT, tab: Page | None = tab) -> tuple[Studio, Page]:
+        run_in_thread(fill, path, count)
+        return open_studio("--project", path, path="/review", tab=tab)
+
+    return open_filled
 
 
 def wait_for_form(page: Page) -> None:
@@ -56,9 +69,8 @@ def wait_for_done(page: Page, count: int, total: int = COUNT) -> None:
     page.locator(".keys", has_text=f"{count} of {total} decided").wait_for()
 
 
-def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, tmp_path: Path) -> None:
-    path = tmp_path / "reviewed.duckdb"
-    running, page = open_filled(open_studio, path)
+def test_reviews_by_keyboard_and_grid_survive_a_crash(open_filled: OpenFilled, path: Path) -> None:
+    running, page = open_filled()
     wait_for_form(page)
     # Streamlit fades what is drawn again, here after each document; the form stays
     form = page.locator("[class*=st-key-review-focus-]")
@@ -67,10 +79,9 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
     page.reload()
     wait_for_form(page)
     wait_for_done(page, 4)
-    document = click_cells(page)
-    page.get_by_role("radio", name="Focus").click()
+    click_cells(page)
+    document = open_clicked_document(page)
     expect(page.locator(".review-focus")).to_be_focused()
-    expect(page.locator(".middle .mono")).to_have_text(document)
     page.locator(".review-focus .form-row").first.wait_for()
     page.keyboard.press("2")
     page.locator(".save-state.saved").wait_for()
@@ -79,12 +90,11 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
         store = project.store
         reviews = store.events.all(kinds=["review"])
         clicked = reviews[1:7]
-        there = next(event.after for event in clicked if (event.document_id, event.item) == (document, "b"))
         assert (reviews[0].document_id, reviews[0].item, reviews[0].before, reviews[0].after) == (
             document,
             "b",
-            there,
-            not there,
+            False,
+            True,
         )
         assert len({(event.document_id, event.item) for event in clicked}) == 6
         assert all(event.after is not event.before for event in clicked)
@@ -96,10 +106,9 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
         assert spent[0][0] > 0
 
 
-def test_grid_in_queue_order_records_which_documents_were_drawn(open_studio: OpenStudio, tmp_path: Path) -> None:
+def test_grid_in_queue_order_records_which_documents_were_drawn(open_filled: OpenFilled, path: Path) -> None:
     """The next document of the queue was drawn; one that the user picks further down was not."""
-    path = tmp_path / "drawn.duckdb"
-    running, page = open_filled(open_studio, path, 6)
+    running, page = open_filled(6)
     wait_for_form(page)
     page.get_by_role("radio", name="Grid").click()
     page.locator(".st-key-review-detail .drawer-text").wait_for()
@@ -137,11 +146,26 @@ def test_grid_in_queue_order_records_which_documents_were_drawn(open_studio: Ope
         assert [how for (how,) in result] == ["drawn", "drawn", "chosen", "drawn", "drawn"]
 
 
-def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio: OpenStudio, tmp_path: Path) -> None:
-    """Streamlit may hide the view that the user leaves instead of removing it."""
-    path = tmp_path / "hidden.duckdb"
-    running, page = open_filled(open_studio, path)
+def test_view_that_is_hidden_or_loads_takes_only_keys_for_it(open_filled: OpenFilled, path: Path) -> None:
+    running, page = open_filled()
     wait_for_form(page)
+    hide_and_show(page)
+    type_while_loading(page)
+    running.kill()
+    with Project(path) as project:
+        events = project.store.events.all(kinds=["review", "mark", "review_status"])
+        reviews = [event for event in events if event.kind == "review"]
+        typed = [(event.item, event.after) for event in reviews if event.item == "b" or event.after]
+        assert typed == [("b", True), ("b", False), ("b", True)], "the submission decides the other labels as absent"
+        assert [(event.item, event.after) for event in events if event.kind == "mark"] == [("note", "a note")]
+        assert events[0].after == "Submitted"
+
+
+def hide_and_show(page: Page) -> None:
+    """Hide the view and show it again: it takes no keys while it is hidden, and loads again.
+
+    Streamlit may hide the view that the user leaves instead of removing it.
+    """
     document = page.locator(".middle .mono").inner_text()
     view = page.get_by_test_id("stElementContainer").filter(has=page.locator(".review-focus"))
     view.evaluate("view => { view.style.display = 'none'; }")
@@ -153,10 +177,21 @@ def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio:
     expect(page.locator(".middle .mono")).to_have_text(document)
     page.keyboard.press("2")  # the view shows the edit, so the key reverts it
     page.locator(".save-state.saved").wait_for()
-    running.kill()
-    with Project(path) as project:
-        reviews = [(event.item, event.after) for event in project.store.events.all(kinds=["review"])]
-        assert reviews == [("b", False), ("b", True)]
+
+
+def type_while_loading(page: Page) -> None:
+    """Type a series of keys that begins while the document loads; the focused button takes none of them."""
+    page.route("**/moot/review*", lambda _: None)  # no answer
+    visit(page, "Review")
+    page.locator(".review-focus .columns").wait_for()
+    page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
+    page.keyboard.press("n")
+    page.keyboard.type("a note")
+    for key in ("Escape", "2", "Enter"):
+        page.keyboard.press(key)
+    page.unroute("**/moot/review*")
+    wait_for_done(page, 1)
+    page.locator(".save-state.saved").wait_for()
 
 
 EDIT = """async (document) => {
@@ -166,55 +201,13 @@ EDIT = """async (document) => {
 """Set a label in another view."""
 
 
-def test_focus_opens_the_document_that_was_just_clicked_in_the_grid(open_studio: OpenStudio, tmp_path: Path) -> None:
-    _, page = open_filled(open_studio, tmp_path / "clicked.duckdb")
-    wait_for_form(page)
-    page.get_by_role("radio", name="Grid").click()
-    page.locator(".st-key-review-detail .drawer-text").wait_for()
-    settle(page)
-    row = page.frame_locator("iframe").locator(".ag-row[row-id]").nth(3)
-    document = row.get_attribute("row-id")
-    focus = page.get_by_role("radio", name="Focus").locator("..").bounding_box()
-    assert document is not None
-    assert focus is not None
-    row.locator('[col-id="_id"]').click()
-    page.mouse.move(focus["x"] + 10, focus["y"] + 10)
-    page.mouse.down()
-    page.wait_for_timeout(80)  # as long as a person presses a button, and shorter than the grid's delay
-    page.mouse.up()
-    expect(page.locator(".middle .mono")).to_have_text(document)
-
-
-def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStudio, tmp_path: Path) -> None:
-    _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
-    wait_for_form(page)
-    waiting = page.locator(".queue-row:not(.settled) .id")
-    page.keyboard.type("\n" * 19, delay=80)
-    wait_for_done(page, 19, 32)
-    with page.expect_response(lambda response: '"query":"queue"' in (response.request.post_data or "")):
-        page.keyboard.press("Enter")  # a new frame follows after 20
-    wait_for_done(page, 20, 32)
-    settle(page)
-    shown = waiting.all_inner_texts()
-    count = page.locator(".queue .badge").first
-    expect(count).to_have_text("12 waiting")
-    page.reload()
-    wait_for_form(page)
-    expect(count).to_have_text("12 waiting")
-    fresh = waiting.all_inner_texts()
-    assert len(shown) == 12
-    assert shown[0] in fresh, "the open document stays"
-    assert shown[1:] == [text for text in fresh if text != shown[0]]
-
-
-def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path) -> None:
+def test_no_key_is_lost_at_80_ms_per_key(open_filled: OpenFilled, path: Path) -> None:
     """Change a label of each document and submit it, without a pause, while a checkbox has the focus.
 
-    The documents are more than the 50 that the page loads at once.
+    The documents are more than the 50 that the page loads at once. After 20, a new sampling frame changes the order.
     """
-    path = tmp_path / "fast.duckdb"
-    count, digits = 60, [n % len(ITEMS) + 1 for n in range(52)]
-    running, page = open_filled(open_studio, path, count)
+    count, digits = 54, [n % len(ITEMS) + 1 for n in range(52)]
+    running, page = open_filled(count)
     wait_for_form(page)
     others = page.get_by_role("checkbox", name="Reviewed by others")
     box = page.get_by_text("Reviewed by others", exact=True)
@@ -223,7 +216,14 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
     box.click()
     page.locator(".review-focus .form-row").first.wait_for()
     others.focus()
-    page.keyboard.type("".join(f"{digit}\n" for digit in digits), delay=80)
+    page.keyboard.type("".join(f"{digit}\n" for digit in digits[:19]), delay=80)
+    wait_for_done(page, 19, count)
+    with page.expect_response(lambda response: '"query":"queue"' in (response.request.post_data or "")):
+        page.keyboard.type(f"{digits[19]}\n", delay=80)
+    wait_for_done(page, 20, count)
+    expect_order_of_new_frame(page, count - 20)
+    others.focus()
+    page.keyboard.type("".join(f"{digit}\n" for digit in digits[20:]), delay=80)
     wait_for_done(page, len(digits), count)
     page.locator(".save-state.saved").wait_for()
     running.kill()
@@ -234,6 +234,22 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
         assert len({event.document_id for event in labels}) == len(digits)
         submitted = [event.document_id for event in reversed(events) if event.after == "Submitted"]
         assert submitted == [event.document_id for event in labels]
+
+
+def expect_order_of_new_frame(page: Page, waiting: int) -> None:
+    """Compare the queue with the one after a reload."""
+    settle(page)
+    rows = page.locator(".queue-row:not(.settled) .id")
+    shown = rows.all_inner_texts()
+    count = page.locator(".queue .badge").first
+    expect(count).to_have_text(f"{waiting} waiting")
+    page.reload()
+    wait_for_form(page)
+    expect(count).to_have_text(f"{waiting} waiting")
+    fresh = rows.all_inner_texts()
+    assert len(shown) == waiting
+    assert shown[0] in fresh, "the open document stays"
+    assert shown[1:] == [text for text in fresh if text != shown[0]]
 
 
 SLOW_DOCUMENTS = """const send = window.fetch;
@@ -252,10 +268,9 @@ SUBMITTED = """async (wanted) => {
 """Wait until so many documents are submitted. ``wait_for_function`` does not await the promise of its function."""
 
 
-def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio: OpenStudio, tmp_path: Path) -> None:
+def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_filled: OpenFilled, path: Path) -> None:
     """Close the tab and open another page while keys wait; the browser asks before the tab is closed."""
-    path = tmp_path / "leave.duckdb"
-    running, page = open_filled(open_studio, path)
+    running, page = open_filled(tab=None)
     page.add_init_script(SLOW_DOCUMENTS)
     page.reload()
     wait_for_form(page)
@@ -279,8 +294,8 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
         assert len({event.document_id for event in reviews}) == 16
 
 
-def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_studio: OpenStudio, tmp_path: Path) -> None:
-    _, page = open_filled(open_studio, tmp_path / "one.duckdb", 1)
+def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_filled: OpenFilled, path: Path) -> None:
+    _, page = open_filled(1)
     wait_for_form(page)
     review_as(page, "ann")
     undecided = page.locator(".review-focus .form-row .switch.open")
@@ -304,30 +319,8 @@ def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_stud
     assert "ann" not in form.inner_text()
 
 
-def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio: OpenStudio, tmp_path: Path) -> None:
-    path = tmp_path / "one.duckdb"
-    running, page = open_filled(open_studio, path, 1)
-    page.route("**/moot/review*", lambda _: None)  # no answer
-    visit(page, "Review")
-    page.locator(".review-focus .columns").wait_for()
-    page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
-    page.keyboard.press("n")
-    page.keyboard.type("a note")
-    for key in ("Escape", "2", "Enter"):
-        page.keyboard.press(key)
-    page.unroute("**/moot/review*")
-    wait_for_done(page, 1, 1)
-    page.locator(".save-state.saved").wait_for()
-    running.kill()
-    with Project(path) as project:
-        events = project.store.events.all(kinds=["review", "mark", "review_status"])
-        assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in events}
-        assert events[0].after == "Submitted"
-
-
-def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio: OpenStudio, tmp_path: Path) -> None:
-    path = tmp_path / "note.duckdb"
-    running, page = open_filled(open_studio, path, 2)
+def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_filled: OpenFilled, path: Path) -> None:
+    running, page = open_filled(2)
     wait_for_form(page)
     note = page.get_by_role("textbox", name="Note")
     present = page.locator(".review-focus .form-row").first.get_by_role("button", name="present")
@@ -361,6 +354,7 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
     expect(note).to_have_value("")
     page.keyboard.press("ArrowLeft")
     expect(note).to_have_value("first, typed")
+    undo_change(page)
     page.locator(".save-state.saved").wait_for()
     running.kill()
     with Project(path) as project:
@@ -368,10 +362,8 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_studio:
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
 
 
-def test_undone_change_is_reported_at_once(open_studio: OpenStudio, tmp_path: Path) -> None:
-    _, page = open_filled(open_studio, tmp_path / "change.duckdb", 2)
-    wait_for_form(page)
-    page.keyboard.press("1")
+def undo_change(page: Page) -> None:
+    """Submit the document, add it to the codebook as an example, and undo this change, which is reported at once."""
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Add as include example").click()
     page.get_by_text("not tested: review").or_(page.get_by_text("Word-list baseline on")).first.wait_for()
@@ -409,8 +401,8 @@ def review_by_keyboard(page: Page) -> None:
         wait_for_done(page, 5 - number)
 
 
-def click_cells(page: Page) -> str:
-    """Click the cells of two rows and three labels without waiting for answers. Return the document of the last row."""
+def click_cells(page: Page) -> None:
+    """Click the cells of two rows and three labels without waiting for answers."""
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
     grid.locator(".ag-row").first.wait_for()
@@ -419,5 +411,22 @@ def click_cells(page: Page) -> str:
         for item in ITEMS[:3]:
             grid.locator(f'[row-id="{row}"] [col-id="v_{item}"]').click(no_wait_after=True)
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
-    expect(page.locator(".st-key-review-detail")).to_contain_text(rows[-1])  # the other view opens this document
-    return str(rows[-1])
+    expect(page.locator(".st-key-review-detail")).to_contain_text(rows[-1])  # the page follows the grid
+
+
+def open_clicked_document(page: Page) -> str:
+    """Click a row of the grid and at once Focus, which opens the document of the row. Return this document."""
+    page.locator(".st-key-review-detail .drawer-text").wait_for()
+    settle(page)
+    row = page.frame_locator("iframe").locator(".ag-row[row-id]").nth(3)
+    document = row.get_attribute("row-id")
+    focus = page.get_by_role("radio", name="Focus").locator("..").bounding_box()
+    assert document is not None
+    assert focus is not None
+    row.locator('[col-id="_id"]').click()
+    page.mouse.move(focus["x"] + 10, focus["y"] + 10)
+    page.mouse.down()
+    page.wait_for_timeout(80)  # as long as a person presses a button, and shorter than the grid's delay
+    page.mouse.up()
+    expect(page.locator(".middle .mono")).to_have_text(document)
+    return document

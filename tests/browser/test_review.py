@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import pytest
+from playwright.sync_api import expect
 
 from core.store.project import Project
 from tests.browser.studios import run_in_thread, settle, studio, visit
@@ -39,28 +40,18 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.entrance
 
 
-@pytest.fixture
-def page(open_tab: OpenTab, entrance: str, tab: Page) -> Page:
-    """Open the grid by its address."""
-    page = open_tab(entrance, GRID, tab=tab)
-    wait_for_rows(page)
-    return page
-
-
 def open_grid(page: Page) -> None:
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     wait_for_rows(page)
 
 
-def load_grid(page: Page) -> None:
-    """Open the grid by its address, which takes half the time of the way through Home and Focus."""
-    page.goto(urljoin(page.url, GRID))
-    wait_for_rows(page)
-
-
 def wait_for_rows(page: Page) -> None:
     page.frame_locator("iframe").locator(".ag-row").first.wait_for()
+
+
+def wait_for_saved(page: Page) -> None:
+    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
 
 
 def cell(page: Page, document: str, label: str) -> Locator:
@@ -69,8 +60,6 @@ def cell(page: Page, document: str, label: str) -> Locator:
 
 def expect_value(page: Page, document: str, label: str, what: str) -> None:
     """Wait until the cell shows the value: present, absent or ?."""
-    from playwright.sync_api import expect
-
     box = cell(page, document, label)
     if what == "?":
         expect(box).to_have_text("?")
@@ -79,78 +68,21 @@ def expect_value(page: Page, document: str, label: str, what: str) -> None:
 
 
 def expect_status(page: Page, document: str, what: str) -> None:
-    from playwright.sync_api import expect
-
     expect(page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="_status"]')).to_have_text(what)
 
 
-def test_edit_survives_a_reload_and_can_be_undone(page):
-    expect_value(page, "d1", "a", "absent")
-    cell(page, "d1", "a").click()
-    expect_value(page, "d1", "a", "present")
-    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
-    page.reload()
-    wait_for_rows(page)
-    expect_value(page, "d1", "a", "present")
-    expect_status(page, "d1", "Draft")
-    page.get_by_role("button", name="Undo").click()
-    expect_value(page, "d1", "a", "absent")
-    page.locator(".moot-saved", has_text="Undone: document d1").wait_for()
-    expect_status(page, "d1", "Pending")
-    page.get_by_role("button", name="Redo").click()
-    expect_value(page, "d1", "a", "present")
-    page.reload()
-    wait_for_rows(page)
-    expect_value(page, "d1", "a", "present")
+def show_hostile_text(page: Page) -> None:
+    """Open a document whose text is HTML and Markdown: it is shown and not executed."""
+    text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
+    text.click()
+    page.get_by_text("onerror=").first.wait_for()
+    assert "<img src=x" in text.inner_text()
+    assert page.evaluate("window.__owned") is None
 
 
-def test_quick_clicks_are_all_stored(page):
-    for label in ("a", "b", "a"):  # the third click reverts the first
-        cell(page, "d3", label).click(no_wait_after=True)
-    cell(page, "d0", "b").click(no_wait_after=True)
-    expect_value(page, "d3", "a", "absent")
-    expect_value(page, "d3", "b", "present")
-    expect_status(page, "d0", "Draft")
-    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
-    settle(page)  # the last answers of the server do not change the cells
-    expect_value(page, "d3", "a", "absent")
-    expect_value(page, "d3", "b", "present")
-    expect_value(page, "d0", "b", "present")
-    page.reload()
-    wait_for_rows(page)
-    expect_value(page, "d3", "b", "present")
-    expect_value(page, "d0", "b", "present")
-
-
-def test_leaving_the_page_at_once_keeps_the_edit(page):
-    expect_value(page, "d7", "b", "?")
-    cell(page, "d7", "b").click(no_wait_after=True)
-    visit(page, "Evaluate")
-    page.locator(".moot-metrics").wait_for()
-    open_grid(page)
-    expect_value(page, "d7", "b", "present")
-
-
-def test_labels_are_set_by_keyboard(page):
-    cell(page, "d2", "b").click()
-    expect_value(page, "d2", "b", "absent")
-    page.keyboard.press("Space")
-    expect_value(page, "d2", "b", "present")
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("Space")
-    expect_value(page, "d2", "a", "absent")
-    page.keyboard.press("2")
-    expect_value(page, "d2", "b", "absent")
-    expect_status(page, "d2", "Draft")
-    page.keyboard.press("Enter")
-    expect_status(page, "d2", "Submitted")
-    page.keyboard.press("Backspace")
-    expect_status(page, "d2", "Draft")
-
-
-def test_selected_row_has_a_visible_tick(page):
-    box = page.frame_locator("iframe").locator('[row-id="d3"] .ag-checkbox-input-wrapper')
-    box.click()
+def select_row(page: Page) -> None:
+    """Select a row, which has a visible tick."""
+    page.frame_locator("iframe").locator('[row-id="d3"] .ag-checkbox-input-wrapper').click()
     ticked = page.frame_locator("iframe").locator('[row-id="d3"] .ag-checked')
     fill, tick = ticked.evaluate(
         "(one) => [getComputedStyle(one), getComputedStyle(one, '::after')].map((style) => style.backgroundColor)"
@@ -158,8 +90,8 @@ def test_selected_row_has_a_visible_tick(page):
     assert fill != tick
 
 
-def test_quick_keys_apply_to_the_intended_rows(page):
-    """Submitting moves to the next row at once, so keys without a pause reach the right rows."""
+def submit_rows_by_quick_keys(page: Page) -> None:
+    """Submit and undo. Submitting moves to the next row at once, so keys without a pause reach the right rows."""
     rows = ("d0", "d1", "d2", "d3")
     before = {row: cell(page, row, "a").get_by_role("checkbox").get_attribute("aria-checked") for row in rows}
     page.frame_locator("iframe").locator('[row-id="d0"] [col-id="_text"]').click()
@@ -176,40 +108,87 @@ def test_quick_keys_apply_to_the_intended_rows(page):
         expect_value(page, row, "a", "present" if before[row] == "true" else "absent")
 
 
-def test_an_unreadable_label_can_be_decided(page):
+def set_labels_by_keyboard(page: Page) -> None:
+    """Set the labels of a row by Space, arrow keys and digits, submit it and reopen it."""
+    cell(page, "d2", "b").click()
+    expect_value(page, "d2", "b", "absent")
+    page.keyboard.press("Space")
+    expect_value(page, "d2", "b", "present")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    expect_value(page, "d2", "a", "absent")
+    page.keyboard.press("2")
+    expect_value(page, "d2", "b", "absent")
+    expect_status(page, "d2", "Draft")
+    page.keyboard.press("Enter")
+    expect_status(page, "d2", "Submitted")
+    page.keyboard.press("Backspace")
+    expect_status(page, "d2", "Draft")
+
+
+def decide_unreadable_label(page: Page) -> None:
+    """Set a label whose verdict could not be read."""
     expect_value(page, "d4", "a", "?")
     cell(page, "d4", "a").click()
     expect_value(page, "d4", "a", "present")
     expect_status(page, "d4", "Draft")
 
 
-def test_hostile_text_is_shown_and_not_executed(open_tab, entrance):
-    requested = []
-    page = open_tab(entrance, EMPTY)
-    page.on("request", lambda request: requested.append(request.url))
-    load_grid(page)
-    text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
-    text.click()
-    page.get_by_text("onerror=").first.wait_for()
-    assert "<img src=x" in text.inner_text()
-    assert page.evaluate("window.__owned") is None
-    assert not [url for url in requested if "evil.example" in url]
+def click_quickly(page: Page) -> None:
+    """Click four cells without a pause; the third click reverts the first."""
+    for label in ("a", "b", "a"):
+        cell(page, "d3", label).click(no_wait_after=True)
+    cell(page, "d0", "b").click(no_wait_after=True)
+    expect_value(page, "d3", "a", "absent")
+    expect_value(page, "d3", "b", "present")
+    expect_status(page, "d0", "Draft")
+    wait_for_saved(page)
+    settle(page)  # the last answers of the server do not change the cells
+    expect_value(page, "d3", "a", "absent")
+    expect_value(page, "d3", "b", "present")
+    expect_value(page, "d0", "b", "present")
 
 
-def test_submitted_reviews_change_evaluate(open_tab, entrance, tab):
-    from playwright.sync_api import expect
+def undo_and_redo_after_reload(page: Page) -> None:
+    """Edit a cell, reload the page, and undo and redo the edit."""
+    expect_value(page, "d1", "a", "absent")
+    cell(page, "d1", "a").click()
+    expect_value(page, "d1", "a", "present")
+    wait_for_saved(page)
+    page.reload()
+    wait_for_rows(page)
+    expect_value(page, "d3", "b", "present")  # the quick clicks
+    expect_value(page, "d0", "b", "present")
+    expect_value(page, "d1", "a", "present")
+    expect_status(page, "d1", "Draft")
+    page.get_by_role("button", name="Undo").click()
+    expect_value(page, "d1", "a", "absent")
+    page.locator(".moot-saved", has_text="Undone: document d1").wait_for()
+    expect_status(page, "d1", "Pending")
+    page.get_by_role("button", name="Redo").click()
+    expect_value(page, "d1", "a", "present")
 
-    page = open_tab(entrance, "/evaluate", tab=tab)
+
+def leave_right_after_edit(page: Page) -> None:
+    """Edit a cell, open Evaluate at once and return. Gold is the only reference of Evaluate without reviews."""
+    expect_value(page, "d7", "b", "?")
+    cell(page, "d7", "b").click(no_wait_after=True)
+    visit(page, "Evaluate")
     expect(page.locator(".moot-metrics")).to_contain_text("Macro F1")
-    main = page.get_by_test_id("stMain")
-    expect(main.get_by_text("Reviewed")).to_have_count(0)  # without reviews, gold is the only reference
+    expect(page.get_by_test_id("stMain").get_by_text("Reviewed")).to_have_count(0)
     open_grid(page)
-    cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
+    expect_value(page, "d7", "b", "present")
+    expect_value(page, "d1", "a", "present")  # after undo and redo
+
+
+def evaluate_against_review(page: Page) -> None:
+    """Submit a document without gold, and open it in Review from its cell of the confusion matrix."""
+    cell(page, "d5", "a").click()  # the verdict says present
     expect_value(page, "d5", "a", "absent")
     page.keyboard.press("Enter")
     expect_status(page, "d5", "Submitted")
     visit(page, "Evaluate")
-    main.get_by_text("Reviewed 1").click()
+    page.get_by_test_id("stMain").get_by_text("Reviewed 1").click()
     alpha = page.locator(".confusion-matrix .matrix", has_text="Alpha")
     expect(alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present"))).to_contain_text("1FP")
     beta = page.locator(".confusion-matrix .matrix", has_text="Beta")
@@ -220,9 +199,26 @@ def test_submitted_reviews_change_evaluate(open_tab, entrance, tab):
     expect_value(page, "d5", "a", "absent")
 
 
-def test_reload_and_back_keep_the_document(open_tab, entrance, tab):
-    from playwright.sync_api import expect
+def test_edits_in_the_grid_are_stored_and_change_evaluate(open_tab: OpenTab, entrance: str, tab: Page) -> None:
+    requested: list[str] = []
+    tab.on("request", note := lambda request: requested.append(request.url))
+    page = open_tab(entrance, GRID, tab=tab)
+    wait_for_rows(page)
+    show_hostile_text(page)
+    select_row(page)
+    submit_rows_by_quick_keys(page)
+    set_labels_by_keyboard(page)
+    decide_unreadable_label(page)
+    click_quickly(page)
+    undo_and_redo_after_reload(page)
+    leave_right_after_edit(page)
+    evaluate_against_review(page)
+    assert not [url for url in requested if "evil.example" in url]
+    assert page.evaluate("window.__owned") is None
+    page.remove_listener("request", note)
 
+
+def test_reload_and_back_keep_the_document(open_tab, entrance, tab):
     page = open_tab(entrance, "/review", tab=tab)
     shown = page.locator(".middle .mono").first
     shown.wait_for()
@@ -274,7 +270,6 @@ def test_reload_and_back_keep_the_document(open_tab, entrance, tab):
 
 def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     """Messages about the old page after the click would run on the new page and clear it."""
-    from playwright.sync_api import expect
     from streamlit.proto.BackMsg_pb2 import BackMsg
 
     held: list[str | bytes] = []
@@ -290,12 +285,13 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
 
     page = open_tab(entrance, EMPTY)
     page.route_web_socket(re.compile("_stcore/stream"), relay)
-    load_grid(page)
+    page.goto(urljoin(page.url, GRID))
+    wait_for_rows(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
     cell(page, "d1", "a").click()
     expect_value(page, "d1", "a", "absent" if before == "true" else "present")
-    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
+    wait_for_saved(page)
     delayed = True  # delay the messages of the server about the new page
     sent.clear()
     visit(page, "Evaluate")
@@ -310,8 +306,6 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
 
 
 def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_tab, entrance, tab):
-    from playwright.sync_api import expect
-
     page = open_tab(entrance, "/review?document=d4", tab=tab)
     queue, reasons = page.locator(".review-focus .queue"), page.locator(".middle > .panel-head .badges")
     expect(page.locator(".middle .mono")).to_have_text("d4")
