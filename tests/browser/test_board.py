@@ -18,7 +18,7 @@ from tests.servers.running import free_port, running
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, WebSocket
 
     from tests.browser.studios import OpenTab
 
@@ -86,7 +86,17 @@ def assert_text_kept(page: Page, before: str) -> None:
     assert reply_text(page)[:size] == before[:size]
 
 
-def test_escape_in_the_menu_of_roles_returns_to_its_button(page: Page) -> None:
+def test_live_run_is_used_by_keyboard_and_mouse(page: Page) -> None:
+    for part in ("stStatusWidget", "stAppDeployButton", "stMainMenu", "stDecoration"):
+        expect(page.get_by_test_id(part)).not_to_be_visible()  # Streamlit's own menus
+    leave_menu_of_roles(page)
+    expect_diagram(page)
+    change_debate(page)
+    switch_theme(page)
+
+
+def leave_menu_of_roles(page: Page) -> None:
+    """Press Escape in the menu, which returns to its button."""
     roles = page.get_by_role("button", name="Roles", exact=True)
     roles.press("Enter")
     first = page.get_by_role("group", name="Roles shown").get_by_role("checkbox").first
@@ -96,7 +106,8 @@ def test_escape_in_the_menu_of_roles_returns_to_its_button(page: Page) -> None:
     expect(roles).to_be_focused()
 
 
-def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
+def expect_diagram(page: Page) -> None:
+    """Compare the protocol diagram with the debate: it marks the speaking role."""
     wait_for_text(page)
     page.wait_for_selector(".diagram .diagram-node.active[title$=': speaking']")
     page.wait_for_selector(".verdict .badge")
@@ -105,6 +116,27 @@ def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
     for number, role in enumerate(("Extractor", "Critic", "Judge")):
         expect(nodes.nth(number)).to_have_attribute("title", role)
     expect(page.locator(".diagram .vote")).to_have_count(3)
+
+
+def change_debate(page: Page) -> None:
+    """Open other debates by their tiles and by arrow keys, and follow the run again."""
+    page.wait_for_selector(".turns .reply")
+    wanted = click_tile(page.locator(".tile:not(.selected)").nth(2))
+    expect(focused_document(page)).to_have_text(wanted)
+    page.locator(".live-run").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(focused_document(page)).not_to_have_text(wanted)
+    pinned = page.get_by_role("button", name=re.compile("Pinned"))
+    expect(pinned).to_be_visible()
+    page.keyboard.press("Space")
+    expect(pinned).not_to_be_visible()
+
+
+def switch_theme(page: Page) -> None:
+    """Change the system theme; the live run follows."""
+    for scheme, color in (("dark", "rgb(230, 233, 238)"), ("light", "rgb(26, 31, 40)")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(page.locator(".live-run")).to_have_css("color", color)
 
 
 def wait_for_text(page: Page) -> None:
@@ -120,18 +152,19 @@ def wait_for_more_text(page: Page, before: str) -> None:
     )
 
 
-def test_text_is_streamed_without_interaction(page: Page) -> None:
+def test_text_grows_and_survives_another_page_and_a_reload(page: Page) -> None:
     wait_for_text(page)
     before = reply_text(page)
-    wait_for_more_text(page, before)
+    wait_for_more_text(page, before)  # without interaction
     after = reply_text(page)
     assert after.replace("|", "").startswith(before.replace("|", "")[:40])
-
-
-def test_reload_keeps_the_text(page: Page) -> None:
-    wait_for_text(page)
-    wait_for_more_text(page, reply_text(page))
     shown, before = focused_document(page).inner_text(), reply_text(page)
+    page.get_by_role("link", name="Other").click()
+    page.get_by_text("every small view once").wait_for()
+    expect(page.locator(".tile")).to_have_count(0)
+    page.get_by_role("link", name="Run").click()
+    expect(focused_document(page)).to_have_text(shown)
+    assert_text_kept(page, before)
     page.reload()
     expect(focused_document(page)).to_have_text(shown)
     assert_text_kept(page, before)
@@ -150,21 +183,12 @@ def test_second_tab_has_its_own_focus(open_tab: OpenTab, page: Page, studio: str
     wait_for_more_text(page, reply_text(page))
 
 
-def test_visiting_another_page_keeps_the_text(page: Page) -> None:
-    wait_for_text(page)
-    shown, before = focused_document(page).inner_text(), reply_text(page)
-    page.get_by_role("link", name="Other").click()
-    page.get_by_text("every small view once").wait_for()
-    expect(page.locator(".tile")).to_have_count(0)
-    page.get_by_role("link", name="Run").click()
-    expect(focused_document(page)).to_have_text(shown)
-    assert_text_kept(page, before)
-
-
-def test_reconnecting_sends_cursors_and_repeats_no_text(new_page: Page, studio: str) -> None:
+def test_reconnecting_repeats_no_text_and_needs_the_cookie(new_page: Page, studio: str) -> None:
     page = new_page
     sent: list[dict[str, Any]] = []
     wires: list[Any] = []
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
 
     def relay(wire: Any) -> None:
         server = wire.connect_to_server()
@@ -187,19 +211,12 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(new_page: Page, studio: 
     text = reply_text(page)
     opening = first.split("|")[0][:24]
     assert text.count(opening) == 1
+    page.wait_for_load_state("networkidle")
+    assert [url for url in requested if not url.startswith((studio, "data:", "blob:"))] == []
 
-
-def test_tiles_and_arrow_keys_change_the_debate(page: Page) -> None:
-    page.wait_for_selector(".turns .reply")
-    wanted = click_tile(page.locator(".tile:not(.selected)").nth(2))
-    expect(focused_document(page)).to_have_text(wanted)
-    page.locator(".live-run").focus()
-    page.keyboard.press("ArrowLeft")
-    expect(focused_document(page)).not_to_have_text(wanted)
-    pinned = page.get_by_role("button", name=re.compile("Pinned"))
-    expect(pinned).to_be_visible()
-    page.keyboard.press("Space")
-    expect(pinned).not_to_be_visible()
+    page.context.clear_cookies()
+    wires[-1].close(code=1006)
+    page.get_by_text("This window has no access to the run.").wait_for()
 
 
 def test_hostile_text_is_escaped(page: Page) -> None:
@@ -236,8 +253,7 @@ START_AND_END_REPLAY = f"""async (button) => {{
 """Return the text at the start of the replay. In one step, because a replay ends by itself after some seconds."""
 
 
-def test_click_on_a_finished_debate_survives_an_update_of_the_list(new_page: Page, studio: str) -> None:
-    page = new_page
+def test_click_on_a_finished_debate_survives_an_update_of_the_list(open_tab: OpenTab, studio: str, tab: Page) -> None:
     lists: list[list[str]] = []
 
     def note(frame: str | bytes) -> None:
@@ -245,8 +261,12 @@ def test_click_on_a_finished_debate_survives_an_update_of_the_list(new_page: Pag
         if message["type"] == "finished":
             lists.append([row["document_id"] for row in message["rows"]])
 
-    page.on("websocket", lambda socket: "/moot/live" in socket.url and socket.on("framereceived", note))
-    page.goto(studio)
+    def listen(socket: WebSocket) -> None:
+        if "/moot/live" in socket.url:
+            socket.on("framereceived", note)
+
+    tab.on("websocket", listen)
+    page = open_tab(f"{studio}/moot/enter?token=dev", width=1600, height=1000, tab=tab)
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     row = page.locator(".finished-row").first
     row.hover()
@@ -258,6 +278,7 @@ def test_click_on_a_finished_debate_survives_an_update_of_the_list(new_page: Pag
     page.get_by_role("button", name=f"Pinned {document}").wait_for()
     assert focused_document(page).inner_text() == document
     wait_until(page, lambda: row.locator(".id").inner_text() == lists[-1][0])  # the list goes on after the click
+    page.remove_listener("websocket", listen)
 
 
 def test_finished_debate_can_be_replayed(page: Page) -> None:
@@ -273,34 +294,3 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     assert len(shown) < len(text) / 2
     page.locator(".verdict:not(.hidden)").wait_for()
     assert reply_text(page) == text
-
-
-def test_page_with_an_expired_cookie_shows_a_message(new_page: Page, studio: str) -> None:
-    page = new_page
-    page.route_web_socket(re.compile("/moot/live"), lambda socket: socket.close(code=1006))
-    page.goto(studio)
-    page.wait_for_selector(".live-run")
-    page.context.clear_cookies()
-    page.get_by_text("This window has no access to the run.").wait_for()
-    expect(page.locator(".tile .id")).to_have_count(0)
-
-
-def test_page_requests_nothing_from_other_hosts(new_page: Page, studio: str) -> None:
-    page = new_page
-    requested: list[str] = []
-    page.on("request", lambda request: requested.append(request.url))
-    page.goto(studio)
-    page.wait_for_selector(".turns .reply:not(:empty)")
-    page.wait_for_load_state("networkidle")
-    assert [url for url in requested if not url.startswith((studio, "data:", "blob:"))] == []
-
-
-def test_streamlits_own_menus_are_hidden(page: Page) -> None:
-    for part in ("stStatusWidget", "stAppDeployButton", "stMainMenu", "stDecoration"):
-        expect(page.get_by_test_id(part)).not_to_be_visible()
-
-
-def test_live_run_follows_the_theme(page: Page) -> None:
-    for scheme, color in (("dark", "rgb(230, 233, 238)"), ("light", "rgb(26, 31, 40)")):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        expect(page.locator(".live-run")).to_have_css("color", color)

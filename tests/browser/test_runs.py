@@ -88,7 +88,18 @@ def test_long_name_of_a_run_leaves_room_for_its_state(open_tab: OpenTab, running
     assert badge["y"] + badge["height"] <= lines["y"] + lines["height"], "a second line is hidden"
 
 
-def test_keys_move_select_rename_and_pin(page: Page) -> None:
+def test_runs_are_renamed_filtered_sorted_and_opened(page: Page) -> None:
+    use_keys(page)
+    filter_and_archive(page)
+    sort_by_name(page)
+    show_all_settings(page)
+    open_in_evaluate(page)
+    page.get_by_role("link", name="Runs", exact=True).click()
+    open_in_compare(page)
+
+
+def use_keys(page: Page) -> None:
+    """Move, select, rename and pin by keyboard. Name and pin survive a reload."""
     page.locator(".leaderboard tbody tr").first.focus()
     page.keyboard.press("x")
     expect(page.get_by_text("1 selected")).to_be_visible()
@@ -111,7 +122,8 @@ def test_keys_move_select_rename_and_pin(page: Page) -> None:
     expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
 
 
-def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page) -> None:
+def filter_and_archive(page: Page) -> None:
+    """Filter, archive and undo: the ticks match the selection. Then deselect."""
     row = page.locator(".leaderboard tbody tr").first
     row.focus()
     page.keyboard.press("x")
@@ -132,16 +144,32 @@ def test_ticks_match_the_selection_after_a_filter_and_an_archived_run(page: Page
     row.focus()
     page.keyboard.press("x")
     expect(page.get_by_text("1 selected")).to_be_visible()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).not_to_be_visible()
 
 
-def test_all_settings_fit_in_a_narrow_window(page: Page) -> None:
+def sort_by_name(page: Page) -> None:
+    """Click a heading; pinned runs stay at the top."""
+    names = page.locator(".leaderboard tbody .name button")
+    page.get_by_role("button", name="Name").click()
+    expect(page.locator(".leaderboard").get_by_role("columnheader", name="Name")).to_have_attribute(
+        "aria-sort", "ascending"
+    )
+    shown = names.all_inner_texts()
+    pinned = page.locator(".leaderboard button.pin.on").count()
+    assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
+
+
+def show_all_settings(page: Page) -> None:
+    """Show all settings, which fit in a narrow window."""
     page.get_by_text("All settings", exact=True).click()
     page.get_by_role("columnheader", name="Engine").wait_for()
     widths = page.locator(".leaderboard").evaluate("table => [table.scrollWidth, table.clientWidth]")
     assert widths[0] == widths[1]
 
 
-def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
+def open_in_evaluate(page: Page) -> None:
+    """Open a run in Evaluate by Enter."""
     second = page.locator(".leaderboard tbody tr").nth(1)
     name = second.locator(".name button").inner_text()
     second.focus()
@@ -150,7 +178,8 @@ def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
     expect(page.locator(".moot-head .sub").first).to_contain_text(name)
 
 
-def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
+def open_in_compare(page: Page) -> None:
+    """Open two runs in Compare, which shows them in the order of selection."""
     rows = page.locator(".leaderboard tbody tr")
     names = [rows.nth(number).locator(".name button").inner_text() for number in (2, 1)]
     for number, selected in ((2, "1 selected"), (1, "2 selected")):
@@ -186,10 +215,12 @@ def fill(path: Path) -> None:
             asyncio.run(debates(run.run_id, n))
 
 
-def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio: OpenStudio, tmp_path: Path) -> None:
+def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(
+    open_studio: OpenStudio, tmp_path: Path, tab: Page
+) -> None:
     path = tmp_path / "twelve.duckdb"
     run_in_thread(fill, path)
-    _, page = open_studio("--project", path, path="/runs")
+    _, page = open_studio("--project", path, path="/runs", tab=tab)
     rows = page.locator(".leaderboard tbody tr")
     rows.nth(TWELVE - 1).wait_for()
     texts = rows.all_inner_texts()
@@ -215,17 +246,6 @@ def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio
         page.get_by_role("button", name=f"Base: Model {n}").click()
         page.get_by_test_id("stPopoverBody").get_by_text(f"m{n}", exact=True).wait_for()
         page.keyboard.press("Escape")
-
-
-def test_click_on_a_heading_sorts(page: Page) -> None:
-    names = page.locator(".leaderboard tbody .name button")
-    page.get_by_role("button", name="Name").click()
-    expect(page.locator(".leaderboard").get_by_role("columnheader", name="Name")).to_have_attribute(
-        "aria-sort", "ascending"
-    )
-    shown = names.all_inner_texts()
-    pinned = page.locator(".leaderboard button.pin.on").count()
-    assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
 
 
 def test_document_opens_beside_its_list_and_is_kept_in_the_address(
