@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.pages import PAGES
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import Studio, visit
+from tests.browser.studios import Studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenTab
 
 pytestmark = pytest.mark.browser
 
@@ -75,111 +76,40 @@ def foreign_page() -> Iterator[int]:
         server.shutdown()
 
 
-def test_browser_without_the_cookie_is_refused(browser: Browser, running: Studio) -> None:
-    context = browser.new_context()
-    page = context.new_page()
+def test_browser_without_the_cookie_is_refused(tab: Page, open_tab: OpenTab, running: Studio) -> None:
     for path in ("/", "/review", "/models", "/_stcore/host-config", "/_stcore/health", "/app/static/logo-icon.svg"):
-        answer = page.goto(running.address + path)
+        answer = tab.goto(running.address + path)
         assert answer is not None
         assert answer.status == 403
-    assert "no access" in page.inner_text("h1")
-    page.get_by_label("Token").fill(running.entrance.partition("token=")[2])
-    page.get_by_role("button", name="Open").click()
-    page.get_by_test_id("stSidebar").wait_for()
-    context.close()
+    assert "no access" in tab.inner_text("h1")
+    tab.get_by_label("Token").fill(running.entrance.partition("token=")[2])
+    tab.get_by_role("button", name="Open").click()
+    tab.get_by_test_id("stSidebar").wait_for()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_page_of_another_port_cannot_read_or_change_anything(
-    browser: Browser, running: Studio, foreign_page: int, host: str
-) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(running.entrance)
-    page.get_by_test_id("stSidebar").wait_for()
-    page.goto(f"http://{host}:{foreign_page}/")
-    report = page.evaluate(PROBE, running.address)
-    assert report.pop("review") in ("opaque0", "refused")  # the browser may send it; the server refuses it
-    assert set(report.values()) == {"refused"}, report
-    context.close()
+def test_page_of_another_port_gets_no_access(open_tab: OpenTab, running: Studio, foreign_page: int) -> None:
+    """Neither by requests, nor by the address in the session history, nor by a handle on the studio that it opens.
 
-
-def test_page_of_another_port_gets_no_handle_on_the_studio_that_it_opens(
-    browser: Browser, running: Studio, foreign_page: int
-) -> None:
-    """Streamlit obeys messages of other pages (``client.allowedOrigins``), and a handle counts the frames of a page."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(running.entrance)
+    Streamlit obeys messages of other pages (``client.allowedOrigins``), and a handle counts the frames of a page.
+    """
+    page = open_tab(running.entrance)
     page.get_by_test_id("stSidebar").wait_for()
     allowed = page.evaluate("fetch('/_stcore/host-config').then((answer) => answer.json())")["allowedOrigins"]
-    page.goto(f"http://127.0.0.1:{foreign_page}/")
-    with context.expect_page() as opened:
+    assert allowed == []
+    assert "token" not in page.url
+    assert "moot" not in page.evaluate("document.referrer + document.cookie")
+    page.go_back()
+    assert page.url == "about:blank", "the session history has the token"
+    for host in ("localhost", "127.0.0.1"):
+        page.goto(f"http://{host}:{foreign_page}/")
+        report = page.evaluate(PROBE, running.address)
+        assert report.pop("review") in ("opaque0", "refused")  # the browser may send it; the server refuses it
+        assert set(report.values()) == {"refused"}, report
+    with page.context.expect_page() as opened:
         page.evaluate("address => { window.opened = window.open(address); }", running.address)
     opened.value.get_by_test_id("stSidebar").wait_for()
     assert page.evaluate("opened.closed")
     assert opened.value.evaluate("window.opener") is None
-    assert allowed == []
-    context.close()
-
-
-INJECTED = """() => {
-  window.owned = [];
-  const place = document.createElement('div');
-  place.innerHTML = '<img src=x onerror="owned.push(1)"><a href="javascript:owned.push(2)">x</a>' +
-    '<iframe srcdoc="<script>parent.owned.push(3)</script>"></iframe><svg onload="owned.push(4)"></svg>';
-  document.body.append(place);
-  place.querySelector('a').click();
-  for (const [name, value] of [['textContent', 'owned.push(5)'], ['src', 'data:text/javascript,owned.push(6)'],
-                               ['src', 'http://127.0.0.1:9/x.js']]) {
-    const script = document.createElement('script');
-    script[name] = value;
-    document.body.append(script);
-  }
-  const late = document.createElement('button');
-  late.onclick = () => setTimeout('owned.push(7)');
-  late.click();
-  const began = Date.now();
-  return new Promise((resolve) => {
-    const check = () => {  // the browser reports violations with a delay
-      const waited = Date.now() - began;
-      if (waited < 300 || (violations.length < 6 && waited < 10000)) return setTimeout(check, 50);
-      place.remove();
-      resolve(window.owned);
-    };
-    check();
-  });
-}"""
-
-
-def test_injected_scripts_are_blocked_and_the_pages_keep_their_own_policy(browser: Browser, running: Studio) -> None:
-    context = browser.new_context()
-    context.add_init_script(
-        "window.violations = []; addEventListener('securitypolicyviolation', (event) => "
-        "violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`))"
-    )
-    page = context.new_page()
-    page.goto(running.entrance)
-    for screen in PAGES.values():
-        visit(page, screen.title)
-        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-        page.locator(".st-key-current-page", has_text=screen.title).wait_for()
-        assert page.evaluate("violations.splice(0)") == []
-        assert page.evaluate(INJECTED) == []
-        assert len(page.evaluate("violations.splice(0)")) >= 6
-    context.close()
-
-
-def test_the_token_is_not_in_the_address_or_the_session_history(browser: Browser, running: Studio) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(running.entrance)
-    page.get_by_test_id("stSidebar").wait_for()
-    assert "token" not in page.url
-    assert "moot" not in page.evaluate("document.referrer + document.cookie")
-    page.go_back()
-    assert page.url == "about:blank"
-    context.close()
 
 
 def test_token_is_in_neither_the_browsers_command_line_nor_its_history(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ OPTIONS: dict[str, Any] = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
     "resultTypes": ["violations"],
 }
-COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""Rules whose result depends on the theme."""
+COLOURS: dict[str, Any] = OPTIONS | {"runOnly": ["color-contrast", "link-in-text-block"]}
+"""Options with the rules whose result depends on the theme."""
 VIOLATIONS = """async (options) => {
   const end = Date.now() + 5000;
   for (;;) {
@@ -171,6 +171,8 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             project,
             "--protocol",
             protocol,
+            "--limit",
+            24,
         )
     with studio(folder, "--project", str(project)) as running:
         yield running.entrance
@@ -203,7 +205,6 @@ def screen(request: pytest.FixtureRequest, page: Page) -> Page:
 
 
 def open_page(page: Page, title: str) -> None:
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
     visit(page, title)
     page.locator(".st-key-current-page", has_text=title).wait_for()
 
@@ -213,10 +214,12 @@ def test_page_has_no_violations_in_either_theme(screen: Page) -> None:
 
 
 def check_themes(screen: Page) -> None:
-    for scheme in ("light", "dark"):
+    """Check the shown theme, then the other one, which the next page keeps: each change redraws the page."""
+    dark = screen.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for scheme, options in (("dark" if dark else "light", OPTIONS), ("light" if dark else "dark", COLOURS)):
         screen.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         settle(screen)
-        report = screen.evaluate(VIOLATIONS, OPTIONS | ({"runOnly": COLOUR_RULES} if scheme == "dark" else {}))
+        report = screen.evaluate(VIOLATIONS, options)
         assert not report, f"{scheme}\n" + "\n".join(
             f"{violation['id']}: {violation['help']}\n    {node['target']} {node['html'][:160]}\n    "
             + node["failureSummary"].replace("\n", " ")[:300]

@@ -1,4 +1,4 @@
-"""Names with markup, of everything that a file or another person can name, on every page in a real browser."""
+"""Names with markup and injected scripts, on every page in a real browser."""
 
 from __future__ import annotations
 
@@ -37,6 +37,38 @@ FOUND = """() => {
   };
   walk(document);
   return found;
+}"""
+
+RECORD = (
+    "window.violations = []; addEventListener('securitypolicyviolation', (event) => "
+    "violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`))"
+)
+INJECTED = """() => {
+  window.owned = [];
+  const place = document.createElement('div');
+  place.innerHTML = '<img src=x onerror="owned.push(1)"><a href="javascript:owned.push(2)">x</a>' +
+    '<iframe srcdoc="<script>parent.owned.push(3)</script>"></iframe><svg onload="owned.push(4)"></svg>';
+  document.body.append(place);
+  place.querySelector('a').click();
+  for (const [name, value] of [['textContent', 'owned.push(5)'], ['src', 'data:text/javascript,owned.push(6)'],
+                               ['src', 'http://127.0.0.1:9/x.js']]) {
+    const script = document.createElement('script');
+    script[name] = value;
+    document.body.append(script);
+  }
+  const late = document.createElement('button');
+  late.onclick = () => setTimeout('owned.push(7)');
+  late.click();
+  const began = Date.now();
+  return new Promise((resolve) => {
+    const check = () => {  // the browser reports violations with a delay
+      const waited = Date.now() - began;
+      if (waited < 300 || (violations.length < 6 && waited < 10000)) return setTimeout(check, 50);
+      place.remove();
+      resolve(window.owned);
+    };
+    check();
+  });
 }"""
 
 VIEWS = re.compile("^(View|Analysis|Settings|Edit)$")
@@ -101,11 +133,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project: Path) -> None:
-    running, page = open_studio("--project", project, height=1000)
+def test_pages_show_names_as_text_and_block_injected_scripts(open_studio: OpenStudio, project: Path) -> None:
+    running, page = open_studio("--project", project, path="/_stcore/health", height=1000)
+    page.add_init_script(RECORD)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.reload()
+    page.goto(running.address)
     for screen in PAGES.values():
         visit(page, screen.title)
         page.locator(".st-key-current-page", has_text=screen.title).wait_for()
@@ -115,6 +148,8 @@ def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project:
             if not views.nth(number).is_checked():
                 views.nth(number).click(force=True)
                 _look(page)
+    assert page.evaluate(INJECTED) == []
+    assert len(page.evaluate("violations")) >= 6
     assert not [url for url in requests if url.startswith("http://o.test")]
     assert "Traceback" not in running.log, running.log
 
@@ -124,3 +159,4 @@ def _look(page: Page) -> None:
     assert page.evaluate(FOUND) == []
     assert page.locator(".inline .drawer-table").evaluate_all(CUT) == []
     assert page.get_by_test_id("stException").count() == 0
+    assert page.evaluate("violations") == [], "the page breaks its own content security policy"
