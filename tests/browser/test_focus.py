@@ -204,9 +204,9 @@ EDIT = """async (document) => {
 def test_no_key_is_lost_at_80_ms_per_key(open_filled: OpenFilled, path: Path) -> None:
     """Change a label of each document and submit it, without a pause, while a checkbox has the focus.
 
-    The documents are more than the 50 that the page loads at once. After 20, a new sampling frame changes the order.
+    After 20 documents, a new sampling frame changes the order of the queue.
     """
-    count, digits = 54, [n % len(ITEMS) + 1 for n in range(52)]
+    count, digits = 30, [n % len(ITEMS) + 1 for n in range(25)]
     running, page = open_filled(count)
     wait_for_form(page)
     others = page.get_by_role("checkbox", name="Reviewed by others")

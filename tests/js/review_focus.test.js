@@ -30,11 +30,12 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
 /**
  * Draw the view with a studio that knows the document d1. Returns functions that act on the view.
  *
- * @param {Record<string, unknown>} [answered] What the studio answers differently.
+ * @param {Record<string, unknown> | ((message: Record<string, any>) => Record<string, unknown>)} [differences]
+ *   What the studio answers differently.
  * @param {string | null} [requested] The document that the page requests.
  * @param {Record<string, unknown>} [dataOfRun] What the page sends differently.
  */
-async function openView(answered = {}, requested = null, dataOfRun = {}) {
+async function openView(differences = {}, requested = null, dataOfRun = {}) {
   globalThis.ResizeObserver = class {
     observe() {}
     disconnect() {}
@@ -56,6 +57,7 @@ async function openView(answered = {}, requested = null, dataOfRun = {}) {
   globalThis.fetch = async (_, { body }) => {
     const message = JSON.parse(body);
     queries.push(message);
+    const answered = typeof differences === "function" ? differences(message) : differences;
     for (const action of message.actions ?? []) if (action.action === "settings") stored.blind = action.blind;
     const row = { id: "d1", status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
     const shown = { ...row, note: "", fields: { text: "text" }, values: labels, verdict: stored.blind ? null : labels };
@@ -353,4 +355,26 @@ test("a document that waits for its debate says so", async () => {
   assert.equal(document.querySelector(".veil"), null);
   await openView({ ended: "open" });
   assert.match(document.querySelector(".veil").textContent, /Not debated yet/);
+});
+
+test("keys without a pause change and submit each document, also those that are loaded later", async () => {
+  const waiting = Array.from({ length: 12 }, (_, n) => `d${n}`);
+  const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+  /** @type {string[]} */
+  const stored = [];
+  await openView(({ actions = [] }) => {
+    for (const { action, item, document } of actions) {
+      stored.push(action === "set" ? `${item} of ${document}` : document);
+      if (action === "submit") waiting.splice(waiting.indexOf(document), 1);
+    }
+    return { rows: waiting.slice(0, 3).map((id) => ({ ...row, id })), total: waiting.length };
+  });
+  const expected = [];
+  for (let n = 0; n < 10; n += 1) {
+    for (const key of [String((n % 3) + 1), "Enter"])
+      window.dispatchEvent(new window.KeyboardEvent("keydown", { key }));
+    expected.push(`${"abc"[n % 3]} of d${n}`, `d${n}`);
+  }
+  for (let wait = 0; wait < 400 && stored.length < expected.length; wait += 1) await settled();
+  assert.deepEqual(stored, expected);
 });
