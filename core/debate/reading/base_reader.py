@@ -14,7 +14,6 @@ from core.debate.reading.decision_markers import (
     CONTENT,
     DENIED,
     OWN_PART,
-    ROLE,
     SENTENCE,
     MarkedReply,
     Marker,
@@ -51,7 +50,7 @@ from core.debate.reading.labels_grammar import (
 )
 from core.debate.reading.marker_patterns import MarkerKind
 from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import ANSWERS, MaybeAnswer, tokenise
+from core.debate.reading.tokens import MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
@@ -60,12 +59,14 @@ _HEADED = re.compile(
     r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
 """A heading with what stands behind it: "Verdict: A"."""
-_ANOTHER_LIST = re.compile(
-    rf"\b(?:{ROLE}|agent|alternative|available|before|candidate|determine|close|codebook|compare|confiden|consider|certain|definition|disagree|discuss|disput"
-    r"|draft|earlier|exampl|format|initial|next|option|original|other|possib|potential|previous|runner|second|sourc)",
-    re.IGNORECASE,
+_WHOLE_DECISION = re.compile(
+    r"\b(?:judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|ruling|revised|corrected|updated"
+    r"|checked|adjusted|korrigiert)\b"
+    r"|\A(?:therefore|thus|hence|so|now|change|in short|better|besser|mejor|plutôt|round \d+"
+    r"|(?:(?:the|my|present|new|better|best) )*"
+    r"(?:labels?|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
 )
-"""Words of a heading of labels that are not the decision."""
+"""Headings of a whole decision of the reply itself; other own headings may have a part of it: "My focus: B"."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _LOOK_AHEAD = 500
@@ -292,14 +293,16 @@ class ReplyReader(ABC):
         self.start = start
 
     def _check_later_lists(self, end: int, chosen: Set[str]) -> None:
-        """Raise ``Unreadable`` if a heading after a decision has other labels: "The label is A.\\n\\nVerdict: B".
+        """Raise ``Unreadable`` if a heading after a decision announces others: "The label is A.\\n\\nVerdict: B".
 
-        A heading that announces the reply's own decision may not have fewer labels either.
+        Headings of absent labels, of other roles and of parts of the document do not announce a decision.
         """
         for heading, named in self._later_lists(end):
-            is_own_heading = OWN_PART.search(heading.casefold()) is not None
-            is_changed = named != chosen and (is_own_heading or not named <= chosen)
-            if is_changed and self.names.find(heading) is None and not self._is_another_list(heading):
+            folded = heading.casefold()
+            is_own_part = OWN_PART.search(folded) is not None and not named <= chosen
+            is_changed = is_own_part or (_WHOLE_DECISION.search(folded) is not None and named != chosen)
+            is_others = is_reporting(folded) or DENIED.search(folded) is not None
+            if is_changed and not is_others and self.names.find(heading) is None:
                 raise residue(f"{heading}: {', '.join(map(self.names.written, sorted(named))) or 'none'}")
 
     def _later_lists(self, end: int) -> Iterator[tuple[str, set[str]]]:
@@ -327,15 +330,6 @@ class ReplyReader(ABC):
                     heading, is_list = "", False
         if is_list:
             yield heading, named
-
-    def _is_another_list(self, heading: str) -> bool:
-        """Return True if a heading names absent or other labels: "Rejected", "Extractor", "Second choice"."""
-        tokens = tokenise(heading, self.names)
-        is_denied = any(token.kind in ANSWERS and not token.value for token in tokens)
-        is_open = any(token.kind in ("neg", "negation", "rest", "closed", "hedge") for token in tokens)
-        folded = heading.casefold()
-        is_reported = is_reporting(folded) or DENIED.search(folded) is not None
-        return is_denied or is_open or is_reported or _ANOTHER_LIST.search(heading) is not None
 
     def _check_restated(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last two decisions differ and one directly follows the other."""

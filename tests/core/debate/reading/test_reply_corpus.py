@@ -193,6 +193,30 @@ READ: dict[str, dict[str, str]] = {
     },
     "hotel": {
         **{
+            f"Final Decision: The present aspects are: Food, Service\n\n{after}": "Service, Food"
+            for after in (
+                *(
+                    f"{heading}: Price"
+                    for heading in (
+                        "Left out",
+                        "Filtered out",
+                        "Insufficient evidence",
+                        "Debated",
+                        "Challenged",
+                        "Objection",
+                        "Remaining",
+                        "Unused labels",
+                        "Where they differed",
+                        "Precedent 1",
+                    )
+                ),
+                "All labels: Cleanliness, Service, Location, Food, Price, Comfort",
+                "Aspects evaluated: Food, Price",
+                "I add: Service",
+                "My main focus: Food",
+            )
+        },
+        **{
             f"The aspects present in this review are: #Food, #Price\n\n{lead_in} the aspects present in this review are: #Food": "Food"
             for lead_in in (
                 "The critic's remark on Price is right, so",
@@ -702,6 +726,18 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        **{
+            f"The label is Mixed\n\n{after}": "Mixed"
+            for after in (
+                "Food: Positive\nService: Negative",
+                "Breakdown:\n- Food: positive\n- Service: negative",
+                "Components: Positive, Negative",
+                "Prosecution: Positive\nDefence: Negative",
+                "Majority: Positive",
+                "Maria: Positive\nTom: Mixed",
+                "Nearest rival: Negative",
+            )
+        },
         **{
             f'The label is Neutral\n\nThe objection is right: "superb" is praise.\n\n{lead_in} The label is Positive': "Positive"
             for lead_in in (
@@ -1541,6 +1577,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: The present aspects are: Food, Service\n\nNew labels: Food",
+        "Final Decision: The present aspects are: Food, Service\n\nMy labels: Food, Price",
         '{"draft": {"labels": ["Food"]}}',
         '{"extractor": {"labels": ["Food"]}}',
         '{"labels": ["Food"], "Price": true}',
@@ -1877,6 +1915,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Negative.\n\nThe better label: Mixed",
         '{"label": "Positive", "new_label": "Negative"}',
         '{"label": "Positive", "final_answer": "Negative"}',
         '{"label": []}',
