@@ -10,7 +10,7 @@ from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.json_blocks import entry_name, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
-from core.debate.reading.tokens import NO_ANSWER, MaybeAnswer, tokenise
+from core.debate.reading.tokens import NO_ANSWER, UNITS, MaybeAnswer, tokenise
 
 CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -48,8 +48,13 @@ _NOTES = frozenset(
     {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
-_CERTAINTY = re.compile(r"certain|confiden|likel|probab|relevan|score|strength|support")
-"""Parts of keys that state how sure it is that a label is present."""
+_CERTAINTY = re.compile(
+    r"(?:.*[_ ])?(?:certain(?:ty)?|confiden(?:t|ce)|likel(?:y|ihood)|prob(?:ability)?)(?:[_ ]?(?:score|level|value))?"
+    r"|score|support|strength"
+)
+"""Keys that state how sure it is that a label is present."""
+_ASIDE = re.compile(r"object|counter|issue|concern|problem|doubt|caveat|limitation|type|kind")
+"""Parts of keys whose value says nothing of the label, as in "objection": "none" and "type": "implicit"."""
 _LOW = re.compile(
     r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)"
     r"(?: (?:confidence|certainty|evidence|likelihood|probability|relevance|support))?\W*\Z"
@@ -60,6 +65,10 @@ _NO_EVIDENCE = re.compile(
     r"|\W*n/?a\W*\Z",
     re.IGNORECASE,
 )
+_ALONE = re.compile(
+    rf"(?: ?(?:available|found|given|is|of it|provided|was|(?:for|in|of) (?:the |this )?(?:{UNITS}|§)))*\W*"
+)
+"""What may follow where a quote only says that there is none: "No mention of the price on the menu" is a quote."""
 _DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"})
 
 
@@ -153,7 +162,10 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
         is_blank = isinstance(note, str) and not note.strip(" .-")
         if key in _EVIDENCE and (is_blank or any(_denies_evidence(quote, names) for quote in quotes)):
             return NO_ANSWER
-        if isinstance(note, str) and (sole_answer(note, names) is False or _denies_mention(note, names)):
+        is_quote = key in ("quote", "quotes")
+        if not isinstance(note, str) or _ASIDE.search(key):
+            continue
+        if sole_answer(note, names) is False or (not is_quote and _denies_mention(note, names)):
             return NO_ANSWER
     return True if entry_name(notes) is not None or notes.keys() & _EVIDENCE else NO_ANSWER
 
@@ -163,7 +175,9 @@ def _denies_evidence(quote: Any, names: Names) -> bool:
 
     A schema makes models fill lists with "" or "the"; that denies nothing.
     """
-    if not isinstance(quote, str) or sole_answer(quote, names) is False or _NO_EVIDENCE.match(quote):
+    if not isinstance(quote, str) or sole_answer(quote, names) is False:
+        return True
+    if (denied := _NO_EVIDENCE.match(quote)) and _ALONE.fullmatch(names.masked(quote[denied.end() :])):
         return True
     kinds = [token.kind for token in tokenise(quote, names) if token.kind not in ("stop", "fill", "verb", "link")]
     return kinds == ["none"]
@@ -179,12 +193,12 @@ def _denies_mention(note: str, names: Names) -> bool:
 
 def _is_doubt(key: str, value: Any, names: Names) -> bool:
     """Return True if the value of a key beside a label doubts it: "probability": 0.1, "critique": "incorrect"."""
-    if _CERTAINTY.search(key):
+    if _CERTAINTY.fullmatch(key):
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value < 0.5 or 10 < value < 50
         if isinstance(value, str) and (_LOW.match(value.casefold()) or UNLIKELY.fullmatch(value.casefold())):
             return True
-    if key in _NOTES:
+    if key in _NOTES or _ASIDE.search(key):
         return False
     tokens = tokenise(value, names) if isinstance(value, str) else ()
     return is_claim(value, names) or (bool(tokens) and {token.kind for token in tokens} <= _DENIAL)

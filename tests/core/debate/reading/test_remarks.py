@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from core.codebook import Codebook
@@ -210,3 +212,39 @@ def test_remark_takes_a_label_back_only_in_plain_words(remark: str, expected: st
 def test_remark_on_the_list_keeps_it() -> None:
     text = "The aspects present in this review are: #Food, #Service\n\nThis list is a subset of the extractor's."
     assert decision(text, REVIEW) == "Food, Service"
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ({"sentiment_score": -0.8}, "Food"),
+        ({"severity_score": 0.2}, "Food"),
+        ({"similarity_score": 0.3}, "Food"),
+        ({"relevance": 0.4}, "Food"),
+        ({"support_count": 0}, "Food"),
+        ({"uncertainty": 0.05}, "Food"),
+        ({"objection": "none"}, "Food"),
+        ({"counterargument": "none"}, "Food"),
+        ({"issues": "none"}, "Food"),
+        ({"concerns": "n/a"}, "Food"),
+        ({"type": "implicit"}, "Food"),
+        ({"quote": "no mention of the price on the menu"}, "Food"),
+        ({"quotes": ["no mention of the price on the menu"]}, "Food"),
+        ({"quote": "no support from staff"}, "Food"),
+        ({"quote": "not mentioned on the menu"}, "Food"),
+        ({"confidence": 0.1}, "refused"),
+        ({"confidence_score": 0.2}, "refused"),
+        ({"label_probability": 0.2}, "refused"),
+        ({"likelihood": "low"}, "refused"),
+        ({"score": 0.1}, "refused"),
+        ({"critique": "incorrect"}, "refused"),
+        ({"quote": "not mentioned"}, "refused"),
+        ({"quote": "No mention of food."}, "refused"),
+        ({"quotes": ["No evidence found in the review."]}, "refused"),
+        ({"reason": "No mention of the kitchen."}, "refused"),
+    ],
+)
+def test_note_beside_a_label_denies_it_only_on_its_certainty_or_evidence(
+    notes: dict[str, object], expected: str
+) -> None:
+    assert decision(json.dumps({"labels": [{"label": "Food"} | notes]}), REVIEW) == expected
