@@ -340,7 +340,7 @@ class LabState:
 
     def show_trial(self, trial: Trial) -> None:
         """Show a trial."""
-        self.trials = {**self.trials, trial.subject: trial.trial}
+        self.trials = {**self.trials, trial.subject: trial.number}
 
     def is_new_trial(self, trial: str) -> bool:
         """Return True if a trial differs from the last trial of this tab, and store the trial."""

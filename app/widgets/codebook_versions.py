@@ -65,8 +65,8 @@ def comparison(
     versions: Sequence[codebooks.CodebookVersion], draft: Codebook | None, restore: Callable[[int], None]
 ) -> None:
     """Draw the comparison of two versions, and buttons that restore an older version. Used in a dialog."""
-    books = ({DRAFT: draft} if draft is not None else {}) | {version.version: version.codebook for version in versions}
-    names = {version.version: ", ".join(filter(None, (f"v{version.version}", version.note))) for version in versions}
+    books = ({DRAFT: draft} if draft is not None else {}) | {version.number: version.codebook for version in versions}
+    names = {version.number: ", ".join(filter(None, (f"v{version.number}", version.note))) for version in versions}
     names[DRAFT] = "the draft"
     numbers = list(books)
     left, right = st.columns(2)
@@ -77,9 +77,7 @@ def comparison(
         "since", older, index=nearest, format_func=names.__getitem__, key=f"versions-before-{after}"
     )
     changes(compare(books[before], books[after]))
-    restorable = (
-        [number for number in (after, before) if number not in (DRAFT, versions[0].version)] if versions else []
-    )
+    restorable = [number for number in (after, before) if number not in (DRAFT, versions[0].number)] if versions else []
     help = "Save or discard the draft first" if draft is not None else "Saves it as a new version"
     with st.container(horizontal=True):
         for number in restorable:

@@ -126,7 +126,7 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
 def _start_run(session: ProjectSession, model: str, codebook: Codebook, document_ids: list[str] | None) -> RunRow:
     plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=model))
     latest = session.store.codebooks.latest()
-    settings = planning.build_settings(plan, codebook, latest.version if latest else 0, session.models)
+    settings = planning.build_settings(plan, codebook, latest.number if latest else 0, session.models)
     (run,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
     session.start_or_resume(run.run_id)
     return run

@@ -316,7 +316,7 @@ def train(
     scores = {share: cross_validated_scores(codebook, reference[tested], held) for share, held in held_out.items()}
     facts: dict[str, Any] = {
         "codebook": codebook.model_dump(mode="json"),
-        "codebook_version": latest.version,
+        "codebook_version": latest.number,
         "documents": len(documents),
         "decisions": len(examples),
         "people": sorted({example.actor for example in examples}),

@@ -129,7 +129,7 @@ def _codebook(session: ProjectSession) -> Step:
     words = "A draft that is not saved." if draft else "Define what to look for."
     if version is not None and defined:
         count = format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
-        words = f"{count}, v{version.version}{', and a draft' if draft else ''}"
+        words = f"{count}, v{version.number}{', and a draft' if draft else ''}"
     hint = "Name and describe each label, then press Save."
     return Step("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
 
@@ -163,7 +163,7 @@ def _changes(session: ProjectSession, run: RunRow | None, name: str = "run", *, 
     parts = []
     if (
         version is not None
-        and version.version != run.settings.codebook_version
+        and version.number != run.settings.codebook_version
         and _definitions(version.codebook, with_examples) != _definitions(run.settings.codebook, with_examples)
     ):
         parts.append("codebook")
@@ -195,7 +195,7 @@ def _pilot(
     all documents comes next. After a run without any verdict, the failed documents or the definitions come first.
     """
     version = session.store.codebooks.latest()
-    saved = version.version if version else 0
+    saved = version.number if version else 0
     changed = _changes(session, ended[-1] if ended else last)
     is_due = bool(changed) and not enough
     if is_due and reviewed:

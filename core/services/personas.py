@@ -249,7 +249,7 @@ class PersonaStatus:
     @property
     def next_version(self) -> int:
         """Version number of the next save."""
-        return self.saved.version + 1 if self.saved else 1
+        return self.saved.number + 1 if self.saved else 1
 
 
 def persona_status(session: ProjectSession) -> PersonaStatus:

@@ -32,7 +32,7 @@ class Trial:
     drawn. The ``asks`` hashes are equal for runs with the same requests.
     """
 
-    trial: int
+    number: int
     at: float
     subject: str
     before: str
@@ -49,7 +49,7 @@ class Trial:
 class SweepRow:
     """A stored sweep: its definition and its progress, as plain data."""
 
-    sweep: int
+    number: int
     spec: Mapping[str, Any]
     progress: Mapping[str, Any]
     state: SweepState
@@ -80,7 +80,7 @@ class Lab(Repository):
                 sample,
                 trial.held_out,
             )
-            return replace(trial, trial=number, sample=load(sample))
+            return replace(trial, number=number, sample=load(sample))
 
         return self._writer.do(write)
 
@@ -193,7 +193,7 @@ class Lab(Repository):
             return number
 
         number = self._writer.do(write)
-        return next(sweep for sweep in self.sweeps() if sweep.sweep == number)
+        return next(sweep for sweep in self.sweeps() if sweep.number == number)
 
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
         """Store the progress of a sweep."""

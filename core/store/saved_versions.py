@@ -29,7 +29,7 @@ V = TypeVar("V")
 class SavedVersion:
     """One saved version, numbered from 1."""
 
-    version: int
+    number: int
     note: str
     at: float
 

@@ -133,7 +133,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     assert not at.exception
     latest = session.store.codebooks.latest()
     assert latest is not None
-    assert latest.version == 2
+    assert latest.number == 2
     assert session.store.events.all(kinds=["codebook"])[0].actor == "ada"
     assert latest.codebook.label(PRICE).exclude[0].startswith("A fee again")
     assert "Saved as version 2 of the codebook" in html(at)

@@ -355,15 +355,15 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
     spec = SweepSpec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
     row = filled.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
-    filled.store.lab.update_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 is spent")
+    filled.store.lab.update_sweep(row.number, {"spent": True}, "paused", "$0.5 of the budget of $0.5 is spent")
     at = open_page("lab")
-    raised = at.number_input(key=f"sweep-raise-{row.sweep}")
+    raised = at.number_input(key=f"sweep-raise-{row.number}")
     assert raised.value == 1.0
     raised.set_value(3.0).run()
     at.button(key="sweep-go").click().run()
     assert "The budget of sweep 1 is $3.00 now" in html(at)
-    until(lambda: not sweeps.is_sweep_active(filled, row.sweep))
-    assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0
+    until(lambda: not sweeps.is_sweep_active(filled, row.number))
+    assert sweeps.find_sweep(filled, row.number).progress["budget_usd"] == 3.0
 
 
 def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
@@ -374,13 +374,13 @@ def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
     assert not is_open()
     row = filled.store.lab.begin_sweep(TWO_MODELS)
     assert is_open()
-    filled.store.lab.update_sweep(row.sweep, {}, "done")
+    filled.store.lab.update_sweep(row.number, {}, "done")
     assert is_open()
 
 
 def test_older_sweep_is_chosen_while_it_runs(filled: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for message in ("first", "second"):
-        filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).sweep, {}, "paused", message)
+        filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).number, {}, "paused", message)
     monkeypatch.setattr(sweeps, "is_sweep_active", lambda _session, sweep: sweep == 1)
     at = open_page("lab")
     assert "up to 8 documents, second" in html(at)
@@ -416,7 +416,7 @@ TWO_MODELS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lex
 )
 def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, progress: Any) -> None:
     row = filled.store.lab.begin_sweep(spec)
-    filled.store.lab.update_sweep(row.sweep, progress, "done", HOSTILE)
+    filled.store.lab.update_sweep(row.number, progress, "done", HOSTILE)
     shown = html(open_page("lab"))
     assert "cannot be read" in shown or "more than 64 configurations" in shown
     assert "<img src=x" not in shown
@@ -425,7 +425,7 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
 @pytest.mark.parametrize(("kind", "measure"), [("rating", "Mean Spearman"), ("choice", "Macro F1")])
 def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
     codebooks.save(filled, codebooks.change(BOOK, kind=kind))
-    filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).sweep, {}, "done")
+    filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).number, {}, "done")
     assert f">{measure}</th>" in html(open_page("lab"))
 
 

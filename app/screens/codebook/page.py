@@ -64,7 +64,7 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
     """Draw the page header: draft status, save, discard, compare and files."""
     book = status.codebook
     number = status.next_version
-    badge = f"v{status.saved.version}" if status.saved else ""
+    badge = f"v{status.saved.number}" if status.saved else ""
     if status.dirty:
         badge = f"v{number} draft, {format_count(status.count, 'change')}"
     with header("Codebook", book.name, badge=badge, tone="unres" if status.dirty else ""):
@@ -228,7 +228,7 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
         rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
         for version in codebooks.history(session):
             note = version.note or format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
-            rows.append((f"v{version.version}", note, format_date(version.at)))
+            rows.append((f"v{version.number}", note, format_date(version.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:
             st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")
@@ -298,7 +298,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
     book = status.codebook
     total = overview.count_documents(session)
     since = status.saved if status.dirty else None
-    marked = f" Lines changed since v{since.version} are marked." if since else ""
+    marked = f" Lines changed since v{since.number} are marked." if since else ""
     with panel("Prompt preview", note="document" if total else "", key="prompt-panel") as head:
         document = None
         if total:

@@ -39,7 +39,7 @@ PARTS = {
 def definitions(session: ProjectSession, plan: Plan) -> None:
     """Draw the definitions panel."""
     status = codebooks.codebook_status(session)
-    version = f"v{status.saved.version if status.saved else 0}"
+    version = f"v{status.saved.number if status.saved else 0}"
     subtitle = f"{version} against the draft, {format_count(status.count, 'change')}" if status.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
@@ -84,7 +84,7 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
-        back = f"Reset to v{status.saved.version}" if status.saved else "Reset"
+        back = f"Reset to v{status.saved.number}" if status.saved else "Reset"
         discard_popover({back: label_editor.Fields(session, "lab").discard})
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(status.next_version)
@@ -119,7 +119,7 @@ def _restore(session: ProjectSession, name: str) -> None:
 
 def _open_version(session: ProjectSession, name: str) -> None:
     with error_notices():
-        old = next(version for version in codebooks.history(session) if f"v{version.version}" == name)
+        old = next(version for version in codebooks.history(session) if f"v{version.number}" == name)
         codebooks.save_draft(session, old.codebook)
         state.codebook.forget_inputs()
         state.codebook.note_draft_saved()

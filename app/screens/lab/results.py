@@ -71,7 +71,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
             runs[-1].settings.codebook,
             titles=titles,
             document=tested[0] if len(tested) == 1 else None,
-            request=str(trial.trial),
+            request=str(trial.number),
             actions=("review",),
             key="lab-drawer",
         )
@@ -102,7 +102,7 @@ def _summary(trial: Trial | None) -> str:
     documents = format_count(len(sample["strata"]), "document")
     basis = f"the held-out split ({documents})" if trial.held_out else documents
     seed = f", drawn with seed {sample['seed']}" if len(sample["strata"]) > 1 and not trial.held_out else ""
-    return f"Test no. {trial.trial}: {trial.after} against {trial.before} on {basis}{seed}"
+    return f"Test no. {trial.number}: {trial.after} against {trial.before} on {basis}{seed}"
 
 
 def _cost(status: TrialStatus) -> str:

@@ -35,7 +35,7 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.S
             _setup(session, plan, slots)
         with right:
             if rows:
-                sweep = _choose([row.sweep for row in reversed(rows)])
+                sweep = _choose([row.number for row in reversed(rows)])
                 moving = sweeps.is_sweep_active(session, sweep)
                 st.fragment(_shown, run_every=1.5 if moving else None)(session, sweep, moving)
             else:
@@ -147,7 +147,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         badge = badge_html(row.state, STATE_TONES.get(row.state, ""))
         about = (format_count(len(ranking), "configuration"), f"up to {spec.size} documents", row.message)
         st.html(
-            f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'
+            f'<div class="moot-panel"><h2>Sweep {row.number}</h2>{badge}'
             f"<span>{escape(', '.join(filter(None, about)))}</span></div>",
             width="stretch",
         )
@@ -162,7 +162,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     value=2 * budget,
                     format="%.4f",
                     label_visibility="collapsed",
-                    key=f"sweep-raise-{row.sweep}",
+                    key=f"sweep-raise-{row.number}",
                     width=130,
                     help="In total, including what is already spent",
                 )
@@ -174,11 +174,11 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
 
 def _resume(session: ProjectSession, row: SweepRow) -> None:
     """Resume a sweep, with the entered budget if the old one is spent."""
-    budget = st.session_state.get(f"sweep-raise-{row.sweep}") if sweeps.read_progress(row).spent else None
+    budget = st.session_state.get(f"sweep-raise-{row.number}") if sweeps.read_progress(row).spent else None
     sweeps.resume_sweep(session, row, budget_usd=budget)
     LabState.problem.reset()
     if budget is not None:
-        state.set_notice("info", f"The budget of sweep {row.sweep} is {format_money(budget)} now")
+        state.set_notice("info", f"The budget of sweep {row.number} is {format_money(budget)} now")
 
 
 def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> None:

@@ -84,7 +84,7 @@ def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], sel
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
     """Draw the page header: draft status, save, discard, files, and the link to a run."""
     number = status.next_version
-    badge = f"v{number} draft" if status.dirty else f"v{status.saved.version}" if status.saved else ""
+    badge = f"v{number} draft" if status.dirty else f"v{status.saved.number}" if status.saved else ""
     with header("Personas", f"{_size(status.personas)} on the panel", badge=badge, tone="unres" * status.dirty):  # type: ignore[arg-type]
         if status.dirty:
             saved(state.codebook.draft_saved_at, "Draft saved")
@@ -302,7 +302,7 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
         if versions:
             version_rows(
                 [
-                    (f"v{version.version}", version.note or _size(version.personas), format_date(version.at))
+                    (f"v{version.number}", version.note or _size(version.personas), format_date(version.at))
                     for version in versions
                 ]
             )

@@ -71,7 +71,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
             prepasses = dict.fromkeys([*ambiguity.prepasses(session), *filter(None, [plan.ambiguous])])
             names = {run_id: session.run_name(run_id) for run_id in prepasses}
             _settings(plan, version.codebook, count_documents(session), save, names)
-        line(f"Codebook v{version.version}: {version.codebook.name}")
+        line(f"Codebook v{version.number}: {version.codebook.name}")
         tags(version.codebook.labels)
         page_link("models", "Models")
         page_link("codebook", "Codebook")

@@ -160,7 +160,7 @@ def load_labelling(session: ProjectSession) -> AuthorLabelling:
         raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
     log = tuple(session.store.author_log.entries())
     features, questions = features_of(saved.codebook), asked_questions(log)
-    return AuthorLabelling(saved.codebook, saved.version, features, log, questions, replay(log))
+    return AuthorLabelling(saved.codebook, saved.number, features, log, questions, replay(log))
 
 
 def give_consent(session: ProjectSession, author: str) -> str:

@@ -67,7 +67,7 @@ class CodebookStatus:
     @property
     def next_version(self) -> int:
         """Version number of the next save."""
-        return self.saved.version + 1 if self.saved else 1
+        return self.saved.number + 1 if self.saved else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def restore(session: ProjectSession, version: int) -> int:
 
 def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
     """Return the first version with the label, None if only the draft has it."""
-    having = [version.version for version in versions if any(label.id == label_id for label in version.codebook.labels)]
+    having = [version.number for version in versions if any(label.id == label_id for label in version.codebook.labels)]
     return min(having, default=None)
 
 
@@ -447,7 +447,7 @@ def _earlier_definitions(now: Codebook, versions: Iterable[CodebookVersion]) -> 
     """Return (item, version) for each item of ``now`` that a version defines differently."""
     hashes = _definition_hashes(now)
     return tuple(
-        (item, version.version)
+        (item, version.number)
         for version in versions
         for item, words in _definition_hashes(version.codebook).items()
         if hashes.get(item, words) != words
@@ -460,7 +460,7 @@ def version_seen(session: ProjectSession, settings: RunSettings) -> int:
     This is the latest version if it fits the run (``fits``), otherwise the version of the run; 0 if neither was saved.
     """
     latest = session.store.codebooks.latest()
-    return latest.version if latest and fits(latest.codebook, settings.codebook) else settings.codebook_version
+    return latest.number if latest and fits(latest.codebook, settings.codebook) else settings.codebook_version
 
 
 def shown(session: ProjectSession, codebook: Codebook) -> Codebook:

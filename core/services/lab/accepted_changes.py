@@ -109,7 +109,7 @@ def accepted(session: ProjectSession) -> AcceptedChanges | None:
         return without_result
     if trials.is_trial_active(session, trial):
         return replace(without_result, is_running=True)
-    return replace(without_result, result=_result(session, trial.trial))
+    return replace(without_result, result=_result(session, trial.number))
 
 
 @cached_until_commit
@@ -216,5 +216,5 @@ def _start_trial(session: ProjectSession, changes: Iterable[AcceptedChange]) -> 
         change = trials.SettingsChange(SUBJECT, before, settings, *NAMES)
         return trials.start_trial(
             session, change, document_samples.DocumentSample(dict.fromkeys(sampled, "random"), 0)
-        ).trial
+        ).number
     return None

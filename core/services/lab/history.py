@@ -81,7 +81,7 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot, proto
 def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
     """Return the versions of the codebook, each made from the one before, and the draft last."""
     versions = list(reversed(codebooks.history(session)))
-    names = [f"v{version.version}" for version in versions]
+    names = [f"v{version.number}" for version in versions]
     rows = [
         VersionRow(name, name, parent, version.note, version is versions[-1])
         for name, parent, version in zip(names, ["", *names], versions, strict=False)

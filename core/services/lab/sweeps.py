@@ -82,17 +82,17 @@ def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | 
     Raises ProjectError for a stored sweep that is not valid, and if its state cannot be saved.
     """
     spec, progress, stop_event = _read_spec(row), read_progress(row), threading.Event()
-    if session.active_sweeps.setdefault(row.sweep, stop_event) is not stop_event:
+    if session.active_sweeps.setdefault(row.number, stop_event) is not stop_event:
         return
     progress.spent = False
     if budget_usd is not None:
         progress.budget_usd = budget_usd
-    runner = _SweepRunner(session, row.sweep, spec, progress, stop_event)
+    runner = _SweepRunner(session, row.number, spec, progress, stop_event)
     try:
-        session.store.lab.update_sweep(row.sweep, _dump_progress(progress), "running")
-        threading.Thread(target=_run_thread, args=(runner,), name=f"moot-sweep-{row.sweep}", daemon=True).start()
+        session.store.lab.update_sweep(row.number, _dump_progress(progress), "running")
+        threading.Thread(target=_run_thread, args=(runner,), name=f"moot-sweep-{row.number}", daemon=True).start()
     except BaseException:
-        del session.active_sweeps[row.sweep]
+        del session.active_sweeps[row.number]
         raise
 
 
@@ -117,7 +117,7 @@ def all_sweeps(session: ProjectSession) -> list[SweepRow]:
 
 def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
     """Return a sweep by number. Raises UsageError if it does not exist."""
-    row = next((row for row in all_sweeps(session) if row.sweep == sweep), None)
+    row = next((row for row in all_sweeps(session) if row.number == sweep), None)
     if row is None:
         raise UsageError(f"Sweep {sweep} does not exist.", "Choose another one.")
     return row
@@ -162,7 +162,7 @@ def _dump_progress(progress: SweepProgress) -> dict[str, Any]:
 
 
 def _unreadable(row: SweepRow) -> ProjectError:
-    return ProjectError(f"Sweep {row.sweep} of this project cannot be read.", "Start another sweep.")
+    return ProjectError(f"Sweep {row.number} of this project cannot be read.", "Start another sweep.")
 
 
 def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
@@ -229,7 +229,7 @@ def _sort_value(score: history.RunScore | None) -> float:
 @dataclass(slots=True)
 class _SweepRunner:
     session: ProjectSession
-    sweep: int
+    number: int
     spec: SweepSpec
     progress: SweepProgress
     stop_event: threading.Event
@@ -331,24 +331,24 @@ class _SweepRunner:
         return f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; {OUT_OF_BUDGET}"
 
     def _save_progress(self) -> None:
-        self.session.store.lab.update_sweep(self.sweep, _dump_progress(self.progress), "running")
+        self.session.store.lab.update_sweep(self.number, _dump_progress(self.progress), "running")
 
 
 def _run_thread(runner: _SweepRunner) -> None:
     lab = runner.session.store.lab
     try:
         runner.run()
-        lab.update_sweep(runner.sweep, _dump_progress(runner.progress), "done")
+        lab.update_sweep(runner.number, _dump_progress(runner.progress), "done")
     except _Paused as pause:
         runner.progress.spent = isinstance(pause, _BudgetSpent)
-        lab.update_sweep(runner.sweep, _dump_progress(runner.progress), "paused", str(pause))
+        lab.update_sweep(runner.number, _dump_progress(runner.progress), "paused", str(pause))
     except Exception as error:  # nothing catches it in a thread: the page shows it
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
             lab.update_sweep(
-                runner.sweep, _dump_progress(runner.progress), "failed", f"{type(error).__name__}: {error}"
+                runner.number, _dump_progress(runner.progress), "failed", f"{type(error).__name__}: {error}"
             )
     finally:
-        del runner.session.active_sweeps[runner.sweep]
+        del runner.session.active_sweeps[runner.number]
 
 
 MAX_CONFIGURATIONS = 64

@@ -192,7 +192,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
     if trial is None:
         before_asks, after_asks = change.request_hashes
         new = Trial(
-            trial=0,
+            number=0,
             at=time.time(),
             subject=change.subject,
             before=change.before_name,
@@ -241,7 +241,7 @@ def _hash_requests(settings: RunSettings) -> str:
 def find_trial(session: ProjectSession, subject: str, number: int | None = None) -> Trial | None:
     """Return the trial of a subject with this number, else its latest trial; None before the first."""
     trials = session.store.lab.trials(subject)
-    return next((trial for trial in trials if trial.trial == number), trials[-1] if trials else None)
+    return next((trial for trial in trials if trial.number == number), trials[-1] if trials else None)
 
 
 def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
@@ -257,7 +257,7 @@ def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     state: TrialState = next((state for state in worst if state in (before.state, after.state)), "done")
     if is_trial_active(session, trial):
         state = "running"
-    earlier = [other for other in session.store.lab.trials() if other.trial < trial.trial]
+    earlier = [other for other in session.store.lab.trials() if other.number < trial.number]
     earlier_runs = {run_id for other in earlier for run_id in (other.before_run, other.after_run)}
     new_runs = tuple(run for run in (before, after) if run.run_id not in earlier_runs)
     return TrialStatus(trial, before, after, state, new_runs, error)

@@ -125,7 +125,7 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     return ExampleEffect(
         after=after,
         changes=compare(before, after),
-        version=saved.version + 1 if saved else 1,
+        version=saved.number + 1 if saved else 1,
         matching=len(matching),
         stale=len(stale),
         net=net_effect(before, after, labelled[-MAX_EVALUATED:]),

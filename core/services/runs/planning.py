@@ -282,7 +282,7 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     from reviewed documents become numbers here, and the classifier gets its hash.
     """
     saved, templates = saved_codebook(session), prompt_templates.promoted_templates(session)
-    settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, templates)
+    settings = build_settings(plan.for_protocol(), saved.codebook, saved.number, session.models, templates)
     settings = session.trainer.pin_classifier(settings)
     if settings.params.get("weights") != "reviewed" or saved.codebook.kind == "rating":
         return settings
@@ -504,7 +504,7 @@ def _unsaved_codebook(session: ProjectSession) -> list[str]:
     if latest is None or session.store.codebooks.draft() is None:
         return []
     return [
-        f"The codebook has changes that are not saved. This run uses version {latest.version}. To use the changes, "
+        f"The codebook has changes that are not saved. This run uses version {latest.number}. To use the changes, "
         "save them on the Codebook page."
     ]
 

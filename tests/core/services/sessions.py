@@ -58,7 +58,7 @@ def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> li
     plan = plan or planning.Plan()
     version = session.store.codebooks.latest()
     assert version is not None
-    settings = planning.build_settings(plan, version.codebook, version.version, session.models)
+    settings = planning.build_settings(plan, version.codebook, version.number, session.models)
     return planning.create_runs(
         session, settings, session.store.documents.ids()[: plan.limit], iterations=plan.iterations
     )

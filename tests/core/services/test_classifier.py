@@ -72,7 +72,7 @@ def _run(session: ProjectSession, model: str = "lexical", protocol: str = "singl
     latest = session.store.codebooks.latest()
     assert latest is not None
     plan = planning.Plan(protocol=protocol, default_model=RoleModel(connection=BUILTIN, model=model))
-    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
+    settings = planning.build_settings(plan, latest.codebook, latest.number, session.models)
     (run,) = planning.create_runs(session, settings, session.store.documents.ids())
     _run_status(session, run)
     return run
@@ -257,7 +257,7 @@ def test_untrained_classifier_does_not_start_a_run(session: ProjectSession) -> N
     latest = session.store.codebooks.latest()
     assert latest is not None
     plan = planning.Plan(protocol="single", default_model=RoleModel(connection=BUILTIN, model="classifier"))
-    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
+    settings = planning.build_settings(plan, latest.codebook, latest.number, session.models)
     with pytest.raises(NoSuchModel, match="not trained yet"):
         planning.preflight(settings, session.models, session.engine)
     with pytest.raises(UsageError, match="no trained"):

@@ -32,7 +32,7 @@ def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Works
     store = workspace.open(path).store
     version = store.codebooks.latest()
     assert version is not None
-    assert version.version == 1
+    assert version.number == 1
     assert store.documents.count() == store.documents.with_gold() == 96
     cleanliness = version.codebook.find("Cleanliness")
     assert cleanliness is not None

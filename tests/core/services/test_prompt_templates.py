@@ -153,7 +153,7 @@ def test_definitions_that_a_prompt_cannot_render_are_not_saved(session, judge):
     codebooks.save(session, codebooks.change_label(book, book.labels[0].id, description="How clean it is."))
     with pytest.raises(PromptError, match=r"own/ecj/judge\.v2, line \d+: .*has no element 0.* Rendered on document d"):
         codebooks.save(session, codebooks.change_label(book, book.labels[0].id, keywords=()))
-    assert session.store.codebooks.latest().version == 2
+    assert session.store.codebooks.latest().number == 2
 
 
 def test_templates_are_exported_and_imported(session, judge):

@@ -19,7 +19,7 @@ def test_saving_creates_a_version_only_if_the_codebook_changed(project):
     second = make_codebook(3)
     assert books.save(second, actor="you") == 2
     assert books.save(first, note="back", actor="me") == 3
-    assert [version.version for version in books.history()] == [3, 2, 1]
+    assert [version.number for version in books.history()] == [3, 2, 1]
     assert books.latest().codebook == first
     assert (books.get(2).codebook, books.get(2).note) == (second, "")
     assert books.get(9) is None

@@ -50,7 +50,7 @@ def test_accepted_changes_of_an_older_file_keep_their_trial(path):
             "reviewed": 12,
         }
         assert project.store.settings.get("accepted lessons") is None
-        assert [trial.trial for trial in project.store.lab.trials(accepted_changes.SUBJECT)] == [7]
+        assert [trial.number for trial in project.store.lab.trials(accepted_changes.SUBJECT)] == [7]
 
 
 def test_newer_file_is_refused(path):

@@ -64,7 +64,7 @@ def test_trials_are_recorded_and_held_out_looks_counted(project):
     lab = project.store.lab
     first = lab.record(Trial(0, 1.0, SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", "", "", {"size": 5}, False))
     lab.record(Trial(0, 2.0, "definitions", "v1", "v2", "r0003", "r0004", "", "", {}, True))
-    assert (first.trial, first.sample, first.held_out) == (1, {"size": 5}, False)
+    assert (first.number, first.sample, first.held_out) == (1, {"size": 5}, False)
     assert lab.trials(SLOT) == [first]
     assert lab.looks() == 1
 
@@ -107,7 +107,7 @@ def test_outcomes_distinguish_right_wrong_and_disagreement(project):
 def test_sweep_progress_survives_a_restart(path):
     with Project(path) as project:
         sweep = project.store.lab.begin_sweep({"cells": 3})
-        project.store.lab.update_sweep(sweep.sweep, {"rung": 1}, "running")
+        project.store.lab.update_sweep(sweep.number, {"rung": 1}, "running")
     with Project(path) as project:
         (result,) = project.store.lab.sweeps()
         assert (result.spec, result.progress, result.state) == ({"cells": 3}, {"rung": 1}, "paused")

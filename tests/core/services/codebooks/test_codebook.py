@@ -196,7 +196,7 @@ def test_draft_is_saved_discarded_and_restored(session: ProjectSession) -> None:
 
     codebooks.save_draft(session, edited)
     assert codebooks.save(session, edited, "Price is Cost") == 2
-    assert [(version.version, version.note) for version in codebooks.history(session)] == [
+    assert [(version.number, version.note) for version in codebooks.history(session)] == [
         (2, "Price is Cost"),
         (1, "first"),
     ]

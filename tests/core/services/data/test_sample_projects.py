@@ -59,10 +59,10 @@ def test_every_protocol_runs_on_every_sample(
     card, kind = protocols.find(protocol, params), version.codebook.kind
     if kind not in card.kinds:
         with pytest.raises(CodebookError) as refused:
-            planning.build_settings(plan, version.codebook, version.version, session.models)
+            planning.build_settings(plan, version.codebook, version.number, session.models)
         assert card.unsupported[kind] in str(refused.value)
         return
-    settings = planning.build_settings(plan, version.codebook, version.version, session.models)
+    settings = planning.build_settings(plan, version.codebook, version.number, session.models)
     (row,) = planning.create_runs(session, settings, session.store.documents.ids()[: plan.limit])
     assert session.start_or_resume(row.run_id).result(60).state == "done"
     report = sample_world.report(session, row.run_id)

@@ -72,7 +72,7 @@ def test_undo_removes_all_accepted_changes_and_keeps_other_changes(tmp_path):
         accept_keyword(session, CLEAN, "spotless")
         assert accepted_changes.undo(session) == (2, 3)
         latest = session.store.codebooks.latest()
-        assert latest.version == 3
+        assert latest.number == 3
         assert latest.codebook.labels == BOOK.labels
         now = codebooks.codebook_status(session)
         assert now.codebook.label(CLEAN).description == "Typed by hand."

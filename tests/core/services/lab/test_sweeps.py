@@ -83,8 +83,8 @@ def two_judges(session):
 def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    done = sweeps.find_sweep(session, row.sweep)
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    done = sweeps.find_sweep(session, row.number)
     assert (done.state, done.message) == ("done", "")
     first, second = sweeps.rank_configurations(session, done)
     assert first.documents == second.documents == 8
@@ -95,18 +95,18 @@ def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
 
 def test_resumed_sweep_keeps_its_documents(session):
     row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    progress = sweeps.find_sweep(session, row.sweep).progress
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    progress = sweeps.find_sweep(session, row.number).progress
     ids = progress["documents"]
     first_rung = {key: run for key, run in progress["runs"].items() if key.startswith("0/")}
     assert len(first_rung) < len(progress["runs"])
     assert [session.store.runs.document_ids(run) for run in first_rung.values()] == [ids[:4]] * 3
-    session.store.lab.update_sweep(row.sweep, {"documents": ids, "runs": first_rung}, "paused")
+    session.store.lab.update_sweep(row.number, {"documents": ids, "runs": first_rung}, "paused")
     documents = session.store.documents.load(session.store.documents.ids())
     session.store.documents.replace_all([document for document in documents if document.id != ids[-1]])
-    sweeps.resume_sweep(session, sweeps.find_sweep(session, row.sweep))
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    runs = sweeps.find_sweep(session, row.sweep).progress["runs"]
+    sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number))
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    runs = sweeps.find_sweep(session, row.number).progress["runs"]
     assert [session.store.runs.document_ids(run) for key, run in runs.items() if key.startswith("1/")] == [ids] * 2
 
 
@@ -120,11 +120,11 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
             [Document(f"d{n}", {"text": f"{texts[n % 2]}, {n}."}, gold=gold) for n in range(12)]
         )
         row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1]}, size=20))
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
         sample = document_samples.project_sample(session, 20).ids
         scored = sum(int(id[1:]) % 2 == 0 for id in sample)
         assert 0 < scored < len(sample) < 20
-        for configuration in sweeps.rank_configurations(session, sweeps.find_sweep(session, row.sweep)):
+        for configuration in sweeps.rank_configurations(session, sweeps.find_sweep(session, row.number)):
             assert (configuration.documents, configuration.score.n, configuration.score.unresolved) == (
                 len(sample),
                 scored,
@@ -142,8 +142,8 @@ def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
         row = sweeps.start_sweep(
             session, spec(protocol="single", params={"method": ["few_shot"], "shots": [1, 2, 3]}, size=16)
         )
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        runs = [session.run(run_id) for run_id in sweeps.find_sweep(session, row.sweep).progress["runs"].values()]
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        runs = [session.run(run_id) for run_id in sweeps.find_sweep(session, row.number).progress["runs"].values()]
         assert [run.documents for run in runs] == [8, 8, 8, 16, 16]
         pool = set(ids) - set(document_samples.project_sample(session, 16).ids)
         pool -= set(document_samples.labelled_ids(session, held_out=True))
@@ -161,8 +161,8 @@ def test_codebook_saved_while_a_sweep_runs_changes_none_of_its_runs(session, mon
     monkeypatch.setattr(session, "start_or_resume", start_after_edit)
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, params={"extra_rounds": [0, 1]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    done = sweeps.find_sweep(session, row.sweep)
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    done = sweeps.find_sweep(session, row.number)
     assert done.state == "done"
     runs = [session.run(run_id) for run_id in done.progress["runs"].values()]
     assert [run.documents for run in runs] == [4, 4, 4, 4, 8, 8]
@@ -176,28 +176,28 @@ def test_problem_of_a_configuration_is_removed_when_it_succeeds(session, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(session, "start_or_resume", Mock(side_effect=UsageError("The model is missing.")))
         sweeps.resume_sweep(session, row)
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    failed = sweeps.find_sweep(session, row.sweep)
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+    failed = sweeps.find_sweep(session, row.number)
     assert [ranked.problem for ranked in sweeps.rank_configurations(session, failed)] == ["The model is missing."] * 2
     sweeps.resume_sweep(session, failed)
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    ranking = sweeps.rank_configurations(session, sweeps.find_sweep(session, row.sweep))
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    ranking = sweeps.rank_configurations(session, sweeps.find_sweep(session, row.number))
     assert [(ranked.documents, ranked.problem) for ranked in ranking] == [(5, "")] * 2
 
 
 def test_progress_stored_by_an_earlier_version_is_resumed(session):
     row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    done = sweeps.find_sweep(session, row.sweep).progress
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    done = sweeps.find_sweep(session, row.number).progress
     runs = {key: run for key, run in done["runs"].items() if key.startswith("0/")}
     earlier = {"documents": done["documents"], "runs": runs, "remaining": [1, 2], "now": runs["0/0"], "spent": True}
-    session.store.lab.update_sweep(row.sweep, earlier, "paused")
-    stored = sweeps.find_sweep(session, row.sweep)
+    session.store.lab.update_sweep(row.number, earlier, "paused")
+    stored = sweeps.find_sweep(session, row.number)
     assert sweeps.read_progress(stored) == sweeps.SweepProgress(done["documents"], runs, {}, [1, 2], spent=True)
     assert [ranked.remaining for ranked in sweeps.rank_configurations(session, stored)].count(True) == 2
     sweeps.resume_sweep(session, stored)
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    resumed = sweeps.find_sweep(session, row.sweep)
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    resumed = sweeps.find_sweep(session, row.number)
     assert (resumed.state, set(resumed.progress["runs"]) - set(runs)) == ("done", set(done["runs"]) - set(runs))
 
 
@@ -220,13 +220,13 @@ def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monk
         row = sweeps.start_sweep(
             session, spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5)
         )
-        sweeps.pause_sweep(session, row.sweep)
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        paused = sweeps.find_sweep(session, row.sweep)
+        sweeps.pause_sweep(session, row.number)
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        paused = sweeps.find_sweep(session, row.number)
         assert paused.state == "paused"
         sweeps.resume_sweep(session, paused)
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        assert sweeps.find_sweep(session, row.sweep).state == "done"
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        assert sweeps.find_sweep(session, row.number).state == "done"
         prompts = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
         assert len(prompts) == len(set(prompts)) == 5 * (2 + 2)  # extractor and critic once, the judge per prompt
 
@@ -236,15 +236,15 @@ def test_sweep_that_could_not_start_can_be_started_again(session, monkeypatch):
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
     with pytest.raises(ProjectError, match="cannot be read"):
         sweeps.resume_sweep(session, replace(row, spec={"protocol": 3}))
-    assert not sweeps.is_sweep_active(session, row.sweep)
+    assert not sweeps.is_sweep_active(session, row.number)
     with monkeypatch.context() as patch:
         patch.setattr(session.store.lab, "update_sweep", Mock(side_effect=StorageFull("The disk is full.")))
         with pytest.raises(StorageFull):
             sweeps.resume_sweep(session, row)
-    assert not sweeps.is_sweep_active(session, row.sweep)
+    assert not sweeps.is_sweep_active(session, row.number)
     sweeps.resume_sweep(session, row)
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    assert sweeps.find_sweep(session, row.sweep).state == "done"
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    assert sweeps.find_sweep(session, row.number).state == "done"
 
 
 @pytest.mark.parametrize("queued", [False, True])
@@ -255,7 +255,7 @@ def test_pause_just_before_a_configuration_starts_pauses_its_run(session, monkey
         session.engine.submit(session._lab_lock.acquire()).result()
 
     def start_after_pause(run_id, **options):
-        session.active_sweeps[row.sweep].set()
+        session.active_sweeps[row.number].set()
         return start(run_id, **options)
 
     def note_pause(run_id):
@@ -267,8 +267,8 @@ def test_pause_just_before_a_configuration_starts_pauses_its_run(session, monkey
     monkeypatch.setattr(session, "pause", note_pause)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
     sweeps.resume_sweep(session, row)
-    until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-    row = sweeps.find_sweep(session, row.sweep)
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    row = sweeps.find_sweep(session, row.number)
     assert row.state == "paused"
     assert paused == [row.progress["runs"]["0/0"]]
 
@@ -287,8 +287,8 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
                 versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5, budget_usd=budget
             ),
         )
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        paused = sweeps.find_sweep(session, row.sweep)
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        paused = sweeps.find_sweep(session, row.number)
         assert (paused.state, paused.progress["spent"]) == ("paused", True)
         assert paused.message.startswith("$0.0001 of the budget of $0.0022 is spent; the rest may not cover")
         assert len(server.requests) == 17
@@ -297,13 +297,13 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         assert (complete.cost_usd, partial.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
         sweeps.resume_sweep(session, paused)  # with the same budget no further call may start
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        assert sweeps.find_sweep(session, row.sweep).message == paused.message
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        assert sweeps.find_sweep(session, row.number).message == paused.message
         assert len(server.requests) == 17
 
-        sweeps.resume_sweep(session, sweeps.find_sweep(session, row.sweep), budget_usd=2 * budget)
-        until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        done = sweeps.find_sweep(session, row.sweep)
+        sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number), budget_usd=2 * budget)
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        done = sweeps.find_sweep(session, row.number)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
         assert [ranked.documents for ranked in sweeps.rank_configurations(session, done)] == [5, 5]
         assert len(server.requests) == 20  # no request is repeated

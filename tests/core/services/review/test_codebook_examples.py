@@ -70,7 +70,7 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
     assert (result.net.corrected, result.net.regressed, result.net.documents) == (0, 1, 2)
     (change,) = result.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["exclude"])
-    assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
+    assert session.store.codebooks.latest().number == 1  # type: ignore[union-attr]
     assert codebook_examples.add_example(session, run, example, actor="ada") == 2
     latest = session.store.codebooks.latest()
     assert latest is not None
