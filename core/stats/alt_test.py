@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.codebook import Kind
 from core.stats.arrays import TINY, Codes, Mask, Ratings, check_shapes, ratings
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
@@ -83,13 +84,13 @@ def alternative_test(
     people: Mapping[str, npt.ArrayLike],
     *,
     epsilon: float = EPSILONS["trained"],
-    measured: bool = False,
+    kind: Kind = "multilabel",
     groups: Codes | None = None,
 ) -> Alternative:
     """Return the test result from values ``[document, item]``, NaN for none.
 
     Agreement of an annotator with others on a document is the mean share of items with the same value among those that
-    both labelled. With ``measured`` (ratings) it is minus the root of the mean squared distance over the others, as in
+    both labelled. For ratings it is minus the root of the mean squared distance over the others, as in
     the authors' code. Model and person are compared on the items that both labelled, so leaving hard items open gains
     nothing. For each person j over documents, W_f is 1 if the model agrees with the others at least as well as j, and
     W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is tested by a paired t-test on W_h - W_f against epsilon
@@ -111,7 +112,7 @@ def alternative_test(
             "It leaves each person out in turn and needs others to compare with."
         )
         return Alternative(epsilon, why_not=why)
-    wins = {name: _wins(name, model_ratings, grids, measured) for name in grids}
+    wins = {name: _wins(name, model_ratings, grids, kind) for name in grids}
     tested = [_left_out(name, person_wins, epsilon, groups) for name, person_wins in wins.items()]
     testable = [result for result in tested if result.p is not None]
     if not testable:
@@ -138,13 +139,12 @@ class _Wins:
     compared: Mask
 
 
-def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], measured: bool) -> _Wins:
+def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], kind: Kind) -> _Wins:
     person_ratings = grids[name]
     other_ratings = [grid for other, grid in grids.items() if other != name]
     both = ~np.isnan(model_ratings) & ~np.isnan(person_ratings)
     by_model, by_person = (
-        _agreement(np.where(both, values, np.nan), other_ratings, measured)
-        for values in (model_ratings, person_ratings)
+        _agreement(np.where(both, values, np.nan), other_ratings, kind) for values in (model_ratings, person_ratings)
     )
     gap = by_model - by_person
     return _Wins(gap >= -TINY, gap <= TINY, ~np.isnan(gap))
@@ -161,7 +161,7 @@ def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> L
     return LeftOut(name, int(compared.sum()), by_model, by_person, p, False)
 
 
-def _agreement(values: Ratings, other_ratings: Sequence[Ratings], measured: bool) -> Ratings:
+def _agreement(values: Ratings, other_ratings: Sequence[Ratings], kind: Kind) -> Ratings:
     """Return the agreement with the others who labelled the document, ``[document]``; NaN without others.
 
     It is the mean over other people and items: of equal values, or of squared distances, of which minus the root is
@@ -169,13 +169,13 @@ def _agreement(values: Ratings, other_ratings: Sequence[Ratings], measured: bool
     """
     stack = np.stack(other_ratings)
     both = ~np.isnan(stack) & ~np.isnan(values)
-    per_item = np.where(both, (stack - values) ** 2 if measured else stack == values, 0.0)
+    per_item = np.where(both, (stack - values) ** 2 if kind == "rating" else stack == values, 0.0)
     size = both.sum(axis=2)
     per_person = np.divide(per_item.sum(axis=2), size, out=np.zeros(size.shape), where=size > 0)
     people = (size > 0).sum(axis=0)
     mean = np.full(len(values), np.nan)
     np.divide(per_person.sum(axis=0), people, out=mean, where=people > 0)
-    return -np.sqrt(mean) if measured else mean
+    return -np.sqrt(mean) if kind == "rating" else mean
 
 
 def _short_by(lead: Ratings, epsilon: float) -> float:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.codebook import Kind
 from core.documents import RATING_TOLERANCE
 
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
@@ -98,21 +99,23 @@ def counted_documents(has_gold: Mask, *has_value: Mask) -> tuple[Mask, int]:
     return gold & complete, int((gold & ~complete).sum())
 
 
-def is_right(reference: Ratings, predicted: Ratings, *, measured: bool) -> Mask:
+def is_right(reference: Ratings, predicted: Ratings, *, kind: Kind) -> Mask:
     """Return a mask of right values: equal to the reference, or a rating less than a point away.
 
     False if either value is missing.
     """
-    right: Mask = np.abs(predicted - reference) < RATING_TOLERANCE if measured else np.equal(predicted, reference)
+    right: Mask = (
+        np.abs(predicted - reference) < RATING_TOLERANCE if kind == "rating" else np.equal(predicted, reference)
+    )
     return right
 
 
-def coded(reference: Ratings, *annotations: Ratings, measured: bool) -> list[Codes]:
+def coded(reference: Ratings, *annotations: Ratings, kind: Kind) -> list[Codes]:
     """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
 
     The code of a rating is 1 if it is less than a point off the reference, else 0. Ratings have no finite set of
     values: a mean may lie between two points.
     """
     grids = [reference, *annotations]
-    codes = [is_right(reference, values, measured=True) for values in grids] if measured else grids
+    codes = [is_right(reference, values, kind=kind) for values in grids] if kind == "rating" else grids
     return [np.where(np.isnan(values), -1, code).astype(np.int64) for values, code in zip(grids, codes, strict=True)]

@@ -225,14 +225,9 @@ class _SharedDocuments:
     gold: Ratings
     design: Design
 
-    @property
-    def measured(self) -> bool:
-        """True for ratings."""
-        return self.codebook.kind == "rating"
-
     def coded(self, *sides: Side) -> list[Codes]:
         """Return the reference and verdicts as codes that are equal where a verdict is right, -1 where missing."""
-        return coded(self.gold, *(side.verdicts for side in sides), measured=self.measured)
+        return coded(self.gold, *(side.verdicts for side in sides), kind=self.codebook.kind)
 
     def difference(self, first: Side, second: Side, level: float = LEVEL) -> Scores:
         """Return every score of the second annotator minus that of the first."""
@@ -292,6 +287,7 @@ class _SharedDocuments:
     def label_tests(self, first: Side, second: Side, scores: Scores) -> tuple[LabelTest, ...]:
         """Return the test of each label."""
         labels, measure = self.codebook.labels, _LABEL_MEASURES[self.codebook.kind]
+        is_rating = self.codebook.kind == "rating"
         grids: Sequence[npt.NDArray[Any]] = self.coded(first, second)
         if self.codebook.kind == "choice":
             grids = [one_hot(codes[:, 0], len(labels)) for codes in grids]
@@ -299,14 +295,14 @@ class _SharedDocuments:
         tests = [mcnemar_of(*columns, groups=self.design.groups) for columns in by_label]
         gold, *predicted = grids
         complete: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
-        positives = (gold[complete] >= 0 if self.measured else gold[complete] > 0).sum(axis=0).tolist()
+        positives = (gold[complete] >= 0 if is_rating else gold[complete] > 0).sum(axis=0).tolist()
         label_tests = []
         for label, count, test, p in zip(labels, positives, tests, holm([test.p for test in tests]), strict=True):
             change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
             verdict = verdict_on(change, p, enough=enough)
             words = describe_difference(first.name, second.name, change, verdict, f" on {label.name}", measure)
             if change.value is not None and not enough:
-                words = f"{words[:-1]}; only {format_count(count, 'rating' if self.measured else 'positive')}."
+                words = f"{words[:-1]}; only {format_count(count, 'rating' if is_rating else 'positive')}."
             label_tests.append(LabelTest(label.id, label.name, label.colour, change, count, test, p, verdict, words))
         return tuple(label_tests)
 

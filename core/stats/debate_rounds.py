@@ -20,6 +20,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from core.codebook import Kind
 from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Codes, Mask, Ratings, check_shapes, is_right, ratings
 from core.stats.intervals import Estimate
@@ -87,14 +88,14 @@ class Bound:
     """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more"""
 
 
-def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
+def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Ratings:
     """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
     stack = np.stack([ratings(values_of_agent) for values_of_agent in predicted])
     if len(stack) == 1:
         return ratings(predicted[0])
     has_value: Mask = np.any(~np.isnan(stack), axis=0)
     result = np.full(stack.shape[1:], np.nan)
-    if measured:
+    if kind == "rating":
         result[has_value] = np.nanmedian(stack[:, has_value], axis=0)
         return result
     values, votes = count_votes(stack)
@@ -109,7 +110,7 @@ def rounds(
     reference: npt.ArrayLike,
     steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]],
     *,
-    measured: bool = False,
+    kind: Kind = "multilabel",
     design: Design | None = None,
     groups: Codes | None = None,
 ) -> tuple[Round, ...]:
@@ -120,7 +121,7 @@ def rounds(
     which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
     Raises ValueError for shapes that differ.
     """
-    debate = _Debate(ratings(reference), measured, design or Design(), Design(groups=groups))
+    debate = _Debate(ratings(reference), kind, design or Design(), Design(groups=groups))
     debate_rounds: list[Round] = []
     latest_by_group: list[dict[str, Ratings]] = []
     for name, agents in steps:
@@ -141,14 +142,14 @@ def bound(
     steps: Sequence[Sequence[npt.ArrayLike]],
     verdict: npt.ArrayLike,
     *,
-    measured: bool = False,
+    kind: Kind = "multilabel",
     design: Design | None = None,
 ) -> Bound:
     """Return the upper bound of a debate: ``steps`` are the values of the agents of each step.
 
     ``design`` as for ``rounds``.
     """
-    debate = _Debate(ratings(reference), measured, design or Design(), Design())
+    debate = _Debate(ratings(reference), kind, design or Design(), Design())
     counted = debate.has_reference & ~np.isnan(ratings(verdict))
     right = debate.right(ratings(verdict))
     cells, reached, undefined = int(counted.sum()), debate.accuracy(right, counted), Estimate(None, None)
@@ -170,7 +171,7 @@ class _Debate:
     """The reference, the kind of values, and the selection of the documents of all rounds."""
 
     reference: Ratings
-    measured: bool
+    kind: Kind
     reference_design: Design
     """of the documents with a reference, for shares of right cells"""
     document_design: Design
@@ -183,7 +184,7 @@ class _Debate:
 
     def right(self, values: Ratings) -> Mask:
         """Return a mask of right values."""
-        return is_right(self.reference, values, measured=self.measured)
+        return is_right(self.reference, values, kind=self.kind)
 
     def accuracy(self, right: Mask, among: Mask) -> Estimate:
         """Return the share of right cells among some cells, ``[document, item]``."""
@@ -198,7 +199,7 @@ class _Debate:
         right = np.stack([self.right(values) for values in latest.values()])
         is_complete: Mask = np.all(has_value, axis=(0, 2))
         differs = np.any(stack != stack[:1], axis=(0, 2))
-        vote = vote_of(list(latest.values()), measured=self.measured)
+        vote = vote_of(list(latest.values()), kind=self.kind)
         answered, voted = has_value & self.has_reference, self.has_reference & np.any(has_value, axis=0)
         return Round(
             name=name,
@@ -242,7 +243,9 @@ class _Debate:
             groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
 
         def coefficient(answers: Ratings, times: Ratings) -> float | None:
-            return krippendorff_alpha(answers, "ordinal", times) if self.measured else fleiss_kappa(answers, times)
+            return (
+                krippendorff_alpha(answers, "ordinal", times) if self.kind == "rating" else fleiss_kappa(answers, times)
+            )
 
         return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
 
@@ -250,15 +253,15 @@ class _Debate:
         """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
         count = (~np.isnan(stack)).sum(axis=0)
         comparable = count >= 2
-        with_vote = is_right(vote[None, ...], stack, measured=self.measured).sum(axis=0)
+        with_vote = is_right(vote[None, ...], stack, kind=self.kind).sum(axis=0)
         # On a tie count the agents that gave one of the leading values: at least one.
-        leading = with_vote if self.measured else count_votes(stack)[1].max(axis=0, initial=0)
+        leading = with_vote if self.kind == "rating" else count_votes(stack)[1].max(axis=0, initial=0)
         shares = np.where(comparable, leading / np.maximum(count, 1), 0.0)
         return ratio(shares.sum(axis=1), comparable.sum(axis=1), self.document_design)
 
     def share_alike(self, first: Ratings, second: Ratings) -> Estimate:
         """Return the share of cells with values of both agents on which they agree."""
-        agrees = is_right(first, second, measured=self.measured)
+        agrees = is_right(first, second, kind=self.kind)
         return _share_of_cells(agrees, ~np.isnan(first + second), self.document_design)
 
 

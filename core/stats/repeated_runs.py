@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.codebook import Kind
 from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, is_right, ratings
 from core.stats.intervals import Estimate, Interval, t_quantile
@@ -92,13 +93,13 @@ def stability(
     predicted: Sequence[npt.ArrayLike],
     labels: Sequence[str],
     *,
-    measured: bool = False,
+    kind: Kind = "multilabel",
     design: Design | None = None,
     groups: Codes | None = None,
 ) -> Stability:
     """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
-    ``measured`` values are ratings: they are right less than a point off, and agree if they are equal. ``design`` and
+    Ratings are right less than a point off, and agree if they are equal. ``design`` and
     ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
     """
     gold = ratings(reference)
@@ -109,7 +110,7 @@ def stability(
     if gold.ndim != 2 or gold.shape[1] != len(labels):
         raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
     has_gold, has_value = ~np.isnan(gold), ~np.isnan(grids)
-    right = is_right(gold, grids, measured=measured)
+    right = is_right(gold, grids, kind=kind)
     cells = _consistency(right, np.all(has_value, axis=0), has_gold)
     # Labels without gold do not count for or against the document.
     all_right: Mask = np.all(right | ~has_gold, axis=2)

@@ -26,7 +26,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
         verdicts,
         {name.partition("@")[2] or name: values for name, values in people.items()},
         epsilon=epsilon,
-        measured=run.settings.codebook.kind == "rating",
+        kind=run.settings.codebook.kind,
         groups=group_codes(session, run),
     )
 

@@ -298,7 +298,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in repeated_families else title
         name = f"{family} {round + 1}" if family in repeated_families else family
-        vote = vote_of(list(voters.values()), measured=codebook.kind == "rating")
+        vote = vote_of(list(voters.values()), kind=codebook.kind)
         has_value = np.any([~np.isnan(grid) for grid in voters.values()], axis=0)
         predicted = np.where(np.isnan(vote) & has_value, TIED, vote)
         stages_found.append(Stage(name, numbered, family, round, members, predicted))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.codebook import Kind
 from core.debate.personas import FAMILY
 from core.debate.turns import family
 from core.documents import Reference
@@ -111,7 +112,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     groups = group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
-        true, *codes = coded(gold, *(values for *_, values in path), measured=rating)
+        true, *codes = coded(gold, *(values for *_, values in path), kind=codebook.kind)
         if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
             true = np.where(true == np.arange(len(codebook.labels)), true, -1)
             codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
@@ -126,16 +127,16 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         noun=noun(run),
         titles={**step_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
-        critic=_critic(gold, stages, verdict, design, rating),
+        critic=_critic(gold, stages, verdict, design, codebook.kind),
         rounds=rounds(
             gold,
             [(stage.title, stage.members) for stage in stages if len(stage.members) > 1],
-            measured=rating,
+            kind=codebook.kind,
             design=design,
             groups=groups,
         ),
         upper_bound=bound(
-            gold, [list(stage.members.values()) for stage in stages], verdict, measured=rating, design=design
+            gold, [list(stage.members.values()) for stage in stages], verdict, kind=codebook.kind, design=design
         ),
         panels=_panels(run, stages, gold, design, groups) if rating else {},
     )
@@ -203,12 +204,12 @@ def _price(spent: list[RoleCost], net: int) -> StepCost:
     )
 
 
-def _critic(gold: Grid, stages: tuple[Stage, ...], verdict: Grid, design: Design, rating: bool) -> Objections | None:
+def _critic(gold: Grid, stages: tuple[Stage, ...], verdict: Grid, design: Design, kind: Kind) -> Objections | None:
     critic_index = next((index for index, stage in enumerate(stages) if stage.family == "critic" and index), None)
-    if critic_index is None or rating:
+    if critic_index is None or kind == "rating":
         return None
     claim, critic = stages[critic_index - 1].predicted, stages[critic_index].predicted
-    true, claimed, predicted, ended = coded(gold, claim, critic, verdict, measured=False)
+    true, claimed, predicted, ended = coded(gold, claim, critic, verdict, kind=kind)
     return objections(true, claimed, predicted, ended, design)
 
 

@@ -206,7 +206,7 @@ def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, pres
     """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
     compared = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):
-        wrong = compared & ~is_right(true, predicted, measured=True)
+        wrong = compared & ~is_right(true, predicted, kind="rating")
         return {"false_negative": wrong & (predicted < true), "false_positive": wrong & (predicted > true)}
     return {
         "false_negative": compared & (true == present) & (predicted != present),

@@ -408,7 +408,7 @@ def cell_documents(
     if reference_value != value and len(rows):
         steps = annotation_arrays.steps(run, stages(session, run), loaded.verdicts)
         if len(steps) > 1:
-            gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), measured=False)
+            gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), kind=codebook.kind)
             trace = flips.trace(
                 gold, [(name, step_values) for (name, *_), step_values in zip(steps, values_of_steps, strict=True)]
             )

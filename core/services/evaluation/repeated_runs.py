@@ -79,7 +79,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
             gold,
             predicted,
             codebook.item_names,
-            measured=codebook.kind == "rating",
+            kind=codebook.kind,
             design=sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
             groups=group_codes(session, rows[0]),
         ),

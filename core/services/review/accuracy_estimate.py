@@ -105,7 +105,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
-    right = is_right(loaded.reference[rows], verdicts[rows], measured=codebook.kind == "rating").mean(axis=1)
+    right = is_right(loaded.reference[rows], verdicts[rows], kind=codebook.kind).mean(axis=1)
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),

@@ -237,7 +237,7 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: 
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
         even = sample.is_even & (np.cumsum(sample.is_even) <= plan.reviews)
-    right = is_right(loaded.reference[rows], loaded.verdicts[rows], measured=codebook.kind == "rating")
+    right = is_right(loaded.reference[rows], loaded.verdicts[rows], kind=codebook.kind)
     wrong: Mask = np.any(~right, axis=1)
     status = replace(status, drawn=int(even.sum()))
     if status.drawn < plan.reviews and not sample.complete:
@@ -357,9 +357,7 @@ def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> G
 
 def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, other_verdicts: Grid) -> Grid:
     """Return the share of correct labels of the verdicts minus that of the others, ``[document]``, -1 to 1."""
-    right, also = (
-        is_right(reference, values, measured=codebook.kind == "rating") for values in (verdicts, other_verdicts)
-    )
+    right, also = (is_right(reference, values, kind=codebook.kind) for values in (verdicts, other_verdicts))
     return np.asarray((right.astype(np.float64) - also).mean(axis=1))
 
 
@@ -423,7 +421,7 @@ def _linear(
             for values in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
-    same = is_right(reference, verdicts, measured=codebook.kind == "rating")
+    same = is_right(reference, verdicts, kind=codebook.kind)
     if plan.label and codebook.kind != "choice":
         same = same[:, [[label.id for label in codebook.labels].index(plan.label)]]
     y = same.mean(axis=1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from core.codebook import Kind
 from core.stats.alt_test import alternative_test
 
 
@@ -60,7 +61,7 @@ def test_copies_of_documents_in_groups_add_no_evidence() -> None:
 
 def test_ratings_agree_by_distance() -> None:
     annotations = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
-    near = alternative_test([[2.0], [4.0]], annotations, measured=True).people[0]
+    near = alternative_test([[2.0], [4.0]], annotations, kind="rating").people[0]
     assert (near.model_wins.value, near.person_wins.value) == (1.0, 0.0)
     assert near.p == pytest.approx(1 / 4)  # the smallest p value of two documents
 
@@ -104,9 +105,7 @@ def test_false_discovery_correction_agrees_with_statsmodels() -> None:
         assert [person.replaceable for person in tested] == list(expected)
 
 
-def authors_test(
-    model: np.ndarray, people: dict[str, np.ndarray], epsilon: float, measured: bool
-) -> tuple[float, float]:
+def authors_test(model: np.ndarray, people: dict[str, np.ndarray], epsilon: float, kind: Kind) -> tuple[float, float]:
     """Return winning rate and advantage by the definitions of the paper, computed per document."""
     wins, p_values = [], []
     for name, grid in people.items():
@@ -116,7 +115,7 @@ def authors_test(
             if np.isnan(grid[row]) or not any(~np.isnan(grid[row]) for grid in others):
                 continue
             rest = [grid[row] for grid in others if not np.isnan(grid[row])]
-            if measured:
+            if kind == "rating":
                 scores = [
                     -np.sqrt(np.mean([(value - rating) ** 2 for rating in rest])) for value in (model[row], grid[row])
                 ]
@@ -131,9 +130,9 @@ def authors_test(
     return float(rejected.mean()), float(np.mean(wins))
 
 
-@pytest.mark.parametrize("measured", [False, True])
+@pytest.mark.parametrize("kind", ["multilabel", "rating"])
 @pytest.mark.parametrize("seed", range(6))
-def test_alternative_test_agrees_with_the_authors_definition(measured: bool, seed: int) -> None:
+def test_alternative_test_agrees_with_the_authors_definition(kind: Kind, seed: int) -> None:
     # Four people label 60 documents; a tenth of their labels is missing.
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, 60).astype(float)
@@ -144,9 +143,9 @@ def test_alternative_test_agrees_with_the_authors_definition(measured: bool, see
     model = noisy(0.8)
     people = {name: np.where(rng.random(60) < 0.1, np.nan, noisy(1.0)) for name in "ABCD"}
     result = alternative_test(
-        model[:, None], {name: grid[:, None] for name, grid in people.items()}, epsilon=0.15, measured=measured
+        model[:, None], {name: grid[:, None] for name, grid in people.items()}, epsilon=0.15, kind=kind
     )
-    rate, advantage = authors_test(model, people, 0.15, measured)
+    rate, advantage = authors_test(model, people, 0.15, kind)
     assert (result.winning_rate, result.advantage.value) == (pytest.approx(rate), pytest.approx(advantage))
 
 

@@ -15,10 +15,10 @@ NAN = float("nan")
 
 def test_votes_take_majority_or_median() -> None:
     votes = [[[1, 0]], [[1, 1]], [[0, NAN]]]
-    assert vote_of(votes, measured=False).tolist()[0][0] == 1
-    assert np.isnan(vote_of(votes, measured=False)[0][1])  # a tie
-    assert vote_of([[[1.0]], [[2.0]], [[5.0]]], measured=True).tolist() == [[2.0]]
-    assert np.isnan(vote_of([[[NAN]], [[NAN]]], measured=False)).all()
+    assert vote_of(votes, kind="multilabel").tolist()[0][0] == 1
+    assert np.isnan(vote_of(votes, kind="multilabel")[0][1])  # a tie
+    assert vote_of([[[1.0]], [[2.0]], [[5.0]]], kind="rating").tolist() == [[2.0]]
+    assert np.isnan(vote_of([[[NAN]], [[NAN]]], kind="multilabel")).all()
 
 
 def test_rounds_worked_example() -> None:
@@ -106,7 +106,7 @@ def test_agreement_in_a_round_has_an_interval_over_documents() -> None:
 
 
 def test_rating_is_right_if_less_than_a_point_away() -> None:
-    (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], measured=True)
+    (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], kind="rating")
     assert [agent.accuracy.value for agent in only.agents] == [1.0, 0.0]
     assert only.upper_bound.value == 1.0
 
@@ -168,6 +168,6 @@ def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
         ("other", {"X": [[1.0]], "Y": [[1.0]]}),
         ("turn 2", {"B": [[4.0]], "C": [[4.0]]}),
     ]
-    last = rounds([[4.0]], steps, measured=True)[2]
+    last = rounds([[4.0]], steps, kind="rating")[2]
     assert [(agent.agent, agent.accuracy.value) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
     assert (last.vote.value, last.mean.value) == (1.0, pytest.approx(2 / 3))

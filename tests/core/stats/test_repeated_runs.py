@@ -62,7 +62,7 @@ def test_stability_by_hand() -> None:
 def test_iterations_with_different_ratings_are_not_unanimous() -> None:
     # 5 and 5 agree. 1 and 3 are both wrong, 5 and 4.5 both right, and the last document has no gold.
     reference = [[5], [5], [5], [np.nan]]
-    result = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], measured=True)
+    result = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], kind="rating")
     assert result.counts == {"right": 2, "inconsistent": 0, "wrong": 1, "unresolved": 0}
     assert result.unanimous.value == 1 / 4
 
