@@ -17,7 +17,7 @@ from app.api.access import Access, process_access
 from app.state import DataState, reset_widgets, state
 from core.errors import ProjectError
 from core.services import projects
-from core.services import workspace as running
+from core.services import workspace as workspaces
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _installed = False
 _access = process_access()
 
 
-def install(workspace: running.Workspace | None, access: Access | None = None) -> None:
+def install(workspace: workspaces.Workspace | None, access: Access | None = None) -> None:
     """Use another workspace instead of the one that the server starts, for tests and development.
 
     None restores the default.
@@ -36,15 +36,15 @@ def install(workspace: running.Workspace | None, access: Access | None = None) -
     global _installed, _access
     _installed = workspace is not None
     _access = access or _access
-    running.use(workspace)
+    workspaces.use(workspace)
 
 
-def workspace() -> running.Workspace:
+def workspace() -> workspaces.Workspace:
     """Return the running workspace.
 
     Raises RuntimeError if the server has not started it yet.
     """
-    return running.current()
+    return workspaces.current()
 
 
 def access() -> Access:
@@ -59,7 +59,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
         yield
         return
     os.umask(0o077)  # everything that Moot creates is for this user alone; `moot` has set it already
-    started = await run_in_threadpool(running.start)
+    started = await run_in_threadpool(workspaces.start)
     if not started.sessions():
         # Started by streamlit run: the launcher opens a project and prints the address before it serves.
         await run_in_threadpool(projects.open_last, started)
@@ -68,7 +68,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await run_in_threadpool(running.stop)
+        await run_in_threadpool(workspaces.stop)
 
 
 def live_name(session: ProjectSession, run_id: str) -> str:

@@ -102,7 +102,7 @@ def _answer(find: FindRun, message: Json) -> Json:
             return browser_data.queue_rows(
                 session, session.run(run_id), queue.QueueFilter(**message["filters"]), actor=actor
             )
-        return _run_query(session, session.run_identity(run_id), message, actor)
+        return _run_query(session, session.last_read_run(run_id), message, actor)
     answers = [_apply_action(session, run_id, action, actor) for action in message["actions"]]
     return {"answers": answers, "read": time.time()}
 

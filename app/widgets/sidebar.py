@@ -102,7 +102,7 @@ def _check_run(session: ProjectSession) -> None:
     run_id = state.run_id
     if run_id is None or run_id in session.active_runs():
         return
-    run = next((run for run in session.runs() if run.run_id == run_id), None)
+    run = next((run for run in session.all_runs() if run.run_id == run_id), None)
     if run is None:
         state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
     elif run.details.status == "archived":

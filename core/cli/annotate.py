@@ -216,7 +216,7 @@ def warn_ignored_options(
         ignored += _other_columns(session, source, run.settings.codebook)
     if options["limit"] is not None and options["limit"] < run.documents and not options["extend"]:
         ignored.append("--limit")
-    if options["iterations"] != sum(row.experiment_id == run.experiment_id for row in session.runs()):
+    if options["iterations"] != sum(row.experiment_id == run.experiment_id for row in session.all_runs()):
         ignored.append("--iterations")
     if ignored := [option for option in ignored if option in given_options]:
         console.print_message(

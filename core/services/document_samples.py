@@ -146,7 +146,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Documen
     candidates = candidates or session.store.lab.development(split.seed, split.share, 20 * size)
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
-    run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts and not run.is_canary), "")
+    run_id = next((run.run_id for run in reversed(session.all_runs()) if run.verdicts and not run.is_canary), "")
     drawn = DocumentSample(
         draw_stratified(candidates, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )

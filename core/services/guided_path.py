@@ -81,7 +81,9 @@ def overview(session: ProjectSession) -> GuidedPath:
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
     documents = session.store.documents.count()
-    ended = [run for run in session.runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary]
+    ended = [
+        run for run in session.all_runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary
+    ]
     full_run = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
     wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
     reviewed = reviewed_documents(session)

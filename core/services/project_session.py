@@ -269,7 +269,7 @@ class ProjectSession:
 
     # -- stored runs
 
-    def runs(self) -> list[RunRow]:
+    def all_runs(self) -> list[RunRow]:
         """Return all runs with their counts, oldest first, without runs of the Lab."""
         return self.store.runs.all()
 
@@ -277,9 +277,9 @@ class ProjectSession:
         """Return a run with its counts. Raises NoSuchRun."""
         return self.store.runs.require(run_id)
 
-    def run_identity(self, run_id: str) -> RunRow:
+    def last_read_run(self, run_id: str) -> RunRow:
         """Return a run whose counts and state may be outdated, without counting again. Raises NoSuchRun."""
-        return self.store.runs.identity(run_id)
+        return self.store.runs.last_read(run_id)
 
     def has_run(self, run_id: str) -> bool:
         """Return True if the project has this run, without counting its documents."""

@@ -132,8 +132,8 @@ class Runs(Repository):
         """Return a run with its counts, or None."""
         return next(iter(self._read(run_id)), None)
 
-    def identity(self, run_id: str) -> RunRow:
-        """Return a run as it was read last: identity and settings hold, but counts and state may be outdated.
+    def last_read(self, run_id: str) -> RunRow:
+        """Return a run as it was read last: its settings hold, but counts and state may be outdated.
 
         Counting takes longer than most answers to a key in Review. Raises NoSuchRun for an unknown run.
         """

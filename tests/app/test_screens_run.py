@@ -231,7 +231,7 @@ def test_setting_changed_during_the_preflight_does_not_lose_the_start(
     monkeypatch.setattr(planning, "probe_all", probe_all)
     at.button(key="start-all").click().run()
     at.run()
-    assert [run.run_id for run in session.runs()] == [earlier.run_id, "r0002"]
+    assert [run.run_id for run in session.all_runs()] == [earlier.run_id, "r0002"]
     assert at.session_state["run_id"] == "r0002"
     assert "Back to runs" not in labels(at)  # of the setup
 

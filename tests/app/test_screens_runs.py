@@ -93,9 +93,9 @@ def test_undo_restores_a_deleted_run(session):
     run = finished(session)
     at = button(open_runs(run.run_id), "Delete")
     assert "No runs yet" in html(at)
-    assert session.runs() == []
+    assert session.all_runs() == []
     at = button(at, "Undo")
-    assert [run.run_id for run in session.runs()] == [run.run_id]
+    assert [run.run_id for run in session.all_runs()] == [run.run_id]
     assert "1 run, 1 experiment" in html(at)
 
 

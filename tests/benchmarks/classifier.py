@@ -105,12 +105,12 @@ def _learn(
         return classifier.train(task, [examples[i] for i in decided], reference[decided])
 
     decided = np.zeros(0, dtype=np.int64)
-    apart = (roles["extractor"] != roles["judge"])[pool]
+    differs = (roles["extractor"] != roles["judge"])[pool]
     while len(decided) < max(steps):
         certainty = trained(decided).predict([examples[i] for i in pool]).certainty.min(axis=1)
         unsure = (certainty < UNSURE) & (len(decided) > 0)
         sizes = sampling.draw_sizes(
-            roles["judge"][pool] > 0, np.column_stack([apart, apart.any(axis=1) | unsure]), DEFAULT_EVEN
+            roles["judge"][pool] > 0, np.column_stack([differs, differs.any(axis=1) | unsure]), DEFAULT_EVEN
         )
         order = pool[np.argsort(rng.exponential(size=len(pool)) / sizes)]
         size = int(np.ceil(GROWTH * len(decided) + FIRST))

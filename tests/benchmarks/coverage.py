@@ -258,9 +258,9 @@ def comparisons(documents: int, repeats: int) -> None:
         always, better = [], []
         for seed in range(repeats):
             rng = np.random.default_rng(seed)
-            apart = rng.random(documents) < 0.1
-            gained = np.where(apart, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
-            sizes = comparison_sizes(apart, sampling.MIN_EVEN)
+            differs = rng.random(documents) < 0.1
+            gained = np.where(differs, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
+            sizes = comparison_sizes(differs, sampling.MIN_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
             result = sequential_tests.confidence_sequence(
                 WeightedSample.of_draws(order, [sizes] * len(order), documents),
@@ -269,7 +269,7 @@ def comparisons(documents: int, repeats: int) -> None:
                 0.0,
                 planned=100,
                 low=-1.0,
-                unsure=apart[order],
+                unsure=differs[order],
             )
             always.append(all(gained.mean() in interval for interval in result))
             better.append(

@@ -128,7 +128,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = Workspace()
     session = workspace.open(path)
     details = RunDetails(name=_name("run"), note=_name("note"), tags=(_name("tag"),))
-    session.store.runs.describe({run.run_id: details for run in session.runs()})
+    session.store.runs.describe({run.run_id: details for run in session.all_runs()})
     workspace.close()
     return path
 

@@ -21,8 +21,7 @@ from core.formatting import format_count, format_price
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.evaluation import annotation_arrays
-from core.services.lab import history
-from core.services.lab import suggestions as suggesting
+from core.services.lab import history, suggestions
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 
@@ -133,14 +132,14 @@ def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) ->
     heading("From the errors")
     run_id = _errors_of(session)
     show_accepted_changes(session)
-    suggestions = suggesting.suggest_changes(session, run_id)
-    if not suggestions:
+    suggested = suggestions.suggest_changes(session, run_id)
+    if not suggested:
         line(
             "No suggestions. Test a change on labelled documents first. Suggestions need errors that have something "
             "in common.",
             "q",
         )
-    for suggestion in suggestions:
+    for suggestion in suggested:
         _suggestion(session, status, suggestion)
     heading("From a language model")
     _rewrite(session, plan, status, run_id)
@@ -163,7 +162,7 @@ def _errors_of(session: ProjectSession) -> str | None:
     )
 
 
-def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: suggesting.Suggestion) -> None:
+def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: suggestions.Suggestion) -> None:
     label = status.codebook.label(suggestion.label_id)
     text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
     text.html(
@@ -177,22 +176,22 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
             "Dismiss",
             key=f"lab-leave-{suggestion.name}",
             type="tertiary",
-            on_click=suggesting.dismiss,
+            on_click=suggestions.dismiss,
             args=(session, suggestion),
         )
 
 
-def _take(session: ProjectSession, suggestion: suggesting.Suggestion) -> None:
+def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
     with error_notices():
         try:
-            suggesting.accept(session, suggestion)
+            suggestions.accept(session, suggestion)
             state.codebook.note_draft_saved()
         except KeyError:
             state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
 
 
 def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id: str | None) -> None:
-    role_model = suggesting.rewrite_model(plan)
+    role_model = suggestions.rewrite_model(plan)
     if role_model is None:
         line(
             "Choose a language model on the Models page to propose new definitions. "
@@ -207,12 +206,12 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
     if pressed:
         state.lab.proposal = None
         with error_boxes(), st.spinner(f"{name} is writing"):
-            state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
+            state.lab.proposal = suggestions.propose_rewrite(session, plan, label_id, run_id=run_id)
     if (proposal := state.lab.proposal) is not None:
         _proposal(session, proposal, run_id)
 
 
-def _proposal(session: ProjectSession, proposal: suggesting.Proposal, run_id: str | None) -> None:
+def _proposal(session: ProjectSession, proposal: suggestions.Proposal, run_id: str | None) -> None:
     changes = proposal.changes
     cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
@@ -222,7 +221,7 @@ def _proposal(session: ProjectSession, proposal: suggesting.Proposal, run_id: st
     if not changes:
         line("All changes are decided.", "q")
     for part, change in changes.items():
-        effect = suggesting.field_effect(session, proposal, part, run_id)
+        effect = suggestions.field_effect(session, proposal, part, run_id)
         pays = effect is None or effect.pays
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
             why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
@@ -239,13 +238,13 @@ def _proposal(session: ProjectSession, proposal: suggesting.Proposal, run_id: st
                 "Dismiss",
                 key=f"lab-leave-{part}",
                 type="tertiary",
-                on_click=lambda part=part: LabState.proposal.set(suggesting.dismiss_field(proposal, part)),
+                on_click=lambda part=part: LabState.proposal.set(suggestions.dismiss_field(proposal, part)),
             )
 
 
-def _accept_field(session: ProjectSession, proposal: suggesting.Proposal, part: str) -> None:
+def _accept_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:
     try:
-        state.lab.proposal = suggesting.accept_field(session, proposal, part)
+        state.lab.proposal = suggestions.accept_field(session, proposal, part)
         state.codebook.note_draft_saved()
     except (MootError, KeyError) as error:
         state.set_notice("error", "The change could not be applied", str(error))

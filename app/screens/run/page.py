@@ -42,7 +42,7 @@ def main() -> None:
     """Draw the page: the setup of a new run, or the selected run."""
     session = context.require_project()
     active = set(session.active_runs())
-    runs = [run for run in session.runs() if run.details.status != "archived" or run.run_id in active]
+    runs = [run for run in session.all_runs() if run.details.status != "archived" or run.run_id in active]
     if state.run.setup_open or not runs:
         with layout.header("Run", "new run" if runs else "first run", key="setup-header"):
             saved(state.models.plan_saved_at)

@@ -32,7 +32,7 @@ _LEADERBOARD = component("leaderboard")
 
 def main() -> None:
     session = context.require_project()
-    runs = session.runs()
+    runs = session.all_runs()
     if not runs:
         words = "A run is one debate setting on a set of documents. Start one, then compare it here with others."
         layout.empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
@@ -281,7 +281,7 @@ def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
         facts([*table.results(row).items(), *((heading, row.configuration[heading]) for heading in parts)])
         st.multiselect(
             "Tags",
-            sorted({tag for run in session.runs() for tag in run.details.tags}),
+            sorted({tag for run in session.all_runs() for tag in run.details.tags}),
             accept_new_options=True,
             placeholder="Add a tag",
             **bound(f"runs-tags-{run.run_id}", list(details.tags), lambda tags: change(tags=tuple(tags))),

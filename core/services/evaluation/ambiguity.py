@@ -43,7 +43,7 @@ def prepasses(session: ProjectSession) -> list[str]:
     """Return the run ids of the finished pre-passes of the project, latest first, without canary runs."""
     return [
         row.run_id
-        for row in reversed(session.runs())
+        for row in reversed(session.all_runs())
         if row.state == "done" and not row.is_canary and is_prepass(row.settings)
     ]
 

@@ -56,7 +56,7 @@ def ranked_runs(session: ProjectSession) -> list[RunRow]:
 
     Archived runs are left out.
     """
-    latest_first = [row for row in reversed(session.runs()) if row.details.status != "archived"]
+    latest_first = [row for row in reversed(session.all_runs()) if row.details.status != "archived"]
     return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
 
 

@@ -57,7 +57,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     Otherwise a run that decides only what is easy would lead. Deleted runs are left out, and canary runs, which repeat
     a run on a few documents.
     """
-    runs = [run for run in reversed(session.runs()) if not run.is_canary]
+    runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
     points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
@@ -75,7 +75,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
 def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     """Return the references that any run has, with the largest number of documents; never another run."""
     counts: dict[Reference, int] = {}
-    for run in session.runs():
+    for run in session.all_runs():
         for name, count in available_references(session, run.run_id).items():
             if not name.startswith("run:"):
                 counts[name] = max(count, counts.get(name, 0))

@@ -88,7 +88,7 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the canary runs of a run, oldest first."""
-    return [row for row in session.runs() if row.experiment_id == f"{CANARY}{run.run_id}"]
+    return [row for row in session.all_runs() if row.experiment_id == f"{CANARY}{run.run_id}"]
 
 
 def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:

@@ -79,7 +79,7 @@ def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow]
     They are chosen from ``runs``, by default from all runs of the project. Canary runs are left out: they repeat a run
     on a few documents.
     """
-    candidates = session.runs() if runs is None else runs
+    candidates = session.all_runs() if runs is None else runs
     rows = [
         row
         for row in candidates

@@ -72,7 +72,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     style, document_ids = style_of(run), set(session.store.runs.document_ids(run.run_id))
     candidates = [
         row
-        for row in session.runs()
+        for row in session.all_runs()
         if row.verdicts
         and not row.is_canary
         and style_of(row) not in (None, style)

@@ -48,7 +48,7 @@ def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
 
     Canary runs repeat a run at different times, so that each of them is alone.
     """
-    rows = [row for row in session.runs() if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in session.all_runs() if row.experiment_id == run.experiment_id and row.verdicts]
     rows = [row for row in rows if not row.is_canary or row.run_id == run.run_id]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 

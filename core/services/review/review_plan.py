@@ -114,7 +114,7 @@ class _SimulationInput:
     @property
     def levels(self) -> Grid:
         """Certainty of each verdict as a place in LEVELS, ``[document]``."""
-        return np.asarray(np.clip(2.0 - self.signals.apart.sum(axis=1), 0.0, 2.0))
+        return np.asarray(np.clip(2.0 - self.signals.differs.sum(axis=1), 0.0, 2.0))
 
 
 def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
@@ -366,24 +366,24 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     other_verdicts = _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(other_verdicts).any(axis=1)
-    apart = verdicts[both] != other_verdicts[both]
-    if not len(apart):
+    differs = verdicts[both] != other_verdicts[both]
+    if not len(differs):
         raise UsageError("The runs have no document in common.", "Choose another run.")
-    max_difference = float(apart.mean())
+    max_difference = float(differs.mean())
     if plan.points > max_difference:
         raise UsageError(
             f"The runs differ on {format_percent(max_difference, 1)} of the {values_noun(run.settings.codebook.kind)}, "
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
-    sizes = sampling_frames.comparison_sizes(np.any(apart, axis=1), plan.even(1.0))
+    sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even(1.0))
     needs = []
     for seed in range(_STUDIES):
         rng = np.random.default_rng(seed)
-        right = rng.random(apart.shape) < 0.5 + 0.5 * plan.points / max_difference
-        gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
-        order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
-        sample = WeightedSample.of_draws(order, [sizes] * len(order), len(apart))
+        right = rng.random(differs.shape) < 0.5 + 0.5 * plan.points / max_difference
+        gained = np.where(differs, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
+        order = np.argsort(rng.exponential(size=len(differs)) / sizes)[: min(len(differs) - 1, MAX_REVIEWS)]
+        sample = WeightedSample.of_draws(order, [sizes] * len(order), len(differs))
         intervals = sequential_tests.confidence_sequence(
             sample,
             gained[order],
@@ -391,10 +391,10 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             0.0,
             planned=100,
             low=-1.0,
-            unsure=np.any(apart[order], axis=1),
+            unsure=np.any(differs[order], axis=1),
         )
         clear = next((index for index, interval in enumerate(intervals) if interval.low > 0), None)
-        needs.append(len(apart) if clear is None else clear + sequential_tests.FIRST)
+        needs.append(len(differs) if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]
     return needed if needed <= MAX_REVIEWS else None
 
@@ -406,7 +406,7 @@ def _simulation_input(session: ProjectSession, run: RunRow, *, complete_only: bo
     signals = sampling_frames.signals(session, run, Viewpoint(run.run_id))
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
-    selected = sampling_frames.Signals(signals.labels[rows], signals.apart[rows], signals.reason[rows])
+    selected = sampling_frames.Signals(signals.labels[rows], signals.differs[rows], signals.reason[rows])
     return _SimulationInput(selected, verdicts[rows])
 
 
@@ -462,7 +462,7 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
 def _simulate_truth(codebook: Codebook, inputs: _SimulationInput, expected: float, rng: np.random.Generator) -> Grid:
     """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
     values = inputs.values
-    rate = np.where(inputs.signals.apart, min(0.5, _DOUBT * expected), expected)
+    rate = np.where(inputs.signals.differs, min(0.5, _DOUBT * expected), expected)
     match codebook.kind:
         case "multilabel":
             share = values.mean(axis=0)

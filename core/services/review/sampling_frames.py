@@ -34,13 +34,13 @@ _VERDICTS = 1.25
 class Signals:
     """Properties of the run's documents that are known before the review.
 
-    ``labels`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``apart`` is
+    ``labels`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``differs`` is
     ``[document, item]``: True where a role differs from the verdict. ``reason`` is ``[document]``: True with a reason
     for review.
     """
 
     labels: Mask
-    apart: Mask
+    differs: Mask
     reason: Mask
 
 
@@ -81,26 +81,26 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
         for name in session.store.annotations.annotators(run.run_id)
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))
-    apart = np.zeros(verdicts.shape, dtype=np.bool_)
+    differs = np.zeros(verdicts.shape, dtype=np.bool_)
     for name, values in columns.items():  # a role that gave no value does not differ
         if name != VERDICT:
-            apart |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
+            differs |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
     reasons = session.store.review_queue.with_reason(view)
     return Signals(
         given_labels(codebook, verdicts),
-        apart,
+        differs,
         np.array([document in reasons for document in documents], dtype=np.bool_),
     )
 
 
 def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | None) -> Numbers:
     """Return the sizes of the documents, ``[document]``, for all labels or for the one with the id ``focus``."""
-    labels, apart = signals.labels, signals.apart
+    labels, differs = signals.labels, signals.differs
     if focus is not None:
         column = [label.id for label in codebook.labels].index(focus)
         labels = labels[:, [column]] if labels.shape[1] else labels
-        apart = apart if codebook.kind == "choice" else apart[:, [column]]
-    return sampling.draw_sizes(labels, np.column_stack([apart, signals.reason]), even)
+        differs = differs if codebook.kind == "choice" else differs[:, [column]]
+    return sampling.draw_sizes(labels, np.column_stack([differs, signals.reason]), even)
 
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
@@ -108,9 +108,9 @@ def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Gri
     return verdict_arrays(session, other).verdicts_on(verdict_arrays(session, run).documents)
 
 
-def comparison_sizes(apart: Mask, even: float) -> Numbers:
-    """Return the sizes for a comparison of two runs: documents on which they differ (``apart``) decide it."""
-    return sampling.draw_sizes(apart[:, None], apart[:, None], even)
+def comparison_sizes(differs: Mask, even: float) -> Numbers:
+    """Return the sizes for a comparison of two runs: documents on which they differ (``differs``) decide it."""
+    return sampling.draw_sizes(differs[:, None], differs[:, None], even)
 
 
 def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> bool:

@@ -44,7 +44,7 @@ class RunOverview:
 def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     """Return the current overview of a run. Raises NoSuchRun."""
     row, state = session.run(run_id), session.state(run_id)
-    siblings = sum(other.experiment_id == row.experiment_id for other in session.runs())
+    siblings = sum(other.experiment_id == row.experiment_id for other in session.all_runs())
     overview = RunOverview(
         row, state, session.pending_state(run_id), stop_code(row, state), siblings, session.last_error(run_id)
     )
@@ -82,7 +82,7 @@ def queued_runs(session: ProjectSession) -> tuple[RunRow, ...]:
 
 def runs_on_hold(session: ProjectSession) -> tuple[RunRow, ...]:
     """Return the runs that were queued behind a paused or stopped run and have to be resumed by the user."""
-    return tuple(row for row in session.runs() if stop_code(row, row.state) == "on_hold")
+    return tuple(row for row in session.all_runs() if stop_code(row, row.state) == "on_hold")
 
 
 def start_runs(session: ProjectSession, runs: Sequence[RunRow]) -> None:
@@ -111,7 +111,7 @@ def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = Fal
     check_budget(session, run_id)
     pace = planning.load_plan(session).pace
     session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed, pace=pace)
-    for row in session.runs():
+    for row in session.all_runs():
         if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
             session.start_or_resume(row.run_id, pace=pace)
 

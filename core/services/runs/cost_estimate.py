@@ -153,7 +153,7 @@ def _measured_usage(
     session: ProjectSession, settings: RunSettings, compared: Callable[[RunSettings], object]
 ) -> tuple[str, Mapping[str, Usage]] | None:
     """Return the latest run with the same ``compared`` settings, and the mean tokens of one turn for each role."""
-    for row in reversed(session.runs()):
+    for row in reversed(session.all_runs()):
         if not row.turns or compared(row.settings) != compared(settings):
             continue
         turns = session.store.costs.usage(row.run_id)

@@ -384,7 +384,7 @@ def create_runs(
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
-    earlier = session.runs()
+    earlier = session.all_runs()
     runs: list[RunRow] = []
     for iteration in range(iterations):
         iteration_settings = settings.model_copy(update={"iteration": iteration})

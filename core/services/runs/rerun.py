@@ -134,7 +134,7 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
     It shows examples of the same labelled documents.
     """
     ids = session.store.runs.document_ids(before.run_id)
-    details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.runs()))
+    details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.all_runs()))
     run = session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
     few_shot_examples.copy_pool(session.store, before.run_id, run.run_id)
     return run
@@ -180,4 +180,4 @@ def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
             and {**params, **settings.params} == params
         )
 
-    return next((run for run in reversed(session.runs()) if alike(run.settings)), None)
+    return next((run for run in reversed(session.all_runs()) if alike(run.settings)), None)

@@ -403,7 +403,7 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
     session.trainer._find_embedder = lambda spec: known["other"] if spec in (None, "other") else None
     session.trainer._cached_model.cache_clear()
     assert chance(first) < before, "a classifier without its vectors uses words only"
-    _review(session, session.runs()[-1], ["d24"])
+    _review(session, session.all_runs()[-1], ["d24"])
     ((second, facts),) = [session.store.classifiers.latest_facts()]
     assert (second != first, facts["vectors"]) == (True, "other")
     assert chance(second) > 0.5

@@ -63,15 +63,15 @@ def test_settings_of_a_run_are_parsed_once(project, run_id):
     assert runs.require(run_id).settings is runs.all()[0].settings is runs.settings(run_id) is settings
 
 
-def test_identity_of_a_run_does_not_count_again(project, run_id):
+def test_run_as_it_was_last_read_is_not_counted_again(project, run_id):
     runs = project.store.runs
     debate(project, run_id, "d0")
     assert runs.get(run_id).verdicts == 1
     debate(project, run_id, "d1")
-    assert (runs.identity(run_id).verdicts, runs.identity(run_id).settings) == (1, SETTINGS)
-    assert (runs.get(run_id).verdicts, runs.identity(run_id).verdicts) == (2, 2)
+    assert (runs.last_read(run_id).verdicts, runs.last_read(run_id).settings) == (1, SETTINGS)
+    assert (runs.get(run_id).verdicts, runs.last_read(run_id).verdicts) == (2, 2)
     with pytest.raises(NoSuchRun):
-        runs.identity("r9")
+        runs.last_read("r9")
 
 
 def test_run_without_documents_or_with_unknown_name_is_rejected(project):

@@ -172,4 +172,4 @@ def test_run_without_a_rating_panel_has_no_groups(session, run):
     assert panel_ablation.style_of(run) is None
     assert panel_ablation.styles(session, run, "a") is None
     assert panel_ablation.all_styles(session, run) is None
-    assert session.runs()
+    assert session.all_runs()

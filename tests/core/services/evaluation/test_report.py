@@ -20,7 +20,7 @@ def session(tmp_path):
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     result = report.prefetch_scores(session)
-    run = session.runs()[-1]
+    run = session.all_runs()[-1]
     assert result is not None
     assert result.run.run_id == run.run_id
     report.prefetch_tabs(session, run, "gold")
@@ -32,4 +32,4 @@ def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
     assert report.prefetch_scores(session) is None
-    report.prefetch_tabs(session, session.runs()[-1], "gold")
+    report.prefetch_tabs(session, session.all_runs()[-1], "gold")

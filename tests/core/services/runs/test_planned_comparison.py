@@ -73,7 +73,7 @@ def test_no_run_is_created_if_a_prompt_of_one_member_fails(session: ProjectSessi
     session.store.documents.add([Document("new", {"text": "A new text."})])
     with pytest.raises(PromptError, match="unknown"):
         planned_comparison.create_runs(session, shown, ["d0", "new"])
-    assert session.runs() == []
+    assert session.all_runs() == []
     assert len(planned_comparison.load_plans(session)) == 2
 
 
