@@ -33,7 +33,7 @@ from core.services.runs.configuration import role_titles
 REVIEW = "/moot/review"
 MAX_BODY_BYTES = 262_144
 """Maximum size of a request in bytes."""
-SHOWN = 60
+MAX_RETURNED_DOCUMENTS = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
 MALFORMED = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
@@ -121,7 +121,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
         case "document":
             return {"document": browser_data.document(session, run, _text(message["document"]), actor=actor)}
         case "cells":
-            ids = [_text(id) for id in message["documents"][:SHOWN]]
+            ids = [_text(id) for id in message["documents"][:MAX_RETURNED_DOCUMENTS]]
             codebook, roles, read = run.settings.codebook, role_titles(run.settings), time.time()
             rows = queue.review_rows(session, run, ids, actor=actor)
             return {"cells": [cells_of(row, codebook, roles, read) for row in rows]}

@@ -40,7 +40,7 @@ Spec: TypeAlias = dict[str, Any]
 """Complete Vega-Lite chart with its data, in colours for both themes."""
 
 Rows = Sequence[Mapping[str, Any]]
-MAX_WORDED = 20
+MAX_TEXT_COLUMNS = 20
 """Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
 FULL_CELL = 0.5
@@ -460,7 +460,7 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         line = alt.Chart(inline_data(marked)).mark_rect(filled=False, stroke=shades["tx2"], strokeWidth=1.5)
         layers.append(line.encode(x=x, y=y))
     height = 18
-    if len(names) <= MAX_WORDED:
+    if len(names) <= MAX_TEXT_COLUMNS:
         shift = alt.ExprRef("datum.shift")
         words = base.mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=shift)
         layers.append(words.encode(text="words:N", color=alt.Color("ink:N", scale=None)))

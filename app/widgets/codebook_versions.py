@@ -21,17 +21,17 @@ from core.services.project_session import ProjectSession
 SAVE_HELP = "Saves a new version, which new runs use. Earlier runs keep theirs."
 DRAFT = 0
 """Number of the draft among the versions."""
-SHOWN = 6  # versions in the table
+SHOWN_VERSIONS = 6  # versions in the table
 TAGS = {"same": "span", "added": "ins", "removed": "del"}
 CLOSING = tuple(",.;:!?)]")
 
 
 def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     """Draw (version, note, time) of the latest versions as a small table."""
-    more = len(rows) - SHOWN
+    more = len(rows) - SHOWN_VERSIONS
     body = "".join(
         f'<div class="moot-version"><b>{escape(number)}</b><span>{escape(note)}</span><time>{escape(at)}</time></div>'
-        for number, note, at in rows[:SHOWN]
+        for number, note, at in rows[:SHOWN_VERSIONS]
     )
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
 

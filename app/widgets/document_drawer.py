@@ -77,7 +77,7 @@ def _act(key: str, runs: Sequence[RunRow]) -> None:
 
 
 _DOCUMENT_LIST = component("document_list")
-SHOWN = 50
+DOCUMENTS_PER_PAGE = 50
 """Number of documents that a page lists at a time."""
 
 

@@ -24,7 +24,7 @@ from core.services.codebooks import keyword_matches
 from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 
-OFFERED = 10
+OFFERED_KEYWORDS = 10
 _SWATCHES = component("swatches")
 ANSWERS = {"": "Present or absent", "options": "Open: options made for each text", "word": "Open: one free word"}
 
@@ -279,7 +279,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     """Draw the keywords of a label and suggested keywords."""
-    offered = codebooks.suggestions(codebook, label.id, OFFERED)
+    offered = codebooks.suggestions(codebook, label.id, OFFERED_KEYWORDS)
     with st.container(key="keywords"):
         fields.draw(
             st.multiselect,
@@ -349,7 +349,7 @@ def in_texts(fields: Fields, label: Label) -> None:
         if all(other.id != label.id for other in book.labels):
             return  # deleted while this waited
         proposals = keyword_matches.propose(fields.session, book)
-        offered = codebooks.suggestions(book, label.id, OFFERED)
+        offered = codebooks.suggestions(book, label.id, OFFERED_KEYWORDS)
         matches = keyword_matches.count_matches(fields.session, book, label.id, offered)
     _proposed_keywords(fields, label, proposals)
     _matches(matches)

@@ -13,7 +13,7 @@ from core.codebook import label_noun
 from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
 from core.stats.metrics import Metric, metrics
-from core.stats.scoring import CORRELATED, Scores
+from core.stats.scoring import MIN_CORRELATED_UNITS, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
         for name, label_counts in counts.items()
         if not label_counts.fp + label_counts.fn and not (label_counts.tp and label_counts.tn)
     ]
-    few = f"fewer than {CORRELATED} of the sampled documents have the label"
+    few = f"fewer than {MIN_CORRELATED_UNITS} of the sampled documents have the label"
     reasons = (
         (same, f"undefined ({MISSING}), because all verdicts and all of {reference} are the same"),
         ([name for name in undefined if name not in same], f"not estimated ({MISSING}), because {few}"),

@@ -33,7 +33,7 @@ from core.stats.metric_intervals import Design, ratio
 
 RANDOM = "random"
 """Source of labels drawn at random, the lower bound of the predictivity test."""
-EARLIER = 5
+EARLIER_ANSWERS = 5
 """Earlier answers that the predictor sees (section 5.3)."""
 REPEATS = 3
 SEED = 0
@@ -268,7 +268,7 @@ class PredictivityTask:
 
 
 def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[PredictivityTask, ...]:
-    """Return the predictions to make: for each question with ``EARLIER`` earlier ones, source of labels and repeat.
+    """Return the predictions to make: for each question with ``EARLIER_ANSWERS``, source of labels and repeat.
 
     Only the labels differ between sources: all see the latest five questions that the author answered with an option
     before. Of a group of annotators, one that answered is drawn for each question and repeat. Sources without a label
@@ -279,9 +279,9 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
     by_author: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
     tasks = []
     for asked in usable:
-        before = by_author[asked.source.author][-EARLIER:]
+        before = by_author[asked.source.author][-EARLIER_ANSWERS:]
         by_author[asked.source.author].append(asked)
-        if len(before) < EARLIER:
+        if len(before) < EARLIER_ANSWERS:
             continue
         for source in (AUTHOR, *groups, RANDOM):
             for repeat in range(REPEATS):

@@ -37,7 +37,7 @@ from core.author_labelling.questions import (
 from core.codebook import normalise
 from core.stats.error_analysis import MIN_Z, cues
 
-RATE = 0.5
+LEARNING_RATE = 0.5
 """Step of the gradient. Constant, because predictors change while they learn."""
 MAX_KEYWORDS = 6
 """Most keywords of an answer."""
@@ -92,7 +92,7 @@ class Selector:
     def learn_uncertainty(self, item: str, prediction: FeaturePrediction, loss: float) -> Selector:
         """Return the selector after an answer: one step of sigma of this feature towards the loss (0 to 1)."""
         weights = self.weights.get(item, Weights())
-        step = RATE * (loss - self.score(item, prediction).uncertainty)
+        step = LEARNING_RATE * (loss - self.score(item, prediction).uncertainty)
         u0, u1 = weights.uncertainty
         return self._with(item, replace(weights, uncertainty=(u0 + step, u1 + step * (1 - prediction.certainty))))
 
@@ -106,7 +106,7 @@ class Selector:
         if not matches:
             return self
         scores = [self.score(item, predictions.get(item, FeaturePrediction())).relevance for item in matches]
-        step = RATE * (success - _sigmoid(sum(scores) / len(scores))) / len(matches)
+        step = LEARNING_RATE * (success - _sigmoid(sum(scores) / len(scores))) / len(matches)
         selector = self
         for item in matches:
             weights = selector.weights.get(item, Weights())

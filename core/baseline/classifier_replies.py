@@ -22,7 +22,7 @@ from core.errors import NoSuchModel
 NAME = "classifier"
 """The model's name at the built-in connection; ``classifier@HASH`` is the classifier trained on certain decisions."""
 
-CERTAIN = 0.75
+MAX_ABSENT_CERTAINTY = 0.75
 """Absent labels are listed up to this certainty."""
 
 
@@ -77,7 +77,7 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
             undecided.append(number)
             continue
         values[number] = True if codebook.kind == "choice" else value
-        if value is not False or prediction.certainty <= CERTAIN:
+        if value is not False or prediction.certainty <= MAX_ABSENT_CERTAINTY:
             word = "present" if value is True else "absent" if value is False else value
             stance = "" if codebook.kind == "choice" else f"{word}, "
             words = f", by {', '.join(prediction.words)}" if prediction.words else ""

@@ -57,7 +57,7 @@ MIN_VECTOR_PROBABILITY = 0.5
 # with the text and shares the probability with about a dozen subjects. So a weak hit carries its label from a
 # probability of .5, a derived word does from .004, and one listed word from .0006.
 NEAR_WEIGHT = 0.1
-UNRELATED = 0.08
+UNRELATED_PROBABILITY = 0.08
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
 _GAP = re.compile(r"[ \t\r\n\-–'’`/&]{0,3}")
@@ -214,7 +214,9 @@ def _beside_vectors(score: float, chance: float) -> float:
     if chance == 0:
         return score
     chance = min(max(chance, 1e-6), 1 - 1e-6)
-    return max(0.0, score + NEAR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED) / UNRELATED))
+    return max(
+        0.0, score + NEAR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED_PROBABILITY) / UNRELATED_PROBABILITY)
+    )
 
 
 _Match: TypeAlias = tuple[Term, int, int]

@@ -211,7 +211,7 @@ Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 
 _RANKS: Mapping[Source, int] = {"keyword": 2, "name": 2, "common": 1, "definition": 1, "example": 0, "idiom": 2}
 """Ranks of terms: a word of two labels belongs to the one whose author listed it, else to the one that it defines."""
-LISTED = 2
+LISTED_RANK = 2
 # Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some.
 FULL_LIST = 20
 # Words of examples, many of which are incidental, carry a label with fewer other words than this beside its name. A
@@ -242,7 +242,7 @@ class Term:
     @cached_property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
-        return _RANKS[self.source] == LISTED
+        return _RANKS[self.source] == LISTED_RANK
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +339,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     for term in (term for term in all_terms if not term.listed and term.key.isdisjoint(everywhere)):
         rivals = [owners[word][0] for word in term.key if word in owners and owners[word][1] != term.label]
         rival = max(rivals, default=-1)
-        if rival < LISTED:
+        if rival < LISTED_RANK:
             carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
             terms.append(term if carries == term.carries else replace(term, carries=carries))
     searchable = {term.label for term in terms}

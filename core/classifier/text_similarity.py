@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-ALIKE = 0.35
+MIN_SIMILARITY = 0.35
 """Minimum cosine similarity of similar texts by words: about a third of their rare words are in both."""
 _FEATURES = 2**18
 

@@ -14,9 +14,9 @@ from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count, format_money, format_number, format_tokens, join_names, plural
 
-SHOWN = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
+PRINTED_SCORES = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
 """Keys of the scores that are printed; ``--json`` has the others."""
-SHOWN_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
+PRINTED_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
 """Keys of the scores that ``compare`` prints."""
 CHANCE_CORRECTED = ("kappa", "ac1", "alpha", "mcc")
 """Keys of a choice codebook's overall agreement that are printed."""
@@ -147,7 +147,7 @@ def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
     if report["excluded"] and report["strict"]:
         rows["unresolved as wrong"] = (report["strict"]["macro"], report["strict_intervals"]["macro"])
     rows |= {name: (scores, intervals["labels"].get(name, {})) for name, scores in report["labels"].items()}
-    keys = [key for key in SHOWN if any(key in scores for scores, _ in rows.values())]
+    keys = [key for key in PRINTED_SCORES if any(key in scores for scores, _ in rows.values())]
     return ["95% intervals in brackets", *keys], [
         [
             name,
@@ -209,7 +209,7 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
 def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows with the scores of compared runs on their common documents, and what they cost."""
     columns = result["columns"]
-    keys = [key for key in SHOWN_COLUMNS if key in columns[0]]
+    keys = [key for key in PRINTED_COLUMNS if key in columns[0]]
     return [f"against {result['reference']}", "n", "excluded", *keys, "cost", "tokens"], [
         [
             f"{column['run_id']} {column['protocol']}",

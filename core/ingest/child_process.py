@@ -34,7 +34,7 @@ MEMORY_GB, SECONDS = 4.0, 600.0
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from core.ingest.child_process import serve; serve()"
 _ROOT = str(Path(__file__).parents[2])
 _KEPT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "HOME", "MOOT_READ_MEMORY_GB")
-_FRUGAL = {
+_FRUGAL_ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OMP_NUM_THREADS": "1",
@@ -49,7 +49,7 @@ _MAX_LOG_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _STUCK_SECONDS = 5
 """Seconds without an answer at the memory limit after which a child is taken for stuck."""
-_NEARLY = 2 << 20  # bytes: Python and malloc ask the system for 1 MB at a time
+_ALLOCATION_BYTES = 2 << 20  # bytes: Python and malloc ask the system for 1 MB at a time
 
 
 def memory_limit() -> int:
@@ -117,7 +117,7 @@ def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) 
         stdin=source,
         stdout=subprocess.PIPE,
         stderr=log,
-        env={**environment, **_FRUGAL, "MOOT_READ": json.dumps(request)},
+        env={**environment, **_FRUGAL_ENVIRONMENT, "MOOT_READ": json.dumps(request)},
     )
 
 
@@ -161,7 +161,7 @@ class _Watchdog(threading.Thread):
         while (remaining := self._deadline - time.monotonic()) > 0 and stuck < _STUCK_SECONDS:
             if self.ended.wait(min(1.0, remaining)):
                 return
-            is_full = _address_space(self._process.pid) > self._memory - _NEARLY
+            is_full = _address_space(self._process.pid) > self._memory - _ALLOCATION_BYTES
             stuck = stuck + 1 if is_full and received == self.received else 0
             received = self.received
         self.met = "seconds" if remaining <= 0 else "memory"

@@ -33,7 +33,7 @@ from core.ingest.table import Table, as_text, clip, field_text, has_text, unique
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
-_ENOUGH = 20
+_MIN_SCALE_RATINGS = 20
 """Ratings of a dimension from which its scale is read."""
 
 
@@ -502,10 +502,10 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
 def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     """Return the scale that the numbers of each dimension span; none for only 0 and 1, or if half are not numbers.
 
-    A dimension with fewer than ``_ENOUGH`` numbers has the span of all. Raters rarely use the ends of a scale. So a
-    scale begins at 1 if its numbers begin above, and at 0 if one of another dimension with the same end does. A scale
-    of at least five points ends with the highest number of the dimensions that begin at the same number, if it lacks
-    only that one.
+    A dimension with fewer than ``_MIN_SCALE_RATINGS`` numbers has the span of all. Raters rarely use the ends of a
+    scale. So a scale begins at 1 if its numbers begin above, and at 0 if one of another dimension with the same end
+    does. A scale of at least five points ends with the highest number of the dimensions that begin at the same number,
+    if it lacks only that one.
     """
     filled = {name: [cell for cell in cells if not is_blank(cell)] for name, cells in columns.items()}
     ratings = {
@@ -514,7 +514,9 @@ def _scales(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
     all_numbers = [number for numbers in ratings.values() for number in numbers]
     if len(all_numbers) < 0.5 * sum(map(len, filled.values())) or set(all_numbers) <= {0, 1}:
         return {}
-    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else all_numbers) for name, numbers in ratings.items()}
+    spans = {
+        name: _span(numbers if len(numbers) >= _MIN_SCALE_RATINGS else all_numbers) for name, numbers in ratings.items()
+    }
     scales = {}
     for name, (first, high) in spans.items():
         low = 0 if first == 1 and (0, high) in spans.values() else first

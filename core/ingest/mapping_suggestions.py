@@ -72,9 +72,9 @@ _PRODIGY_STYLE = "config.choice_style"
 """Column of Prodigy that says if one option or several can be chosen."""
 _SHARED = 0.8
 """Least share of the names listed by a rater that all raters list."""
-_FEWER = 0.8
+_MAX_DOCUMENT_SHARE = 0.8
 """Most documents, as a share of the rows, of a file with a row for each rater."""
-_NEARLY = 0.95
+_MIN_UNIQUE_SHARE = 0.95
 """Least share of its ids that have one text, and of its rows that have an id and a rater of their own."""
 _MIN_FILLED = 0.3
 """Least share of cells with text in a text column: texts may be missing, but a column of rare notes has fewer."""
@@ -210,7 +210,7 @@ def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
         for rater in raters:
             if id is None and re.match(USER, rater, re.IGNORECASE):
                 continue
-            if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _NEARLY * len(keys):
+            if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _MIN_UNIQUE_SHARE * len(keys):
                 return id, rater
     return None
 
@@ -221,7 +221,11 @@ def _ids_of_several_rows(table: Table, text: str) -> Iterator[tuple[str | None, 
     for id in (*(name for name in table.columns if name != text and _is_named_like_id(name)), None):
         keys = texts if id is None else [as_text(cell).strip() for cell in table.column(id)]
         documents = len(set(zip(keys, texts, strict=True)))
-        if all(keys) and documents <= _FEWER * len(keys) and len(set(keys)) >= _NEARLY * documents:
+        if (
+            all(keys)
+            and documents <= _MAX_DOCUMENT_SHARE * len(keys)
+            and len(set(keys)) >= _MIN_UNIQUE_SHARE * documents
+        ):
             yield id, keys
 
 
@@ -233,7 +237,7 @@ def _suggest_united(table: Table, text: str, gold: Sequence[GoldSource]) -> str 
     if any(len(split_list(cell)) > 1 for cell in labels):
         return None
     for id, keys in _ids_of_several_rows(table, text):
-        if id is not None and len(set(zip(keys, map(as_text, labels), strict=True))) >= _NEARLY * len(keys):
+        if id is not None and len(set(zip(keys, map(as_text, labels), strict=True))) >= _MIN_UNIQUE_SHARE * len(keys):
             return id
     return None
 

@@ -24,7 +24,7 @@ CONTEXT_MARGIN = 512
 MIN_CONTEXT = 4096
 _BYTES_PER_TOKEN = 3
 """A cautious estimate, because too little context loses the beginning of the prompt; one token per CJK character."""
-_SURELY = 8
+_MAX_CHARACTERS_PER_TOKEN = 8
 """Highest average number of characters per token in any text, to detect prompts that cannot fit."""
 
 
@@ -87,7 +87,7 @@ def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities)
     It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
     cannot fit.
     """
-    least = request.role_request.characters // _SURELY
+    least = request.role_request.characters // _MAX_CHARACTERS_PER_TOKEN
     if capabilities.context is not None and least > capabilities.context:
         model = request.role_model.model
         raise errors.ContextTooLong(

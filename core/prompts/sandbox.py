@@ -34,7 +34,7 @@ WALL_SECONDS = 10.0
 The limit on processor time (``rendering.CPU_SECONDS``) is the effective one on a machine that is not overloaded.
 """
 MAX_REJECTED = 256
-_NEEDED = ("SYSTEMROOT",)
+_NEEDED_VARIABLES = ("SYSTEMROOT",)
 """Environment variables without which Python does not start on some systems (Windows)."""
 
 _TOO_LONG = "it exceeded the time or memory limit for prompts; it may contain an endless loop"
@@ -49,7 +49,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+            env={name: os.environ[name] for name in _NEEDED_VARIABLES if name in os.environ},
             close_fds=True,
         )
         self.broken = False

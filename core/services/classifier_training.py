@@ -19,7 +19,7 @@ from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, ItemPrediction, not_trained
 from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
-from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
+from core.classifier.text_similarity import MIN_SIMILARITY, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
@@ -278,7 +278,7 @@ class ClassifierTrainer:
                 [
                     (document.id, names[int(row.argmax())], float(row.max()))
                     for document, row in zip(unreviewed, space.similarities(texts), strict=True)
-                    if row.max() >= ALIKE
+                    if row.max() >= MIN_SIMILARITY
                 ],
             )
         return True

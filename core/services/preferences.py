@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-RECENT = 12
+MAX_RECENT_PROJECTS = 12
 FILE = "preferences.json"
 UNREADABLE = f"{FILE}.unreadable"
 """Name of a file that could not be read completely, after it was replaced."""
@@ -68,10 +68,12 @@ class Preferences(BaseModel):
     """Name under which review actions are recorded; empty for the name of the system's user."""
 
     def with_recent(self, path: Path) -> Preferences:
-        """Return a copy with this project first, at most ``RECENT`` projects in all."""
+        """Return a copy with this project first, at most ``MAX_RECENT_PROJECTS`` projects in all."""
         others = {other: at for other, at in self.recent.items() if other != str(path)}
         recent = {str(path): time.time(), **others}
-        return self.model_copy(update={"recent": dict(list(recent.items())[:RECENT])}).with_archived(path, False)
+        return self.model_copy(update={"recent": dict(list(recent.items())[:MAX_RECENT_PROJECTS])}).with_archived(
+            path, False
+        )
 
     def with_archived(self, path: Path, archived: bool) -> Preferences:
         """Return a copy in which a project is archived or not."""

@@ -36,15 +36,15 @@ from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_
 from core.stats.metric_intervals import Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
 
-_CELLS = 2_000_000  # drawn at a time, to bound memory
-_STEP = 1e-5
+_CELLS_AT_ONCE = 2_000_000  # drawn at a time, to bound memory
+_WEIGHT_STEP = 1e-5
 """Change of weight by which an influence is measured."""
-_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
-_MANY = 5_000  # patterns above which fewer groups are formed, to save time
-_JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
+_MIN_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
+_MANY_PATTERNS = 5_000  # patterns above which fewer groups are formed, to save time
+_MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
-CORRELATED = 10
+MIN_CORRELATED_UNITS = 10
 """Dependent or sampled units below which a correlation on a label has no interval."""
 RANDOMIZATIONS = 2000
 """Number of random exchanges of two annotators in ``randomization_test``."""
@@ -202,7 +202,7 @@ def randomization_test(
         return 1.0
     rng = np.random.default_rng(0)
     count = RANDOMIZATIONS if kind != "rating" else RANDOMIZATIONS // 4
-    at_once = max(1, _CELLS // (2 * len(gold)))
+    at_once = max(1, _CELLS_AT_ONCE // (2 * len(gold)))
     as_large = 0
     for start in range(0, count, at_once):
         size = min(at_once, count - start)
@@ -408,15 +408,15 @@ class _Patterns:
         """Weights to measure influences on, ``[change, pattern]``, and True if each change is one pattern."""
         count = len(self.weights)
         if count <= _MAX_PATTERNS[self.kind] or self.design.sample is not None:
-            return self.weights + _STEP * np.eye(count), True
+            return self.weights + _WEIGHT_STEP * np.eye(count), True
         groups = self.design.groups
         of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
         units = int(of_unit.max()) + 1
-        max_patterns = _MAX_PATTERNS[self.kind] if count <= _MANY else _MAX_PATTERNS[self.kind] // 5
+        max_patterns = _MAX_PATTERNS[self.kind] if count <= _MANY_PATTERNS else _MAX_PATTERNS[self.kind] // 5
         part_of_unit = np.random.default_rng(0).permutation(units) % min(units, max_patterns)
         removed = np.zeros((int(part_of_unit.max()) + 1, count))
         np.add.at(removed, (part_of_unit[of_unit], self.inverse), 1.0)
-        return self.weights - _STEP * removed, False
+        return self.weights - _WEIGHT_STEP * removed, False
 
     def estimates(self, *, intervals: bool = True) -> list[dict[Metric, _Estimated]]:
         """Return the estimates of every metric by annotator. Means over labels follow from those of the labels."""
@@ -431,7 +431,7 @@ class _Patterns:
         changed: list[Samples] = []
         if intervals and self.quantile is not None:
             weights, _ = self.changes
-            at_once = max(1, _CELLS // max(1, weights.shape[1]))
+            at_once = max(1, _CELLS_AT_ONCE // max(1, weights.shape[1]))
             starts = range(0, len(weights), at_once)
             changed = [replace(base, weights=weights[start : start + at_once]) for start in starts]
         estimates = {metric: self._direct(metric, base, changed) for metric in metrics(self.kind, per_label=True)}
@@ -450,8 +450,8 @@ class _Patterns:
             return _Estimated([Estimate(_number(value), None) for value in values], np.zeros((1, len(values))))
         moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
         _, single = self.changes
-        influence = np.nan_to_num((moved - values) / (_STEP if single else -_STEP))
-        influence[np.abs(influence) > _JUMP] = 0.0
+        influence = np.nan_to_num((moved - values) / (_WEIGHT_STEP if single else -_WEIGHT_STEP))
+        influence[np.abs(influence) > _MAX_INFLUENCE] = 0.0
         roots = self._roots(influence, single=single)
         spreads = self._spreads(metric, base, values, (roots**2).sum(axis=0))
         outputs = [
@@ -480,7 +480,7 @@ class _Patterns:
                 variance += self.design.floor(self.units, weight)
             if not self.design.plain:
                 quantile = self.design.quantile(int(units[column]), self.level)
-                if metric.interval == "correlation" and units[column] < CORRELATED and quantile != 0:
+                if metric.interval == "correlation" and units[column] < MIN_CORRELATED_UNITS and quantile != 0:
                     quantile = None
             elif documents[column] > units[column]:  # the cells of a document are dependent, as in ``ratio``
                 others = float(units[column]) - 1
@@ -564,7 +564,7 @@ class _Patterns:
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
         if metric.interval == "correlation" and quantile and variance <= TINY:
             return None
-        if self._fewest_cases(metric, column) >= _CASES:
+        if self._fewest_cases(metric, column) >= _MIN_CASES:
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)

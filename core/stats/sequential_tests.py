@@ -5,7 +5,7 @@ mean at once, so that reviewing may stop as soon as an interval is narrow enough
 Kennedy and Ramdas 2024, *Time-uniform central limit theory and asymptotic confidence sequences*, Ann. Stat. 52, theorem
 2.2, with its parameter for a planned number of draws (their appendix B.2). It holds for estimates that are unbiased
 given the past, as those of ``core.stats.sampling.WeightedSample`` are, and for large numbers of draws. Therefore there
-is none before FIRST draws, and the variance includes half an error more than was observed, as in ``sampling``. In
+is none before FIRST_DRAWS, and the variance includes half an error more than was observed, as in ``sampling``. In
 ``tests/benchmarks/coverage.py`` all intervals of a study contained the truth in 97% or more of the studies.
 
 ``accept_thresholds`` tests whether the error of accepted verdicts is at most a bound, from the strictest threshold to
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from core.stats.intervals import LEVEL, Interval
 from core.stats.sampling import WeightedSample
 
-FIRST = 20
+FIRST_DRAWS = 20
 """Number of random draws before the first interval of a sequence."""
 POWER = 0.8
 """Chance to show a bound that holds, for which reviews are planned."""
@@ -40,21 +40,21 @@ def confidence_sequence(
     low: float = 0.0,
     unsure: npt.ArrayLike | None = None,
 ) -> list[Interval]:
-    """Return the interval of the mean of the reference over all documents after each random draw from FIRST on.
+    """Return the interval of the mean of the reference over all documents after each random draw from FIRST_DRAWS on.
 
     ``reference`` and ``predicted`` (``[document]``, each from 0 to 1) are those of the reviewed documents in their
     order; ``over_all`` is the mean prediction over all documents, which is known. The error of the prediction is what
     is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
     end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
-    number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than FIRST;
-    the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive.
+    number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than
+    FIRST_DRAWS; the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive.
     """
     if planned < 1:
         raise ValueError(f"{planned} planned draws")
     y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     if sample.complete:
         return [Interval(float(y.mean()), float(y.mean()))]
-    if sample.drawn < FIRST:
+    if sample.drawn < FIRST_DRAWS:
         return []
     estimates = sample.estimates(y - f)
     count = np.arange(1, len(estimates) + 1)
@@ -66,7 +66,7 @@ def confidence_sequence(
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)
     half = np.sqrt(np.maximum(variance, 0.0) * spread)
-    lows, highs = (np.clip(over_all + means + sign * half, low, 1.0)[FIRST - 1 :].tolist() for sign in (-1, 1))
+    lows, highs = (np.clip(over_all + means + sign * half, low, 1.0)[FIRST_DRAWS - 1 :].tolist() for sign in (-1, 1))
     return [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
 
 

@@ -86,7 +86,7 @@ def source_of(name: str) -> AnnotationSource:
     )
 
 
-KNOWN = """
+KNOWN_LABELS = """
 SELECT document_id, item, value FROM reviewed_labels UNION ALL
 SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING (document_id, item)
 """

@@ -24,7 +24,7 @@ from core.store.annotation_sources import (
 from core.store.database import ReadRepository
 from core.store.documents import STATE
 from core.store.row_conversion import dump, load
-from core.store.runs import LISTED
+from core.store.runs import IS_LISTED
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
@@ -262,7 +262,7 @@ class Annotations(ReadRepository):
             decided AS MATERIALIZED (
                 SELECT document_id, run_id, starts_with(experiment_id, '{CANARY}') AS is_canary
                 FROM verdicts SEMI JOIN own USING (document_id) JOIN runs USING (run_id)
-                WHERE status = 'verdict' AND {LISTED}
+                WHERE status = 'verdict' AND {IS_LISTED}
             ),
             golden AS MATERIALIZED (
                 SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)

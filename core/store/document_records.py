@@ -15,7 +15,7 @@ from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
 from core.store.row_conversion import load, scalar, value_of, values_by_key
 
-SLAB = 10_000
+DOCUMENTS_PER_QUERY = 10_000
 """Documents per query of a stream, which bounds memory."""
 
 _RECORDS = """
@@ -168,8 +168,8 @@ class DocumentRecords(ReadRepository):
         try:
             cursor.execute("BEGIN")
             end = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
-            for first in range(0, end, SLAB):
-                cursor.execute(sql, {"run": run_id, "first": first, "count": SLAB})
+            for first in range(0, end, DOCUMENTS_PER_QUERY):
+                cursor.execute(sql, {"run": run_id, "first": first, "count": DOCUMENTS_PER_QUERY})
                 while rows := cursor.fetchmany(batch):
                     yield [_record_of(row) for row in rows]
         except duckdb.Error as error:

@@ -25,7 +25,7 @@ COLUMNS = (
     "target", "payload",
 )  # fmt: skip
 
-FEW = 200
+FEW_EVENTS = 200
 """Number of events up to which it is faster to append them one by one."""
 
 SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
@@ -95,7 +95,7 @@ def record(cursor: Cursor, actor: str, events: Sequence[NewEvent]) -> list[Event
         )
         for seq, event in zip(seqs, events, strict=True)
     ]
-    (append if len(rows) <= FEW else insert)(cursor, "events", COLUMNS, rows)
+    (append if len(rows) <= FEW_EVENTS else insert)(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]
 
 

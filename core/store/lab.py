@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.documents import RATING_TOLERANCE
-from core.store.annotation_sources import KNOWN
+from core.store.annotation_sources import KNOWN_LABELS
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository
@@ -114,7 +114,7 @@ class Lab(Repository):
     def sizes(self, seed: str, share: float) -> tuple[int, int]:
         """Return the number of labelled documents in the development split and in the held-out split."""
         rows = self._connection.rows(
-            f"WITH sides AS (SELECT {_HELD_OUT} AS held FROM {_KNOWN}) "
+            f"WITH sides AS (SELECT {_HELD_OUT} AS held FROM {_LABELLED_DOCUMENTS}) "
             "SELECT count(*) FILTER (NOT held), count(*) FILTER (held) FROM sides",
             {"seed": seed, "limit": _limit(share)},
         )
@@ -129,7 +129,8 @@ class Lab(Repository):
         added later are split by the same rule.
         """
         return self._connection.column(
-            f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $max_documents OFFSET $offset",
+            f"SELECT id FROM {_LABELLED_DOCUMENTS} WHERE {_HELD_OUT} = $held "
+            "ORDER BY position LIMIT $max_documents OFFSET $offset",
             {"seed": seed, "limit": _limit(share), "held": held_out, "max_documents": max_documents, "offset": offset},
         )
 
@@ -164,7 +165,7 @@ class Lab(Repository):
         roles differ or the verdict is unresolved.
         """
         rows = self._connection.rows(
-            f"""WITH reference AS ({KNOWN}), judged AS (
+            f"""WITH reference AS ({KNOWN_LABELS}), judged AS (
                 SELECT document_id, bool_and(coalesce(
                     CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
                          ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < {RATING_TOLERANCE} END,
@@ -206,7 +207,7 @@ class Lab(Repository):
         return [SweepRow(number, load(spec), load(done), state, message) for number, spec, done, state, message in rows]
 
 
-_KNOWN = """(SELECT id, position FROM documents
+_LABELLED_DOCUMENTS = """(SELECT id, position FROM documents
     SEMI JOIN (SELECT document_id AS id FROM gold UNION ALL SELECT document_id FROM reviewed_labels) USING (id))"""
 _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
 

@@ -69,20 +69,20 @@ SELECT $run, document_id,
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN roles USING (document_id)
 LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
 """
-_SEEN = """
+_VERDICT_TIMES = """
 SELECT document_id, sum(unix_time) AS seen FROM verdicts
 WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 GROUP BY document_id
 """
 # The remaining rows of review_reasons are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns
 # over one with an empty table.
-_CHANGED = (
-    f"SELECT document_id, seen FROM ({_SEEN}) ANTI JOIN (SELECT document_id FROM review_reasons WHERE run_id = $run) "
-    "USING (document_id)"
+_CHANGED_DOCUMENTS = (
+    f"SELECT document_id, seen FROM ({_VERDICT_TIMES}) "
+    "ANTI JOIN (SELECT document_id FROM review_reasons WHERE run_id = $run) USING (document_id)"
 )
 _GONE = f"""
 DELETE FROM review_reasons WHERE run_id = $run AND document_id NOT IN
-    (SELECT document_id FROM ({_SEEN}) AS now WHERE now.seen = review_reasons.seen AND now.document_id =
+    (SELECT document_id FROM ({_VERDICT_TIMES}) AS now WHERE now.seen = review_reasons.seen AND now.document_id =
     review_reasons.document_id)
 """
 
@@ -120,7 +120,7 @@ def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *
         cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)
-    cursor.execute(_DERIVE.format(changed=_CHANGED, near=RATING_TOLERANCE), params)
+    cursor.execute(_DERIVE.format(changed=_CHANGED_DOCUMENTS, near=RATING_TOLERANCE), params)
     cursor.execute(
         "INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
         {**run, "basis": basis, "verdicts": verdicts},
@@ -135,7 +135,7 @@ The first come from the debate (``DEBATE_REASONS``). Then: a similar reviewed do
 is unsure; a definition changed after the decision; a reviewer flagged the document.
 """
 
-UNSURE = 0.6
+UNSURE_CERTAINTY = 0.6
 """Certainty below which the classifier counts as unsure of an item."""
 
 _WEIGHTS: dict[Reason, int] = {
@@ -143,7 +143,7 @@ _WEIGHTS: dict[Reason, int] = {
     "samples": 16, "near": 14, "disagree": 12, "classifier": 8,
 }  # fmt: skip
 _URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
-URGENT = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
+URGENCY_ORDER = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
 """SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty.
 
 That is the lower one of the classifier's certainty and the probability of the words of the run's last decision.
@@ -154,7 +154,7 @@ Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty
 
 _ORDER: dict[Sort, str] = {
     "position": "nth",
-    "reasons": URGENT,
+    "reasons": URGENCY_ORDER,
     "words": "words DESC, nth",
     "reviewed": "changed_at DESC NULLS LAST, nth",
     "certainty": "least_certain NULLS LAST, nth",
@@ -429,7 +429,7 @@ class ReviewQueue(ReadRepository):
             joins=" ".join(joins),
             among=among,
             pending=PENDING,
-            unsure=UNSURE,
+            unsure=UNSURE_CERTAINTY,
             **bits,
         )
         return sql, params

@@ -33,7 +33,7 @@ MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
 
 _ACTIONS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
 _OWN_ACTIONS = f"{_ACTIONS} AND actor = $actor"
-_RECENT = 5000
+_RECENT_EVENTS = 5000
 """Number of latest events that are searched for an idempotency key."""
 
 
@@ -247,7 +247,7 @@ def _act(cursor: Cursor, act: int) -> list[Event]:
 
 
 def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
-    recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT}"
+    recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT_EVENTS}"
     key = "json_extract_string(payload, '$.once') = ?"
     return _events(cursor, f"{recent} AND actor = ? AND {key}", [actor, action_id])
 

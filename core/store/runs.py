@@ -13,7 +13,7 @@ from core.documents import Value
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
-from core.store.annotation_sources import KNOWN, source_of, source_query
+from core.store.annotation_sources import KNOWN_LABELS, source_of, source_query
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
@@ -24,7 +24,7 @@ BUDGET = "budget"
 DETAILS = "run"
 """Kind of the event that changes the details of a run."""
 
-LISTED = """purpose = 'run' AND run_id NOT IN (
+IS_LISTED = """purpose = 'run' AND run_id NOT IN (
     SELECT run_id FROM events WHERE kind = 'run' GROUP BY run_id
     HAVING json_extract_string(arg_max(after, seq), '$.status') = 'deleted'
 )"""
@@ -66,7 +66,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        seconds, rejected, stop_code, message, purpose, budget AS budget_usd, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN changed USING (run_id)
-WHERE if($run IS NULL, {LISTED}, run_id = $run)
+WHERE if($run IS NULL, {IS_LISTED}, run_id = $run)
 ORDER BY number
 """
 
@@ -170,7 +170,7 @@ class Runs(Repository):
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
         """Return the ids of the listed runs with exactly this codebook, oldest first."""
-        ids = self._connection.column(f"SELECT run_id FROM runs WHERE {LISTED} ORDER BY number")
+        ids = self._connection.column(f"SELECT run_id FROM runs WHERE {IS_LISTED} ORDER BY number")
         settings_by_run = {run_id: self.settings(run_id) for run_id in ids}
         return [run_id for run_id, settings in settings_by_run.items() if settings and settings.codebook == codebook]
 
@@ -262,7 +262,7 @@ class Runs(Repository):
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
         latest: str | None = self._connection.value(
-            f"SELECT run_id FROM runs WHERE {LISTED} ORDER BY number DESC LIMIT 1"
+            f"SELECT run_id FROM runs WHERE {IS_LISTED} ORDER BY number DESC LIMIT 1"
         )
         return latest
 
@@ -306,7 +306,7 @@ class PrecedentPools(Repository):
         are in the project's order.
         """
         rows = self._connection.rows(
-            f"""SELECT document_id, item, value FROM ({KNOWN}) JOIN documents ON documents.id = document_id
+            f"""SELECT document_id, item, value FROM ({KNOWN_LABELS}) JOIN documents ON documents.id = document_id
             ORDER BY documents.position, item"""
         )
         return values_by_key(

@@ -181,13 +181,13 @@ class Personas(Versions[PersonaSet, PersonaSetVersion]):
         return dict(self._connection.rows("SELECT name, text FROM persona_sources ORDER BY name"))
 
 
-PROMOTED = "promoted prompts"
+PROMOTED_SETTING = "promoted prompts"
 """Name of the setting that maps a slot to the version that new runs use; other slots use the shipped version."""
 PROMPT = "prompt"
 """Kind of the event that records a saved version."""
 
 _VERSION = "name, slot, number, parent, text, note"
-_PROMOTED = f"""SELECT {_VERSION} FROM prompt_versions
+_PROMOTED_VERSIONS = f"""SELECT {_VERSION} FROM prompt_versions
 WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WHERE name = ?)"""
 
 
@@ -279,14 +279,18 @@ class Prompts(Repository):
 
     def promoted(self) -> dict[str, PromptVersion]:
         """Return the versions that new runs use instead of the shipped ones, by slot."""
-        rows = self._connection.rows(_PROMOTED, [PROMOTED])
+        rows = self._connection.rows(_PROMOTED_VERSIONS, [PROMOTED_SETTING])
         return {row[1]: PromptVersion(*row) for row in rows}
 
     def promote(self, slot: str, name: str | None) -> None:
         """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""
 
         def write(cursor: Cursor) -> None:
-            now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
-            put_setting(cursor, PROMOTED, now | ({slot: name} if name else {}), "")
+            now = {
+                row[1]: row[0]
+                for row in cursor.execute(_PROMOTED_VERSIONS, [PROMOTED_SETTING]).fetchall()
+                if row[1] != slot
+            }
+            put_setting(cursor, PROMOTED_SETTING, now | ({slot: name} if name else {}), "")
 
         self._writer.do(write)

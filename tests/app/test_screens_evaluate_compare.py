@@ -621,7 +621,7 @@ def test_clicked_cell_of_a_run_is_not_selected_in_a_run_with_other_labels(sessio
 
 
 def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
-    monkeypatch.setattr(confusion, "SHOWN", 1)
+    monkeypatch.setattr(confusion, "DOCUMENTS_PER_PAGE", 1)
     run_id = choice_run(project, "Sport", "Politics")
     app = draw(session, "evaluate", run_id=run_id, evaluate_cell=("s", "p"))
     app.pagination[0].set_value(2).run()
@@ -631,10 +631,10 @@ def test_another_cell_shows_its_first_documents(session, project, monkeypatch):
 
 
 def test_last_page_of_a_cell_is_shown_when_it_has_fewer_documents_now(session, project, monkeypatch):
-    monkeypatch.setattr(confusion, "SHOWN", 1)
+    monkeypatch.setattr(confusion, "DOCUMENTS_PER_PAGE", 1)
     app = draw(session, "evaluate", run_id=choice_run(project, "Sport", "Politics"), evaluate_cell=("s", "p"))
     app.pagination[0].set_value(2).run()
-    monkeypatch.setattr(confusion, "SHOWN", 50)
+    monkeypatch.setattr(confusion, "DOCUMENTS_PER_PAGE", 50)
     app.run()
     assert not app.pagination
     assert list_title(app) == "Sport as Politics"

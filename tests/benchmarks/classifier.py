@@ -32,9 +32,9 @@ from core.documents import Document
 from core.files import shipped_folder
 from core.llm import embeddings
 from core.services.review.queue import DEFAULT_EVEN
-from core.services.review.sampling_frames import FIRST, GROWTH
+from core.services.review.sampling_frames import EXTRA_REVIEWS, REVIEW_GROWTH
 from core.stats import sampling
-from core.store.review_queue import UNSURE
+from core.store.review_queue import UNSURE_CERTAINTY
 
 STEPS = (0, 10, 25, 50, 100, 200, 300)
 SEEDS = 10
@@ -108,12 +108,12 @@ def _learn(
     differs = (roles["extractor"] != roles["judge"])[pool]
     while len(decided) < max(steps):
         certainty = trained(decided).predict([examples[i] for i in pool]).certainty.min(axis=1)
-        unsure = (certainty < UNSURE) & (len(decided) > 0)
+        unsure = (certainty < UNSURE_CERTAINTY) & (len(decided) > 0)
         sizes = sampling.draw_sizes(
             roles["judge"][pool] > 0, np.column_stack([differs, differs.any(axis=1) | unsure]), DEFAULT_EVEN
         )
         order = pool[np.argsort(rng.exponential(size=len(pool)) / sizes)]
-        size = int(np.ceil(GROWTH * len(decided) + FIRST))
+        size = int(np.ceil(REVIEW_GROWTH * len(decided) + EXTRA_REVIEWS))
         decided = np.concatenate([decided, order[~np.isin(order, decided)]])[:size]
     return [_measure(trained(decided[:step]), [examples[i] for i in held], reference[held]) for step in steps]
 

@@ -200,7 +200,7 @@ def stopping(documents: int, repeats: int, points: float) -> None:
             )
             always.append(all(holds))
             ended.append(holds[stop])
-            reviews_needed.append(stop + sequential_tests.FIRST)
+            reviews_needed.append(stop + sequential_tests.FIRST_DRAWS)
         print(f"{label:<10}{np.mean(always):>9.1%}{np.mean(ended):>12.1%}{np.median(reviews_needed):>9.0f}")
 
 
@@ -273,7 +273,7 @@ def comparisons(documents: int, repeats: int) -> None:
             )
             always.append(all(gained.mean() in interval for interval in result))
             better.append(
-                next((n + sequential_tests.FIRST for n, interval in enumerate(result) if interval.low > 0), None)
+                next((n + sequential_tests.FIRST_DRAWS for n, interval in enumerate(result) if interval.low > 0), None)
             )
         known = [one for one in better if one is not None]
         median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"

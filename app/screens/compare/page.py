@@ -12,7 +12,7 @@ import streamlit as st
 from app import context
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import SHOWN, document_drawer, document_list, excerpt
+from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_drawer, document_list, excerpt
 from app.widgets.elements import download, facts, line, literal, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
@@ -200,12 +200,12 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
             key="compare-kinds",
         )
         rows, total = run_comparison.outcome_page(
-            session, outcomes, cast(list[Outcome], kinds), label=label, limit=SHOWN
+            session, outcomes, cast(list[Outcome], kinds), label=label, limit=DOCUMENTS_PER_PAGE
         )
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
-        more = f", the first {SHOWN} shown" if total > SHOWN else ""
+        more = f", the first {DOCUMENTS_PER_PAGE} shown" if total > DOCUMENTS_PER_PAGE else ""
         document_list(
             [
                 {

@@ -8,7 +8,7 @@ from app.components import component, reported
 from app.screens.evaluate import flips
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import SHOWN, document_list, excerpt
+from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_list, excerpt
 from app.widgets.elements import page_number, pagination
 from app.widgets.labels import label_data
 from core.formatting import format_count
@@ -121,12 +121,17 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         total = getattr(evaluation.scores.counts[label.name], cell[1])
         true, predicted = ("present" if value else "absent" for value in CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
-    pages = -(-total // SHOWN)
+    pages = -(-total // DOCUMENTS_PER_PAGE)
     key = f"evaluate-case-page-{evaluation.run.run_id}-{'-'.join(cell)}"
     number = page_number(pages, key=key)
     pagination(pages, key=key)
     rows = cell_documents(
-        session, evaluation.run, *cell, reference=evaluation.reference, offset=(number - 1) * SHOWN, limit=SHOWN
+        session,
+        evaluation.run,
+        *cell,
+        reference=evaluation.reference,
+        offset=(number - 1) * DOCUMENTS_PER_PAGE,
+        limit=DOCUMENTS_PER_PAGE,
     )
     document_list(
         [{"id": row.document_id, "excerpt": excerpt(row.text), "role": row.error_by} for row in rows],

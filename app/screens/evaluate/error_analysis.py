@@ -7,7 +7,7 @@ import streamlit as st
 from app.pages import open_page
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.document_drawer import SHOWN, document_list, excerpt
+from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_list, excerpt
 from app.widgets.elements import facts, literal, segments
 from app.widgets.labels import pick
 from app.widgets.metric_tables import estimate_data
@@ -45,12 +45,19 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 state.codebook.select_label(label_id)
                 open_page("codebook")
         rows, total = documents(
-            session, run, label_id, reference, side=side, consistent=extent == CONSISTENT, word=word, limit=SHOWN
+            session,
+            run,
+            label_id,
+            reference,
+            side=side,
+            consistent=extent == CONSISTENT,
+            word=word,
+            limit=DOCUMENTS_PER_PAGE,
         )
         if not rows:
             st.caption(f"No such errors on {literal(codebook.label_names[label_id])}.")
             return
-        more = f", the first {SHOWN} shown" if total > SHOWN else ""
+        more = f", the first {DOCUMENTS_PER_PAGE} shown" if total > DOCUMENTS_PER_PAGE else ""
         document_list(
             [
                 {"id": row.document_id, "excerpt": " ".join([*(f"[{tag}]" for tag in row.tags), excerpt(row.text)])}

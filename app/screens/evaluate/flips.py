@@ -24,7 +24,7 @@ TOP, GAP, BOTTOM = 58, 14, 20
 """Pixels above the flows, between correct and incorrect labels, and below them for the word "incorrect"."""
 BAR, MARGIN = 13, 8
 """Width of a bar, and distance of the middle of the first one from the edge, in pixels."""
-THINNEST = 1.5
+MIN_FLOW_WIDTH = 1.5
 CURVE = 16
 """Number of straight pieces of the edge of a flow."""
 LINE, LETTER = 16, 7.6
@@ -139,8 +139,8 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
         for start, end, width, colour, opacity in (
             (TOP, TOP, tally.kept_right * scale, "bg3", 1.0),
             (bottom, bottom, tally.kept_wrong * scale, "line2", 0.6),
-            (kept_end, after, tally.regressed and max(tally.regressed * scale, THINNEST), "wrong", 0.62),
-            (before, kept_end, tally.corrected and max(tally.corrected * scale, THINNEST), "right", 0.62),
+            (kept_end, after, tally.regressed and max(tally.regressed * scale, MIN_FLOW_WIDTH), "wrong", 0.62),
+            (before, kept_end, tally.corrected and max(tally.corrected * scale, MIN_FLOW_WIDTH), "right", 0.62),
         ):
             for at in (piece / CURVE for piece in range(CURVE + 1)):
                 edge = start + (end - start) * at * at * (3 - 2 * at)
@@ -185,7 +185,7 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
                 "y": TOP,
                 "y2": TOP + max(right * scale, 0.5),
                 "low": low,
-                "low2": low + max(wrong * scale, THINNEST),
+                "low2": low + max(wrong * scale, MIN_FLOW_WIDTH),
             }
         )
     return rows

@@ -121,7 +121,7 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         )
 
 
-_SHOWN = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
+_SUBSET_SCORES = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
 """Keys of the scores of ambiguous and normal documents."""
 
 
@@ -152,7 +152,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
             st.text(str(error))
             return
         layout.counted(ambiguity.coverage_by_ambiguity(session, run, str(prepass), reference).describe(reference))
-        shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SHOWN]
+        shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SUBSET_SCORES]
         heads = ["Documents", "Count", "Share", "Scored", *(metric.name for metric in shown)]
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
 

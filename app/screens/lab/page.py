@@ -106,7 +106,7 @@ def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        size = state.lab.sample_size or results.USUAL
+        size = state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE
         sample = document_samples.project_sample(session, size)
         is_new = state.lab.is_new_trial(f"{change.request_hashes} {size}")
         if quietly and (change.unchanged or not is_new):
@@ -142,7 +142,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             format_func=SIZES.__getitem__,
             label_visibility="collapsed",
             width=190,
-            **bound("lab-sample", state.lab.sample_size or results.USUAL, LabState.sample_size.set),
+            **bound("lab-sample", state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE, LabState.sample_size.set),
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )
         base = rerun.base_run(session, plan)

@@ -30,8 +30,8 @@ from core.stats.intervals import FEW_DOCUMENTS, format_estimate
 from core.stats.metrics import main_metric
 
 _TRIAL_RESULTS = component("trial_results")
-TRIED = "lab-outcome"
-USUAL = 20
+RESULTS_KEY = "lab-outcome"
+DEFAULT_SAMPLE_SIZE = 20
 """Default number of documents in a test sample."""
 
 
@@ -84,7 +84,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        sample = document_samples.project_sample(session, state.lab.sample_size or USUAL)
+        sample = document_samples.project_sample(session, state.lab.sample_size or DEFAULT_SAMPLE_SIZE)
         if change.unchanged or trials.was_tried(session, change, sample):
             return ""
         forecast = trials.forecast_trial(session, change, sample)
@@ -148,7 +148,7 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
         scores = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
         notes.append(f"{scores}; correct: reviewed labels, else gold.")
     _TRIAL_RESULTS(
-        key=TRIED,
+        key=RESULTS_KEY,
         data={
             "counts": {effect: result.count(effect) for effect in EFFECT_ORDER},
             "rows": [asdict(document) for document in result.documents] if not trial.held_out else [],

@@ -14,7 +14,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import DOUBTFUL, UNITS, elsewhere
+from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS, elsewhere
 from core.prompts import TAGS
 
 _THOUGHTS = re.compile(
@@ -37,7 +37,7 @@ _FOREIGN = re.compile(rf"<(?P<tag>{'|'.join(TAGS)})\b[^<>\n]*>|~~[^~\n]+~~", re.
 """The beginning of a repeated part of the prompt, and struck text."""
 
 _LOOK_BACK = 200
-_SHORT = 300
+_MAX_CACHED_CHARACTERS = 300
 """Length of a line in characters from which its markers are not cached."""
 CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
@@ -70,7 +70,7 @@ _SUPPOSED = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps)\b(?! surprising)"
-    rf"|\b(?:{DOUBTFUL}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"
+    rf"|\b(?:{DOUBTFUL_WORDS}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"
 )
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
@@ -415,7 +415,7 @@ def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *,
     markers: list[Marker] = []
     begin = 0
     for line in lines.split("\n"):
-        find = _markers_in_short_line if len(line) < _SHORT else _markers_in_line
+        find = _markers_in_short_line if len(line) < _MAX_CACHED_CHARACTERS else _markers_in_line
         markers += [
             replace(marker, start=begin + marker.start, end=begin + marker.end)
             for marker in find(line, codebook.unit, weak)

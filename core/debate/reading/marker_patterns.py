@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from core.debate.reading.tokens import DOUBTFUL, UNITS
+from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS
 
 MarkerKind: TypeAlias = Literal[
     "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "recap", "sentence", "list"
@@ -64,7 +64,7 @@ _SURELY = (
 )
 _COUNT = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
 _CLEARLY = (  # "clearly mentions", not "hardly mentions"
-    rf"(?:(?!(?:{DOUBTFUL})\b)\w+ly ++)?"
+    rf"(?:(?!(?:{DOUBTFUL_WORDS})\b)\w+ly ++)?"
 )
 _THE_LABELS = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
 _IS_ABOUT = (

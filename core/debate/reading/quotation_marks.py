@@ -16,7 +16,7 @@ _AFTER = frozenset(" \n\t.,;:!?)]}>-–—/*_'’”»|~#<`…")
 _SINGLE_OPEN = re.compile(r"(?<![^\s(\[{:;,=/–—-])['‘](?=\w)(?!\d\ds?\b|(?:tis|twas|em|til|n)\b)", re.IGNORECASE)
 _SINGLE_CLOSE = re.compile(r"(?<=[\w.,;!?…)])['’](?!\w)")
 _STRONG_AFTER = frozenset(".,;:!?)]}\n")
-_DEEPEST = 50
+_MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +48,7 @@ def double_quoted(text: str) -> tuple[Span, ...]:
             del opened[depth:]
             inch = spans[-1] if mark == '"' and text[at - 1].isdigit() and text[at + 1 : at + 2] == " " else None
         elif _may_open(mark, text, at):
-            if len(opened) < _DEEPEST:
+            if len(opened) < _MAX_DEPTH:
                 opened.append((mark, at))
         elif inch is not None and mark == '"':
             spans[-1] = Span(inch.start, at + 1)

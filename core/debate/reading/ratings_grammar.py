@@ -100,7 +100,7 @@ _NOT_RATED = re.compile(
     rf"{_COUNTS.pattern}|\b(?:{ROLE}|initial|previous|earlier|first|original)|^\W*(?:no|nr|id|rank)?\W*$", re.IGNORECASE
 )
 _MAX = re.compile(r"\W*max", re.IGNORECASE)
-_WIDE = 10
+_WIDE_SCALE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
 _BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
 _TAGGED = re.compile(r"<(?P<name>[^<>/\n]{1,80})>\s*+(?P<given>[^<>\n]{1,40})</(?P=name)>")
@@ -463,7 +463,7 @@ class _CollectedRatings:
     def rate(self, item: str, value: int | float) -> None:
         """Take a number, if it is on the scale."""
         scale = self.scale_of(item)
-        if 0 < value < 1 and scale.max >= _WIDE:
+        if 0 < value < 1 and scale.max >= _WIDE_SCALE:
             self.reasons[item] = f"{value} may be a fraction of the scale to {scale.max}"
         elif scale.min <= value <= scale.max:
             self.ratings.setdefault(item, []).append(value)

@@ -35,7 +35,7 @@ _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
     r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
 )
-DOUBTFUL = (
+DOUBTFUL_WORDS = (
     "(?:supposed|alleged|potential|arguab|possib|conceivab|probab|seeming|apparent|presumab|questionab|doubtful|unlike"
     "|bare|scarce|hard|rare|false|wrong|mistaken|erroneous|incorrect|near|previous|former|initial|original)ly"
     "|almost|maybe|perhaps"
@@ -56,7 +56,7 @@ def elsewhere(unit: str) -> re.Pattern[str]:
         rf"|both(?! (?:{UNITS}|{re.escape(noun)})s?\b))"
         r"|\b(?:of interest|in (?:dispute|question|doubt)|under (?:discussion|consideration)"
         r"|to (?:check|choose|consider)|above|below|seems?|appears?|said|claimed|cannot|not|never|no longer)\b|n['’]t\b"
-        rf"|\b(?:{DOUBTFUL}|(?:most|main|part(?:ial)?|like)ly)\b",
+        rf"|\b(?:{DOUBTFUL_WORDS}|(?:most|main|part(?:ial)?|like)ly)\b",
         re.IGNORECASE,
     )
 

@@ -140,7 +140,7 @@ def _text(value: float | None) -> str:
     return "" if value is None else f"{value:.15g}"
 
 
-ALIKE = 0.3
+MIN_LINE_SIMILARITY = 0.3
 """Minimum share of common characters for two lines to be shown as one changed line."""
 
 
@@ -187,6 +187,6 @@ def _side(pairs: list[tuple[Piece, ...]], number: int, text: str, side: Op) -> t
     if number >= len(pairs):
         return ((side, text),)
     common = sum(len(words) for op, words in pairs[number] if op == "same")
-    if common < ALIKE * max(len(text), 1):
+    if common < MIN_LINE_SIMILARITY * max(len(text), 1):
         return ((side, text),)
     return tuple((op, words) for op, words in pairs[number] if op in ("same", side))

@@ -21,15 +21,15 @@ from core.services.document_samples import fixed_sample, held_out_among
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_documents, cached_by_reviews
 
-LOOKED_AT = 5_000
+MAX_SEARCHED_DOCUMENTS = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""
-PROPOSED_FROM = 1_000
+MAX_PROPOSAL_DOCUMENTS = 1_000
 """Maximum number of documents from which keywords are proposed, spread evenly over those that are searched."""
 FEW_KEYWORDS = 5
 """Number of keywords below which a label gains from vectors of its description."""
-MISSED = 4
+MAX_MISSED_DOCUMENTS = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
-MUCH = 0.1
+MIN_UNCOVERED_SHARE = 0.1
 """Share of texts without any word of the codebook from which vectors are worth their installation."""
 UNUSED_DESCRIPTION = f"With {FULL_LIST} keywords or more, words of the description alone do not select the label."
 """Why the word-list baseline does not use the description of a label with a full list of keywords."""
@@ -98,7 +98,7 @@ def has_full_list(label: Label) -> bool:
 def count_matches(
     session: ProjectSession, codebook: Codebook, label_id: str, suggested: Sequence[str] = ()
 ) -> KeywordMatches:
-    """Return the matches of a label's keywords in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
+    """Return the matches of a label's keywords in up to ``MAX_SEARCHED_DOCUMENTS``, by the rules of the built-in model.
 
     The gold of several raters is their majority. A document on which they tie has no gold.
     """
@@ -129,7 +129,7 @@ def count_matches(
         by_word=tuple(
             sorted(((words[number], counts[number]) for number in keyword_numbers), key=lambda pair: -pair[1])
         ),
-        missed_ids=tuple(id for id, _ in missed[:MISSED]),
+        missed_ids=tuple(id for id, _ in missed[:MAX_MISSED_DOCUMENTS]),
         catches=tuple(
             sorted(((words[n], catching[n]) for n in suggested_numbers if catching[n]), key=lambda pair: -pair[1])
         ),
@@ -138,7 +138,7 @@ def count_matches(
 
 @cached_by_documents
 def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
-    ids = fixed_sample(session.store.documents.ids(), LOOKED_AT)
+    ids = fixed_sample(session.store.documents.ids(), MAX_SEARCHED_DOCUMENTS)
     held_out = held_out_among(session, ids)
     return tuple(
         _SampledDocument(document.id, document.text, {} if document.id in held_out else _present(document))
@@ -147,9 +147,9 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:
-    """Return at most ``PROPOSED_FROM`` documents, spread evenly over the sample."""
+    """Return at most ``MAX_PROPOSAL_DOCUMENTS`` documents, spread evenly over the sample."""
     sample = _sample(session)
-    return list(sample[:: -(-len(sample) // PROPOSED_FROM) or 1])
+    return list(sample[:: -(-len(sample) // MAX_PROPOSAL_DOCUMENTS) or 1])
 
 
 def _present(document: Document) -> dict[str, bool]:
@@ -183,7 +183,7 @@ def _by_word(words: tuple[str, ...]) -> Codebook:
 
 @dataclass(frozen=True, slots=True)
 class KeywordProposals:
-    """Keywords proposed from ``documents`` documents, up to ``PROPOSED_FROM``.
+    """Keywords proposed from ``documents`` documents, up to ``MAX_PROPOSAL_DOCUMENTS``.
 
     ``net`` is the effect of all of them together on the built-in model's decisions, None without labelled documents.
     ``without`` are the names of labels that have no keyword and get no proposal.
@@ -277,7 +277,7 @@ def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvic
         needed.append("Most texts are not in English, so only your own keywords are looked for.")
     if codebook.kind != "rating":
         bare = sum(not any(item.hits) for item in evidence)
-        if bare > MUCH * len(sample):
+        if bare > MIN_UNCOVERED_SHARE * len(sample):
             needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
     if short and codebook.kind != "rating":
         have = plural(len(short), "has", "have")

@@ -58,7 +58,7 @@ CHUNK = 5_000
 """Documents compared with the stored ones at a time."""
 MAX_CONFLICTS = 100
 MAX_MISSPELT = 5
-RARE = 10
+MISSPELLING_RATIO = 10
 """A name that may be misspelt is at least this many times rarer than the name that was meant."""
 SIMILARITY = 0.8
 """Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
@@ -135,7 +135,11 @@ class ImportPreview:
         pairs = [
             f"'{name}' ({count:,}) for '{meant}' ({labels[meant]:,})"
             for name, count in labels.items()
-            if (meant := _probably_meant(name, [other for other in labels if labels[other] >= RARE * max(count, 1)]))
+            if (
+                meant := _probably_meant(
+                    name, [other for other in labels if labels[other] >= MISSPELLING_RATIO * max(count, 1)]
+                )
+            )
         ]
         more = [f"{len(pairs) - MAX_MISSPELT:,} more"] if len(pairs) > MAX_MISSPELT else []
         return ", ".join(pairs[:MAX_MISSPELT] + more)

@@ -19,7 +19,7 @@ from core.stats import scoring
 from core.stats.arrays import Mask
 from core.stats.repeated_runs import difference_rate
 
-SAMPLED = ("vote", "self_consistency")
+VOTE_METHODS = ("vote", "self_consistency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class DocumentSubset:
 def is_prepass(settings: RunSettings) -> bool:
     """Return True if a run asked one model several times, so that it measures ambiguity."""
     params = settings.params
-    return settings.protocol == "single" and params.get("method") in SAMPLED and int(params.get("k", 1)) > 1
+    return settings.protocol == "single" and params.get("method") in VOTE_METHODS and int(params.get("k", 1)) > 1
 
 
 def prepasses(session: ProjectSession) -> list[str]:

@@ -29,7 +29,7 @@ from core.store.annotation_sources import REVIEWED, source_of
 
 Style: TypeAlias = Literal["full", "simple"]
 STYLES: Mapping[Style, str] = {"full": "personas", "simple": "simple roles"}
-EVERYBODY = "All groups"
+ALL_GROUPS = "All groups"
 NAMES = {"spearman": "Spearman", "kendall": "Kendall", "pearson": "Pearson", "alpha": "Krippendorff's alpha"}
 
 
@@ -108,7 +108,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     codes = annotation_arrays.group_codes(session, run)
     codes = None if codes is None else codes[shared_rows]
     ratings = {name: _group_ratings(session, row, documents, column) for name, row in rows.items()}
-    teams = {EVERYBODY: [*members_of(run).values()]}
+    teams = {ALL_GROUPS: [*members_of(run).values()]}
     gains: dict[str, Mapping[str, Estimate]] = {}
     if len(ratings) > 1:
         gains = {
@@ -138,7 +138,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
             for group, sides in groups_of_style.items()
         ),
         gains=gains,
-        sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"], is_reviewed=is_reviewed)
+        sentence=_sentence(titles, label, gains[ALL_GROUPS]["spearman"], is_reviewed=is_reviewed)
         if gains
         else _missing(own_style, run.title),
     )
@@ -199,7 +199,7 @@ def _group_ratings(
     for role, group in members.items():
         by_group.setdefault(group, []).append(role)
     groups = by_group if len(by_group) > 1 else {}
-    groups = {**groups, EVERYBODY: list(members)}
+    groups = {**groups, ALL_GROUPS: list(members)}
     return {name: (ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()}
 
 

@@ -47,8 +47,8 @@ A threshold accepts the verdicts of its level and above. The levels depend on th
 learned in the review does not change them."""
 MAX_REVIEWS = 2_000
 """Most reviews that are simulated."""
-_STUDIES = 15  # simulated, of which the median is taken
-_DOUBT = 4.0  # times as many errors where a role differs
+_SIMULATED_STUDIES = 15  # simulated, of which the median is taken
+_DOUBT_FACTOR = 4.0  # times as many errors where a role differs
 _STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS)
 
 
@@ -151,8 +151,8 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
         reviews = ceil(needed / among) if needed and among else None
         return reviews if reviews is not None and reviews <= count else None
     sizes = sampling_frames.draw_sizes(codebook, inputs.signals, even, plan.focus)
-    needs = sorted(_simulate(codebook, inputs, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
-    reviews = needs[_STUDIES // 2]
+    needs = sorted(_simulate(codebook, inputs, plan, sizes / sizes.sum(), seed) for seed in range(_SIMULATED_STUDIES))
+    reviews = needs[_SIMULATED_STUDIES // 2]
     return reviews if reviews <= min(count, MAX_REVIEWS) else None
 
 
@@ -378,7 +378,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         )
     sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even(1.0))
     needs = []
-    for seed in range(_STUDIES):
+    for seed in range(_SIMULATED_STUDIES):
         rng = np.random.default_rng(seed)
         right = rng.random(differs.shape) < 0.5 + 0.5 * plan.points / max_difference
         gained = np.where(differs, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
@@ -394,8 +394,8 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             unsure=np.any(differs[order], axis=1),
         )
         clear = next((index for index, interval in enumerate(intervals) if interval.low > 0), None)
-        needs.append(len(differs) if clear is None else clear + sequential_tests.FIRST)
-    needed = sorted(needs)[_STUDIES // 2]
+        needs.append(len(differs) if clear is None else clear + sequential_tests.FIRST_DRAWS)
+    needed = sorted(needs)[_SIMULATED_STUDIES // 2]
     return needed if needed <= MAX_REVIEWS else None
 
 
@@ -440,7 +440,7 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
         intervals = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
         widths = [interval.high - interval.low for interval in intervals]
         first = next((index for index, width in enumerate(widths) if width <= 2 * plan.points), None)
-        return count if first is None else first + sequential_tests.FIRST
+        return count if first is None else first + sequential_tests.FIRST_DRAWS
     name = codebook.label(plan.label).name
     variables = np.column_stack([np.ones(count), inputs.signals.labels]).astype(np.float64)
     for reviews in _STEPS:
@@ -462,7 +462,7 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
 def _simulate_truth(codebook: Codebook, inputs: _SimulationInput, expected: float, rng: np.random.Generator) -> Grid:
     """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
     values = inputs.values
-    rate = np.where(inputs.signals.differs, min(0.5, _DOUBT * expected), expected)
+    rate = np.where(inputs.signals.differs, min(0.5, _DOUBT_FACTOR * expected), expected)
     match codebook.kind:
         case "multilabel":
             share = values.mean(axis=0)

@@ -23,10 +23,10 @@ from core.stats.arrays import Mask, Numbers
 from core.store.review_queue import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
-GROWTH = 1.5
-"""Factor by which the reviewed documents grow within a frame, beside ``FIRST``."""
-FIRST = 20
-_VERDICTS = 1.25
+REVIEW_GROWTH = 1.5
+"""Factor by which the reviewed documents grow within a frame, beside ``EXTRA_REVIEWS``."""
+EXTRA_REVIEWS = 20
+_VERDICT_GROWTH = 1.25
 """Factor by which the verdicts of a run in progress grow within a frame."""
 
 
@@ -117,7 +117,7 @@ def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> b
     then = latest.basis
     if any(then.get(name) != now[name] for name in ("even", "focus", "documents")):
         return True
-    if now["reviewed"] >= GROWTH * float(then["reviewed"]) + FIRST:
+    if now["reviewed"] >= REVIEW_GROWTH * float(then["reviewed"]) + EXTRA_REVIEWS:
         return True
-    grown: bool = now["verdicts"] >= _VERDICTS * float(then["verdicts"]) + 1
+    grown: bool = now["verdicts"] >= _VERDICT_GROWTH * float(then["verdicts"]) + 1
     return grown if running else bool(then["verdicts"] != now["verdicts"])

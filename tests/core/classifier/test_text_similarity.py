@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.classifier.text_similarity import ALIKE, EmbeddedSpace, Space, TextSpace
+from core.classifier.text_similarity import MIN_SIMILARITY, EmbeddedSpace, Space, TextSpace
 
 TEXTS = [
     "The sheets were stained and the bath was dirty.",
@@ -33,7 +33,7 @@ def test_texts_with_the_same_words_are_most_similar(analyzer: str) -> None:
 
 def test_text_of_mostly_unknown_words_is_similar_to_none() -> None:
     unknown = "Stained glass windows filled every gothic cathedral along our pilgrimage route through Burgundy"
-    assert TextSpace(TEXTS, "word").similarities([unknown]).max() < ALIKE
+    assert TextSpace(TEXTS, "word").similarities([unknown]).max() < MIN_SIMILARITY
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char_wb"])

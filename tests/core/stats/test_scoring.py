@@ -45,7 +45,7 @@ def test_scores_are_independent_of_row_order_and_chunk_size(monkeypatch: pytest.
     first = score("multilabel", reference, weak, ABC)
     order = np.random.default_rng(0).permutation(len(reference))
     assert score("multilabel", reference[order], weak[order], ABC) == first
-    monkeypatch.setattr(scoring, "_CELLS", 500)
+    monkeypatch.setattr(scoring, "_CELLS_AT_ONCE", 500)
     assert score("multilabel", reference, weak, ABC) == first
 
 

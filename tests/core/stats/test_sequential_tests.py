@@ -18,7 +18,7 @@ def _all(count: int, population: int) -> WeightedSample:
 def test_interval_narrows_with_each_draw() -> None:
     y = np.tile([1.0, 0.0, 0.0, 1.0], 50)
     result = sequential_tests.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
-    assert len(result) == 200 - sequential_tests.FIRST + 1
+    assert len(result) == 200 - sequential_tests.FIRST_DRAWS + 1
     assert all(0.5 in interval for interval in result)
     assert result[-1].high - result[-1].low < 0.6 * (result[20].high - result[20].low)
     fixed = 2 * 1.96 * 0.5 / 200**0.5
@@ -35,7 +35,7 @@ def test_good_predictions_narrow_the_sequence_to_a_positive_width() -> None:
 
 
 def test_few_draws_have_no_interval_and_a_census_has_zero_width() -> None:
-    few = sequential_tests.FIRST - 1
+    few = sequential_tests.FIRST_DRAWS - 1
     assert sequential_tests.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
     (complete,) = sequential_tests.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
     assert (complete.low, complete.high) == (1.0, 1.0)
