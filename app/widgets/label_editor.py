@@ -47,14 +47,14 @@ class Fields:
         codebooks.save_draft(self.session, codebook)
         state.codebook.note_draft_saved()
 
-    def do(self, edit: Callable[[Codebook], Codebook]) -> None:
+    def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Apply an edit to the draft. Errors are shown at the top of the page."""
         try:
-            self._apply(edit)
+            self._save_edit(edit)
         except CodebookError as error:
             state.set_notice("error", error.message, error.remedy)
 
-    def _apply(self, edit: Callable[[Codebook], Codebook]) -> None:
+    def _save_edit(self, edit: Callable[[Codebook], Codebook]) -> None:
         try:
             self.keep(edit(codebooks.codebook_status(self.session).codebook))
         except KeyError:
@@ -90,13 +90,13 @@ class Fields:
         def edit(book: Codebook) -> Codebook:
             return codebooks.change_label(book, label_id, **{part: change(getattr(book.label(label_id), part))})
 
-        self.do(edit)
+        self.apply(edit)
 
-    def take(self, key: str, edit: Edit) -> None:
+    def save_widget_value(self, key: str, edit: Edit) -> None:
         """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
         typed = st.session_state[key]
         try:
-            self._apply(lambda book: edit(book, typed))
+            self._save_edit(lambda book: edit(book, typed))
             state.codebook.accept(key)
         except CodebookError as error:
             state.codebook.reject(key, typed, str(error))
@@ -106,9 +106,9 @@ class Fields:
         key = f"{self._page}-{name}"
         refused = state.codebook.rejected.get(key)
         with_value(key, stored if refused is None else refused[0])
-        return {"key": key, "on_change": self.take, "args": (key, edit)}
+        return {"key": key, "on_change": self.save_widget_value, "args": (key, edit)}
 
-    def wrong(self, name: str) -> None:
+    def show_rejection(self, name: str) -> None:
         """Draw the reason why the input of a field was rejected, if it was."""
         refused = state.codebook.rejected.get(f"{self._page}-{name}")
         if refused is not None:
@@ -128,7 +128,7 @@ class Fields:
         """Draw a field: its title with a note, the widget, and the reason of a rejected input."""
         field_name(title, note, end)
         widget(title, **self.bind(name, stored, edit), label_visibility="collapsed", **options)
-        self.wrong(name)
+        self.show_rejection(name)
 
 
 def field_name(name: str, note: str = "", end: str = "") -> None:
@@ -222,11 +222,11 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
                 f"Use {span}",
                 key="label-scale-gold",
                 type="tertiary",
-                on_click=fields.do,
+                on_click=fields.apply,
                 args=(lambda book: rescale(book, min=low, max=high),),
             )
     for end in ("min", "max"):
-        fields.wrong(f"label-{end}-{label.id}")
+        fields.show_rejection(f"label-{end}-{label.id}")
 
 
 def _is_other_scale(gold: tuple[int, int], scale: Scale) -> bool:
@@ -364,7 +364,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
 
     def add(added: Sequence[keyword_matches.KeywordProposal]) -> None:
         before = codebooks.codebook_status(fields.session).codebook
-        fields.do(lambda book: keyword_matches.with_keywords(book, added))
+        fields.apply(lambda book: keyword_matches.with_keywords(book, added))
         accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 

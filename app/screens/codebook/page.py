@@ -162,7 +162,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         state.codebook.select_label(clicked)
         st.rerun()
     if order and order != list(by_id):
-        fields.do(lambda draft: codebooks.reorder(draft, order))
+        fields.apply(lambda draft: codebooks.reorder(draft, order))
         st.rerun()
     return by_id.get(picked) if picked else None
 
@@ -175,7 +175,7 @@ def add_label(fields: Fields) -> None:
         state.codebook.select_label(label_id)
         return grown
 
-    fields.do(edit)
+    fields.apply(edit)
 
 
 def shared_settings(fields: Fields, status: CodebookStatus) -> None:
@@ -190,15 +190,15 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
             st.button(
                 f"Use {book.scale} for all dimensions",
                 key="book-one-scale",
-                on_click=fields.do,
+                on_click=fields.apply,
                 args=(lambda draft: codebooks.change(draft, scale=draft.scale),),
             )
         elif book.scale is not None:
             low, high = st.columns(2)
             low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
             high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
-            fields.wrong("book-min")
-            fields.wrong("book-max")
+            fields.show_rejection("book-min")
+            fields.show_rejection("book-max")
         st.text_input("Document type", **fields.bind("book-unit", book.unit, part("unit")))
         st.text_input(
             "Domain", **fields.bind("book-domain", book.domain, part("domain")), placeholder="hospitality, medicine ..."
@@ -252,7 +252,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             index = book.labels.index(label)
 
             def move(offset: int) -> None:
-                fields.do(lambda draft: codebooks.move_label(draft, label.id, offset))
+                fields.apply(lambda draft: codebooks.move_label(draft, label.id, offset))
 
             last = len(book.labels) - 1
             icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=index == 0)
@@ -283,7 +283,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
 
 def delete_label(session: ProjectSession, fields: Fields, label: Label) -> None:
     """Delete a label, and say how to give its gold to another one."""
-    fields.do(lambda draft: codebooks.delete_label(draft, label.id))
+    fields.apply(lambda draft: codebooks.delete_label(draft, label.id))
     if count := codebooks.count_gold_labels(session, label.id):
         left = f"{format_count(count, 'gold label')} of it {plural(count, 'is', 'are')} left."
         words = f"{left} To give {plural(count, 'it', 'them')} to another label, use Map gold columns on Data."
@@ -366,7 +366,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
 
 def use(fields: Fields, book: Codebook) -> None:
     """Save a template as the draft."""
-    fields.do(lambda _: book)
+    fields.apply(lambda _: book)
     state.set_notice("ok", f"{book.name} is now the draft", "Edit it, then save it as v1.")
 
 
