@@ -6,7 +6,7 @@
 const INTERVALS = { counters: 500, tiles: 250, debate: 0 };
 // Pause after a frame as a multiple of its drawing time, because a slow machine also executes the run.
 const REST_FACTOR = 4;
-const LONGEST_REST_MS = 250;
+const MAX_REST_MS = 250;
 
 export class DrawScheduler {
   /**
@@ -98,7 +98,7 @@ export class DrawScheduler {
       // This message arrives after the frame was painted.
       port1.close();
       if (!this.resting) return;
-      const wait = Math.min(LONGEST_REST_MS, REST_FACTOR * (performance.now() - start));
+      const wait = Math.min(MAX_REST_MS, REST_FACTOR * (performance.now() - start));
       this.restTimer = setTimeout(() => {
         this.resting = false;
         if (this.wanted) this.mark();

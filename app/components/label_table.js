@@ -10,7 +10,7 @@ import { avatar } from "./roles.js";
 /** @import { Label } from "./labels.js" */
 /** @import { Role } from "./roles.js" */
 
-const MOST_COLUMNS = 6;
+const MAX_COLUMNS = 6;
 
 /**
  * @param {Debate | null} debate
@@ -58,7 +58,7 @@ function latestOpinions(debate) {
 function columns(debate, run, hiddenRoles, latest) {
   const visible = [...run.roles.values()].filter(({ role }) => !hiddenRoles.has(role));
   const labelling = visible.filter(({ role }) => latest.has(role));
-  return (debate?.verdict && labelling.length ? labelling : visible).slice(0, MOST_COLUMNS);
+  return (debate?.verdict && labelling.length ? labelling : visible).slice(0, MAX_COLUMNS);
 }
 
 /**

@@ -21,7 +21,7 @@ import { formatRating, MISSING } from "./format.js";
 
 const CHOICE_ITEM = "label"; // the item of a codebook of kind "choice"
 const COLOURS = 8;
-const MOST_SWATCHES = 8;
+const MAX_SWATCHES = 8;
 
 /** @param {LabelData[]} rows @returns {Labels} */
 export function createLabels(rows) {
@@ -120,7 +120,7 @@ export function presentLabels(values, kind) {
  * @returns {Node[]}
  */
 export function compactValues(ids, values, labels, kind) {
-  if (kind !== "rating" || !values) return ids.slice(0, MOST_SWATCHES).map((id) => swatch(findLabel(labels, id)));
+  if (kind !== "rating" || !values) return ids.slice(0, MAX_SWATCHES).map((id) => swatch(findLabel(labels, id)));
   if (!ids.length) return [];
   const ratings = [...labels.keys()].map((id) => (ids.includes(id) ? formatRating(values[id]) : MISSING));
   return [el("span", "tiny secondary", ratings.join(" "))];

@@ -33,7 +33,7 @@ import { isUnchanged, mountView } from "./streamlit_bridge.js";
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
-const MOST_CHANGES = 50; // changes that are kept to be sent again
+const MAX_CHANGES = 50; // changes that are kept to be sent again
 
 /**
  * Return the runs in an order; pinned ones stay first, and runs without a value come last.
@@ -275,7 +275,7 @@ class LeaderboardView {
    */
   change(id, change) {
     const number = Math.max(Date.now(), (this.changes.at(-1)?.number ?? 0) + 1);
-    this.changes = [...this.changes, { number, id, ...change }].slice(-MOST_CHANGES);
+    this.changes = [...this.changes, { number, id, ...change }].slice(-MAX_CHANGES);
     this.component?.setStateValue("changes", this.changes);
   }
 

@@ -14,7 +14,7 @@ import { avatar, findRole } from "./roles.js";
  */
 /** @typedef {{ text: string, tone: string }} Agreement */
 
-const MOST_SWATCHES = 8;
+const MAX_SWATCHES = 8;
 
 /**
  * Create the rows of the diagram.
@@ -139,7 +139,7 @@ function voteNode({ labels: assigned, values, problem }, { labels, kind }) {
     const ratings = [...labels.keys()].map((id) => values[id]).filter((value) => typeof value === "number");
     if (ratings.length) node.append(ratings.map(formatRating).join(" "));
   } else if (assigned) {
-    for (const id of assigned.slice(0, MOST_SWATCHES)) {
+    for (const id of assigned.slice(0, MAX_SWATCHES)) {
       const label = findLabel(labels, id);
       node.append(swatch(label));
       if (kind === "choice") node.append(el("span", "tiny ellipsis", label.name));

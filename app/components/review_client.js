@@ -16,7 +16,7 @@
  * @typedef {"saving" | "saved" | "idle" | "lost" | "refused"} SaveState
  */
 
-const MOST_ACTIONS = 40;
+const MAX_ACTIONS = 40;
 const RETRY_MS = [250, 500, 1000, 2000];
 const KEEPALIVE_BYTES = 60_000;
 
@@ -82,7 +82,7 @@ export class ReviewClient {
   async sendPending() {
     this.sending = true;
     while (this.pending.length) {
-      const batch = this.pending.slice(0, MOST_ACTIONS);
+      const batch = this.pending.slice(0, MAX_ACTIONS);
       const { status, body } = await this.deliver({ actions: batch.map(({ message }) => message) }, () => true);
       this.pending.splice(0, batch.length);
       batch.forEach((action, index) => {

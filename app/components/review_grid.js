@@ -61,12 +61,12 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  */
 
 const REFRESHED_AT_ONCE = 60;
-const MOST_SELECTED = 500;
+const MAX_SELECTED = 500;
 const NOTIFY_MS = 600;
 const RETRY_MS = 100;
 const SCROLLBAR = 16;
 const MANY_LABELS = 6;
-const LONGEST_ID = 13;
+const MAX_ID = 13;
 
 /** Edits that the rows do not show yet, by row and field. @type {Map<string, { value: CellValue, read: number }>} */
 const edits = new Map();
@@ -313,7 +313,7 @@ function focusNextRow(api, node, column) {
 export function collectState({ eventData }) {
   if (eventData.type === "cellFocused") noteFocus(eventData.api, eventData.rowIndex);
   const selected = eventData.api.getSelectedNodes().map(({ id }) => id);
-  return { revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
+  return { revision, row: focusedRow, selected: selected.slice(0, MAX_SELECTED) };
 }
 
 /** @param {GridApi} api @param {number | null} [rowIndex] */
@@ -491,7 +491,7 @@ export function isFocused({ node }) {
  * @param {{ value: string }} params
  */
 export function shortenId({ value }) {
-  return value.length > LONGEST_ID ? `${value.slice(0, 4)}…${value.slice(-8)}` : value;
+  return value.length > MAX_ID ? `${value.slice(0, 4)}…${value.slice(-8)}` : value;
 }
 
 // The grid

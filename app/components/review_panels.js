@@ -53,7 +53,7 @@ import { avatar, findRole } from "./roles.js";
  */
 /** @typedef {(item: string, value: Value) => void} OnChange */
 
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /** @param {Reason[]} reasons */
 export function reasonBadges(reasons) {
@@ -199,7 +199,7 @@ function presenceSwitch(value, onChange) {
  */
 function ratingControl(value, scale, onChange) {
   const { min, max } = scale ?? { min: 1, max: 5 };
-  if (max - min >= MOST_STEPS) {
+  if (max - min >= MAX_STEPS) {
     const input = el("input", { type: "number", min: String(min), max: String(max), value: String(value ?? "") });
     input.onchange = () => {
       if (input.value !== "") onChange(Number(input.value));

@@ -42,7 +42,7 @@ const TITLES = {
 };
 /** @type {Effect[]} */
 const LISTED = ["broken", "fixed", "changed", "wrong"];
-const MOST_CHANGES = 4;
+const MAX_CHANGES = 4;
 const CHARACTER_WIDTH = 7.25;
 
 /** @param {Component<TrialData>} component */
@@ -131,7 +131,7 @@ function documentList(data, onPick) {
  * @param {() => void} onClick
  */
 function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, labels, onClick) {
-  const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
+  const shown = changes.slice(0, MAX_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
   const moves = el("span", "changes", ...shown, more > 0 && el("span", "muted tiny", `and ${more} more`));
   const row = button(

@@ -10,7 +10,7 @@ import { avatar, findRole } from "./roles.js";
 /** @import { Labels } from "./labels.js" */
 /** @import { Roles } from "./roles.js" */
 
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 export class TurnView {
   line = "";
@@ -147,7 +147,7 @@ export function describeInputs(turn, roles) {
   if (!names.length) return turn.replies_to.length ? "revises its own reply" : "";
   if (names.length === 1) return `replies to ${names[0]}`;
   if (names.length === 2 && findRole(roles, turn.role).colour === "judge") return "weighs both replies";
-  if (names.length > MOST_NAMED) return `replies to ${names.length} others`;
+  if (names.length > MAX_NAMED) return `replies to ${names.length} others`;
   return `replies to ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 }
 

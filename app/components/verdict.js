@@ -5,7 +5,7 @@ import { findLabel, labelTag, presentLabels } from "./labels.js";
 
 /** @import { RunInfo, VerdictEvent } from "./debate_state.js" */
 
-const MOST_REASONS = 12;
+const MAX_REASONS = 12;
 
 /**
  * Create the nodes of a verdict: status, labels, and reasons of unresolved items.
@@ -39,6 +39,6 @@ export function verdictNodes(verdict, { labels, kind }) {
 function reasonTexts({ reasons }, labels) {
   const texts = Object.values(reasons);
   if (texts.length > 1 && new Set(texts).size === 1) return texts.slice(0, 1);
-  const rows = Object.entries(reasons).slice(0, MOST_REASONS);
+  const rows = Object.entries(reasons).slice(0, MAX_REASONS);
   return rows.map(([id, reason]) => (labels.has(id) ? `${findLabel(labels, id).name}: ${reason}` : reason));
 }

@@ -353,7 +353,7 @@ def in_texts(fields: Fields, label: Label) -> None:
         matches = keyword_matches.count_matches(fields.session, book, label.id, offered)
     _proposed_keywords(fields, label, proposals)
     _matches(matches)
-    if matches.idle:
+    if matches.unmatched:
         _remove_button(fields, label, matches)
 
 
@@ -423,7 +423,7 @@ def _matches(matches: keyword_matches.KeywordMatches) -> None:
     best = ", ".join(f"{word} {count:,}" for word, count in matches.by_word[:5] if count)
     if best:
         rows.append(("Most frequent", "", best))
-    for name, words in (("Without a match", matches.idle), ("Too common, not looked for", matches.ignored)):
+    for name, words in (("Without a match", matches.unmatched), ("Too common, not looked for", matches.ignored)):
         if words:
             shown = ", ".join(words[:8]) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
             rows.append((name, f"{len(words):,}", shown))
@@ -434,7 +434,7 @@ def _matches(matches: keyword_matches.KeywordMatches) -> None:
 
 def _remove_button(fields: Fields, label: Label, matches: keyword_matches.KeywordMatches) -> None:
     """Draw the button that removes the keywords without a match."""
-    removed = matches.idle
+    removed = matches.unmatched
 
     def without_removed(words: tuple[str, ...]) -> tuple[str, ...]:
         state.codebook.unmatched = (label.id, words, removed)

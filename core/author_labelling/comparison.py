@@ -108,9 +108,17 @@ def collection(log: Sequence[Entry]) -> Collection:
     """Return the counts and rates of a log."""
     submissions = [entry for entry in log if isinstance(entry, Submission)]
     questions = list(asked_questions(log).values())
-    answered = [asked for asked in questions if asked.author and not asked.author.declined]
-    abstained = [asked for asked in answered if asked.author and asked.author.abstention]
-    times = [asked.author.seconds for asked in answered if asked.author and asked.author.seconds is not None]
+    answered = [
+        asked_question for asked_question in questions if asked_question.author and not asked_question.author.declined
+    ]
+    abstained = [
+        asked_question for asked_question in answered if asked_question.author and asked_question.author.abstention
+    ]
+    times = [
+        asked_question.author.seconds
+        for asked_question in answered
+        if asked_question.author and asked_question.author.seconds is not None
+    ]
     return Collection(
         texts=len(submissions),
         excluded=dict(Counter(submission.excluded for submission in submissions if submission.excluded)),
@@ -118,7 +126,9 @@ def collection(log: Sequence[Entry]) -> Collection:
         asked=len(questions),
         answered=len(answered) - len(abstained),
         abstained=len(abstained),
-        declined=sum(asked.author is not None and asked.author.declined for asked in questions),
+        declined=sum(
+            asked_question.author is not None and asked_question.author.declined for asked_question in questions
+        ),
         completion=hit_share(questions, answered),
         abstention=hit_share(answered, abstained),
         seconds=median(times) if times else None,
@@ -157,17 +167,23 @@ class GroupReport:
 
 def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]:
     """Return a report of each group of annotators, on the questions that the author answered with an option."""
-    usable = [asked for asked in questions if asked.truth is not None]
-    groups = dict.fromkeys(group for asked in usable for group in asked.annotators)
-    return tuple(_group_report(group, [asked for asked in usable if group in asked.annotators]) for group in groups)
+    usable = [asked_question for asked_question in questions if asked_question.truth is not None]
+    groups = dict.fromkeys(group for asked_question in usable for group in asked_question.annotators)
+    return tuple(
+        _group_report(group, [asked_question for asked_question in usable if group in asked_question.annotators])
+        for group in groups
+    )
 
 
 def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
-    answers = [answer for asked in questions for answer in asked.annotators[group].values()]
+    answers = [answer for asked_question in questions for answer in asked_question.annotators[group].values()]
     choices = [
-        (asked, position) for asked in questions for position in _positions(asked, group) if position is not None
+        (asked_question, position)
+        for asked_question in questions
+        for position in _positions(asked_question, group)
+        if position is not None
     ]
-    correct = [asked for asked, position in choices if position == asked.truth]
+    correct = [asked_question for asked_question, position in choices if position == asked_question.truth]
     labelled = [answer for answer in answers if answer.choice is not None]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     costs = [answer.cost_usd for answer in answers]
@@ -178,22 +194,30 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
-        accuracy=hit_share([asked for asked, _ in choices], correct),
-        kappa=mean_kappa([_positions(asked, group) for asked in questions], [asked.unit for asked in questions]),
-        kl_meaning=_divergence(
-            [normalise(asked.question.options[asked.truth or 0]) for asked in questions],
-            [normalise(asked.question.options[position]) for asked, position in choices],
+        accuracy=hit_share([asked_question for asked_question, _ in choices], correct),
+        kappa=mean_kappa(
+            [_positions(asked_question, group) for asked_question in questions],
+            [asked_question.unit for asked_question in questions],
         ),
-        kl_position=_divergence([asked.truth for asked in questions], [position for _, position in choices]),
+        kl_meaning=_divergence(
+            [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question in questions],
+            [normalise(asked_question.question.options[position]) for asked_question, position in choices],
+        ),
+        kl_position=_divergence(
+            [asked_question.truth for asked_question in questions], [position for _, position in choices]
+        ),
         strata=_strata(questions, group),
         seconds=mean(times) if times else None,
         cost_usd=None if None in costs or not costs else mean(cost for cost in costs if cost is not None),
     )
 
 
-def _positions(asked: AskedQuestion, group: str) -> list[int | None]:
+def _positions(asked_question: AskedQuestion, group: str) -> list[int | None]:
     """Return the positions chosen by a group's annotators, in the order of their names."""
-    return [asked.question.position(answer.choice) for _, answer in sorted(asked.annotators[group].items())]
+    return [
+        asked_question.question.position(answer.choice)
+        for _, answer in sorted(asked_question.annotators[group].items())
+    ]
 
 
 def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) -> Estimate:
@@ -222,14 +246,14 @@ def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ..
     rng = random.Random(SEED)
     strata: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     correct: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
-    for asked in questions:
-        votes = Counter(position for position in _positions(asked, group) if position is not None)
+    for asked_question in questions:
+        votes = Counter(position for position in _positions(asked_question, group) if position is not None)
         if votes.total() > 1:
             agreeing = max(votes.values())
             option = rng.choice(sorted(position for position, count in votes.items() if count == agreeing))
-            strata[agreeing].append(asked)
-            if option == asked.truth:
-                correct[agreeing].append(asked)
+            strata[agreeing].append(asked_question)
+            if option == asked_question.truth:
+                correct[agreeing].append(asked_question)
     return tuple(
         Stratum(agreeing, len(stratum), hit_share(stratum, correct[agreeing]))
         for agreeing, stratum in sorted(strata.items(), reverse=True)
@@ -245,7 +269,7 @@ def _divergence(reference: Sequence[object], observed: Sequence[object]) -> floa
 
 def hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:
     """Return the share of hits among cells; both may repeat a question, and those of one unit depend on each other."""
-    cell_counts, hit_counts = (Counter(asked.unit for asked in some) for some in (cells, hits))
+    cell_counts, hit_counts = (Counter(asked_question.unit for asked_question in some) for some in (cells, hits))
     return ratio([hit_counts[unit] for unit in cell_counts], list(cell_counts.values()), Design())
 
 
@@ -256,7 +280,7 @@ def hit_share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> 
 class PredictivityTask:
     """One prediction: a question of an author, with five earlier questions answered by a source of labels."""
 
-    asked: AskedQuestion
+    asked_question: AskedQuestion
     source: str
     repeat: int
     earlier: tuple[EarlierAnswer, ...]
@@ -274,18 +298,18 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
     before. Of a group of annotators, one that answered is drawn for each question and repeat. Sources without a label
     for one of the five are left out of that prediction. Source: Ma et al. 2025, section 5.3.
     """
-    usable = [asked for asked in questions if asked.truth is not None]
-    groups = dict.fromkeys(group for asked in usable for group in asked.annotators)
+    usable = [asked_question for asked_question in questions if asked_question.truth is not None]
+    groups = dict.fromkeys(group for asked_question in usable for group in asked_question.annotators)
     by_author: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
     tasks = []
-    for asked in usable:
-        before = by_author[asked.source.author][-EARLIER_ANSWERS:]
-        by_author[asked.source.author].append(asked)
+    for asked_question in usable:
+        before = by_author[asked_question.source.author][-EARLIER_ANSWERS:]
+        by_author[asked_question.source.author].append(asked_question)
         if len(before) < EARLIER_ANSWERS:
             continue
         for source in (AUTHOR, *groups, RANDOM):
             for repeat in range(REPEATS):
-                rng = random.Random(f"{SEED} {repeat} {source} {asked.question.id}")
+                rng = random.Random(f"{SEED} {repeat} {source} {asked_question.question.id}")
                 labels = [_label(earlier, source, rng) for earlier in before]
                 if None not in labels:
                     answers = tuple(
@@ -293,20 +317,20 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
                             text=earlier.source.text,
                             question=earlier.question.text,
                             answer=str(label),
-                            same=earlier.source.conversation == asked.source.conversation,
+                            same=earlier.source.conversation == asked_question.source.conversation,
                         )
                         for earlier, label in zip(before, labels, strict=True)
                     )
-                    tasks.append(PredictivityTask(asked, source, repeat, answers))
+                    tasks.append(PredictivityTask(asked_question, source, repeat, answers))
     return tuple(tasks)
 
 
-def _label(asked: AskedQuestion, source: str, rng: random.Random) -> str | None:
+def _label(asked_question: AskedQuestion, source: str, rng: random.Random) -> str | None:
     if source == AUTHOR:
-        return asked.author.choice if asked.author else None
+        return asked_question.author.choice if asked_question.author else None
     if source == RANDOM:
-        return rng.choice(asked.question.options)
-    labels = [answer.choice for _, answer in sorted(asked.annotators.get(source, {}).items()) if answer.choice]
+        return rng.choice(asked_question.question.options)
+    labels = [answer.choice for _, answer in sorted(asked_question.annotators.get(source, {}).items()) if answer.choice]
     return rng.choice(labels) if labels else None
 
 
@@ -342,12 +366,12 @@ def _predictivity(source: str, predictions: Sequence[tuple[PredictivityTask, str
     by_same: defaultdict[int, list[bool]] = defaultdict(list)
     hits: list[AskedQuestion] = []
     for task, option in predictions:
-        asked = task.asked
-        is_hit = option is not None and asked.question.position(option) == asked.truth
+        asked_question = task.asked_question
+        is_hit = option is not None and asked_question.question.position(option) == asked_question.truth
         by_repeat[task.repeat].append(is_hit)
         by_same[task.same].append(is_hit)
         if is_hit:
-            hits.append(asked)
+            hits.append(asked_question)
     means = [mean(results) for results in by_repeat.values()]
     return Predictivity(
         source=source,
@@ -356,5 +380,5 @@ def _predictivity(source: str, predictions: Sequence[tuple[PredictivityTask, str
         accuracy=mean(means),
         deviation=stdev(means) if len(means) > 1 else None,
         by_same={same: mean(results) for same, results in sorted(by_same.items())},
-        interval=ends(hit_share([task.asked for task, _ in predictions], hits).interval),
+        interval=ends(hit_share([task.asked_question for task, _ in predictions], hits).interval),
     )

@@ -50,15 +50,15 @@ _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
 def write_reply(
-    request: Request, codebook: Codebook, document: Document, near: LabelProbabilities | None = None
+    request: Request, codebook: Codebook, document: Document, label_probabilities: LabelProbabilities | None = None
 ) -> str:
     """Return the reply to a request, in the formats that the parser reads.
 
-    Pure: the same arguments give the same text. ``codebook`` is the whole one of the run, ``near`` compares a text with
-    its labels by vectors, None without vectors. The behaviour follows from the inputs (a position to argue for), else
-    from the role's name (an annotator ignores other replies, a judge decides, a critic challenges). Otherwise it
-    follows from the replies among the inputs: without any it proposes, it challenges a single one, and it decides
-    between several. So every protocol runs, custom ones too.
+    Pure: the same arguments give the same text. ``codebook`` is the whole one of the run. ``label_probabilities``
+    compares a text with its labels by vectors, None without vectors. The behaviour follows from the inputs (a
+    position to argue for), else from the role's name (an annotator ignores other replies, a judge decides, a critic
+    challenges). Otherwise it follows from the replies among the inputs: without any it proposes, it challenges a
+    single one, and it decides between several. So every protocol runs, custom ones too.
     """
     special = persona_replies.write_reply(request) or author_replies.write_reply(request, codebook)
     if special is not None:
@@ -67,7 +67,7 @@ def write_reply(
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
     document, part = request.document or document, {label.id for label in request.narrow(codebook).labels}
     numbers = [number for number, label in enumerate(codebook.labels) if label.id in part]
-    evidence = find_evidence(lexicon_of(codebook), document.text, near)
+    evidence = find_evidence(lexicon_of(codebook), document.text, label_probabilities)
     roles = _Roles(evidence, numbers, _shares(document, focus) if codebook.kind == "rating" else {})
     role, replies = family(request.role), list(_replies(request))
     if role == FAMILY and isinstance(persona, Mapping):
@@ -237,14 +237,15 @@ class _Roles:
 
     def ground(self, number: int, *, holds: bool) -> str:
         """Return why a value holds, or why not, as the end of a sentence: quotes, and the words in them."""
-        evidence, near = self.evidence, self.evidence.near[number] if self.evidence.near else 0
+        evidence = self.evidence
+        probability = evidence.probabilities[number] if evidence.probabilities else 0
         hits = sorted(evidence.hits[number], key=lambda hit: (-hit.strength, hit.start))
         if not hits and not (holds and evidence.scores[number]):
             ground = "none of its words is in the text"
         elif not hits:
             ground = "no word of another label carries it"
-            if near:
-                ground = f"its definition is near by vectors, with probability {near:.2f}"
+            if probability:
+                ground = f"its definition is near by vectors, with probability {probability:.2f}"
         elif not holds:
             hit = next((hit for hit in hits if hit.doubt), hits[0])
             ground = f'in "{evidence.quote(hit)}", {evidence.word(hit)} is {hit.doubt or "weak support"}'

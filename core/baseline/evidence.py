@@ -56,7 +56,7 @@ MIN_VECTOR_PROBABILITY = 0.5
 # Beside words: score for a difference of 1 in the log-odds by vectors, from those of a label that has nothing to do
 # with the text and shares the probability with about a dozen subjects. So a weak hit carries its label from a
 # probability of .5, a derived word does from .004, and one listed word from .0006.
-NEAR_WEIGHT = 0.1
+VECTOR_WEIGHT = 0.1
 UNRELATED_PROBABILITY = 0.08
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
@@ -96,7 +96,7 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
 _REASONS = {
     "elsewhere": "about another place",
     "untried": "about something that was not tried",
-    "asked": "in a question, which is not evidence",
+    "question": "in a question, which is not evidence",
     "quoted": "in a quoted list of labels",
     "negated": "negated",
 }
@@ -111,7 +111,7 @@ _PASSAGES = (
     r"(?:try|tried|used?|visit(?:ed)?|sampled?)(?!\W+(?:\w+\W+){0,2}(?:better|such|so|worse|as)\b)(?: [\w'-]+){1,3}|"
     r"\b(?:can ?(?:not|n?['’]?t)|could ?(?:not|n['’]?t)|no) (?:comment|opinion|judge|speak)"
     r"(?: (?:on|about|of|to|for))?(?: [\w'-]+){1,3})|"
-    r"(?P<asked>(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) "
+    r"(?P<question>(?:(?<=[.!?\n])|\A) *(?:is|are|do|does|can|could|has|have|will) "
     r"(?:there|it|you|they|we|i|any\w*|this|the)\b(?! (?:believe|imagine))[^.!?\n]*\?)|"
     r"(?P<quoted>(?:\bfinal decision\b|\baspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
     r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
@@ -151,7 +151,7 @@ class TextEvidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
     All roles share it, so scores are computed once. ``english`` is None for a text without a known word, and False for
-    one in another language; then only listed words are looked for. ``near`` has the probabilities of the labels by
+    one in another language; then only listed words are looked for. ``probabilities`` has those of the labels by
     vectors, 0 for one that cannot be compared, and is empty without vectors.
     """
 
@@ -160,7 +160,7 @@ class TextEvidence:
     clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
     english: bool | None
-    near: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
 
     @cached_property
     def undoubted(self) -> TextEvidence:
@@ -172,11 +172,11 @@ class TextEvidence:
         """The score of each label; from ``THRESHOLD`` on it is present."""
         several = self.lexicon.codebook.kind == "multilabel"
         scores = list(map(_score, self.hits))
-        if several and self.near:
-            scores = list(map(_beside_vectors, scores, self.near))
+        if several and self.probabilities:
+            scores = list(map(_beside_vectors, scores, self.probabilities))
         if not (any(score >= THRESHOLD for score in scores) if several else any(scores)):
-            minimum = MIN_VECTOR_PROBABILITY if several else max(self.near, default=0.0)
-            present = [number for number, chance in enumerate(self.near) if chance >= minimum > 0]
+            minimum = MIN_VECTOR_PROBABILITY if several else max(self.probabilities, default=0.0)
+            present = [number for number, chance in enumerate(self.probabilities) if chance >= minimum > 0]
             if not present and self.english and self.lexicon.rest_label is not None:
                 present = [self.lexicon.rest_label]
             for number in present:
@@ -215,7 +215,8 @@ def _beside_vectors(score: float, chance: float) -> float:
         return score
     chance = min(max(chance, 1e-6), 1 - 1e-6)
     return max(
-        0.0, score + NEAR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED_PROBABILITY) / UNRELATED_PROBABILITY)
+        0.0,
+        score + VECTOR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED_PROBABILITY) / UNRELATED_PROBABILITY),
     )
 
 
@@ -223,15 +224,15 @@ _Match: TypeAlias = tuple[Term, int, int]
 """A term, and the positions of its first and last token in the text."""
 
 
-def find_evidence(lexicon: Lexicon, text: str, near: LabelProbabilities | None = None) -> TextEvidence:
-    """Return the evidence in a text, with that of vectors if ``near`` returns probabilities by vectors.
+def find_evidence(lexicon: Lexicon, text: str, label_probabilities: LabelProbabilities | None = None) -> TextEvidence:
+    """Return the evidence in a text, with that of vectors if ``label_probabilities`` returns probabilities by vectors.
 
-    ``near`` is not called for ratings, nor for a choice with words.
+    ``label_probabilities`` is not called for ratings, nor for a choice with words.
     """
     evidence, kind = _find_words(lexicon, text), lexicon.codebook.kind
-    if near is None or kind == "rating" or not text.strip() or (kind == "choice" and any(evidence.hits)):
+    if label_probabilities is None or kind == "rating" or not text.strip() or (kind == "choice" and any(evidence.hits)):
         return evidence
-    return replace(evidence, near=tuple(near(lexicon.codebook, text)))
+    return replace(evidence, probabilities=tuple(label_probabilities(lexicon.codebook, text)))
 
 
 @lru_cache(maxsize=256)
@@ -330,9 +331,9 @@ def select(codebook: Codebook, text: str) -> frozenset[str]:
     return frozenset(codebook.labels[number].id for number in present)
 
 
-def example(codebook: Codebook, text: str, near: LabelProbabilities | None = None) -> ClassifierInput:
-    """Return a text with the evidence from which the classifier starts. ``near`` is that of ``find_evidence``."""
-    evidence = find_evidence(lexicon_of(codebook), text, near)
+def example(codebook: Codebook, text: str, label_probabilities: LabelProbabilities | None = None) -> ClassifierInput:
+    """Return a text with the evidence from which the classifier starts, as by ``find_evidence``."""
+    evidence = find_evidence(lexicon_of(codebook), text, label_probabilities)
     words: dict[tuple[int, str], float] = {}
     for hit in (hit for label_hits in evidence.hits for hit in label_hits):
         word = hit.term.label, hit.term.text.lower()

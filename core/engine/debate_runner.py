@@ -44,13 +44,13 @@ def _hashed_sampling(sampling: Sampling) -> dict[str, object]:
     return sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"})
 
 
-def reply_key(request: str, occurrence: int, retry: int) -> str:
+def reply_key(request: str, occurrence: int, retry_round: int) -> str:
     """Return the key of a reply in the store.
 
     ``occurrence`` counts identical requests within one debate in yield order, so that three annotators on one model do
-    not share a reply. ``retry`` grows when an unreadable reply is requested again later.
+    not share a reply. ``retry_round`` grows when an unreadable reply is requested again later.
     """
-    return digest([request, occurrence, retry])
+    return digest([request, occurrence, retry_round])
 
 
 def paid_reply(reply: Reply, key: str, *, seconds: float = 0.0, run_id: str = "") -> Reply:
@@ -81,9 +81,9 @@ class PendingTurn:
     hash: str
     occurrence: int
 
-    def key(self, retry: int) -> str:
+    def key(self, retry_round: int) -> str:
         """Return the key of the reply in the store."""
-        return reply_key(self.hash, self.occurrence, retry)
+        return reply_key(self.hash, self.occurrence, retry_round)
 
     def started(self, run_id: str, *, cached: bool = False) -> Turn:
         """Return the turn before its reply."""
@@ -194,18 +194,18 @@ async def look_up(
     has a readable one. So a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
-    retry = 0
+    retry_round = 0
     while True:
-        key = pending.key(retry)
+        key = pending.key(retry_round)
         stored = await store.fetch(key) if store.contains(key) else None
         if stored is None:
             return unreadable or (key, None)
         reply = read_reply(stored, pending, settings)
         if pending.request.form == "text" or reply.reading.readable:
             return key, reply
-        if retry >= retry_rounds and unreadable is None:
+        if retry_round >= retry_rounds and unreadable is None:
             unreadable = key, reply
-        retry += 1
+        retry_round += 1
 
 
 def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:

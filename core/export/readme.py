@@ -65,7 +65,7 @@ def origin(summary: Summary, codebook: Codebook) -> list[str]:
     return [*lines, "", " ".join([reviewed, *more])]
 
 
-def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> list[tuple[str, str]]:
+def describe_columns(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> list[tuple[str, str]]:
     """Return the result columns and what they mean. ``NAME`` is that of a label or dimension; a choice has none."""
     gold = "gold label of the imported file"
     if raters > 1:
@@ -95,14 +95,14 @@ def _scales(codebook: Codebook) -> list[str]:
     return [f"{escape_markdown(name)} {scale}" for name, scale in named]
 
 
-def table_guide(codebook: Codebook, summary: Summary) -> bytes:
+def table_readme(codebook: Codebook, summary: Summary) -> bytes:
     """Return the README of a table."""
     values = {
         "multilabel": "The value 1 (true in Parquet) is present, 0 (false) is absent",
         "choice": "A value is the name of a label",
         "rating": f"A value is a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
-    columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
+    columns = describe_columns(codebook, summary.role_columns, len(summary.raters))
     _, (gold, _), (verdict, _), (reviewed, _), *_ = columns
     names = "" if codebook.kind == "choice" else f"NAME is the name of a {label_noun(codebook.kind)}. "
     lines = [

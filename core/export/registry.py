@@ -18,7 +18,7 @@ from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
-from core.export.readme import Summary, observed, table_guide
+from core.export.readme import Summary, observed, table_readme
 from core.files import atomic_write, is_disk_full
 from core.formatting import did_you_mean
 
@@ -33,7 +33,7 @@ class Format:
     """One export format.
 
     ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
-    beside the results, by suffix ("out.xml" beside "out.json"). A ``guide`` is a README beside a file that is also
+    beside the results, by suffix ("out.xml" beside "out.json"). A ``readme`` is a README beside a file that is also
     complete without it. If ``folder_path`` is set, the result is a folder: the results are at that path in it, and
     companions have their own names.
     """
@@ -48,7 +48,7 @@ class Format:
     takes: Literal["rows", "turns"] = "rows"
     companions: Mapping[str, Companion] = field(default_factory=dict)
     folder_path: str = ""
-    guide: Companion | None = None
+    readme: Companion | None = None
     one_run: bool = False
     """True if the tool keeps one record for each document."""
 
@@ -61,11 +61,11 @@ class Format:
         """Return the path of the results for the path that the user gave, and the companions by path."""
         if self.folder_path:
             return path / self.folder_path, {path / name: make for name, make in self.companions.items()}
-        beside = {**self.companions, **({GUIDE_SUFFIX: self.guide} if self.guide else {})}
+        beside = {**self.companions, **({README_SUFFIX: self.readme} if self.readme else {})}
         return path, {path.with_suffix(suffix): make for suffix, make in beside.items()}
 
 
-GUIDE_SUFFIX = ".README.md"
+README_SUFFIX = ".README.md"
 _JSON_LINES = "application/x-ndjson"
 PARQUET = "application/vnd.apache.parquet"
 
@@ -74,11 +74,11 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format(
             "csv", "CSV", "A table for spreadsheets: UTF-8 with BOM, formulas escaped.", write_csv, ".csv", "text/csv",
-            guide=table_guide,
+            readme=table_readme,
         ),
         Format(
             "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", PARQUET,
-            guide=table_guide,
+            readme=table_readme,
         ),
         Format(
             "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", _JSON_LINES,

@@ -73,7 +73,7 @@ class ModelCapabilities:
     """Known capabilities of one model at one server.
 
     ``refused_params`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
-    ``most_tokens`` the highest accepted value. With ``no_system`` instructions go into the first user message.
+    ``max_output_tokens`` the highest accepted value. With ``no_system`` instructions go into the first user message.
     ``levels`` is False if Ollama only switches thinking on and off. ``context`` (tokens), ``reasons``, ``seed`` and
     ``logprobs`` are None while unknown; ``in_format`` is True if a probe was answered in the requested form.
     ``num_ctx`` is the context last requested from Ollama. ``at`` is the time of the last reply or refusal (Unix
@@ -82,7 +82,7 @@ class ModelCapabilities:
 
     refused_params: set[str] = field(default_factory=set)
     limit: str = "max_tokens"
-    most_tokens: int | None = None
+    max_output_tokens: int | None = None
     no_system: bool = False
     levels: bool = True
     schema: SchemaLevel = ""
@@ -100,7 +100,7 @@ class ModelCapabilities:
         It is at most half of the context: some servers refuse a request whose prompt and limit exceed the context.
         """
         half = self.context // 2 if self.context else None
-        return min(limit for limit in (tokens, self.most_tokens, half) if limit is not None)
+        return min(limit for limit in (tokens, self.max_output_tokens, half) if limit is not None)
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
         """Return the messages in the form that the server accepts."""
@@ -175,7 +175,7 @@ class ModelCapabilities:
         match = _MAX_VALUE.search(message)
         limit = int(match[1]) - bool(match["exclusive"]) if match else 0
         if 0 < limit < int(params[name]):
-            self.most_tokens = min(self.most_tokens or limit, limit)
+            self.max_output_tokens = min(self.max_output_tokens or limit, limit)
             return True
         if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
             if self.limit == "max_tokens":

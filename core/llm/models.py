@@ -56,7 +56,7 @@ class ModelLibrary:
         """Lookups of trained classifiers, one for each open project."""
         self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
-        self._near: dict[str, LabelProbabilities] = {}
+        self._probabilities: dict[str, LabelProbabilities] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
@@ -64,7 +64,7 @@ class ModelLibrary:
         """Add or replace a connection; its key is looked up again."""
         self.connections[connection.name] = connection
         self._keys.clear()
-        self._near.clear()
+        self._probabilities.clear()
 
     def remove(self, name: str) -> None:
         """Remove a connection."""
@@ -87,13 +87,13 @@ class ModelLibrary:
         Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown built-in model.
         """
         connection = self.connection(role_model.connection)
-        name, vectors = builtin_name(role_model.model)
+        name, suffix = builtin_name(role_model.model)
         if connection.is_builtin and name not in BUILTIN_MODELS:
             raise NoSuchModel(
                 f"The built-in model '{role_model.model}' does not exist.", f"Choose {' or '.join(BUILTIN_MODELS)}."
             )
         if connection.is_builtin and name == LEXICAL_MODEL:
-            embeddings.embedder(vectors, self.connections)
+            embeddings.embedder(suffix, self.connections)
         return role_model.model_copy(update={"base_url": connection.base_url})
 
     def pin_vectors(self, role_model: RoleModel, codebook: Codebook) -> RoleModel:
@@ -123,8 +123,8 @@ class ModelLibrary:
             classifier = await asyncio.to_thread(self._classifier, suffix)
             part = request.narrow(codebook)
             text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
-        elif (near := self._near_of(suffix)) is not None or len(document.text) > LONG_TEXT:
-            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, near)
+        elif (label_probabilities := self._label_probabilities(suffix)) is not None or len(document.text) > LONG_TEXT:
+            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, label_probabilities)
         else:  # the words of a short text are found sooner than a thread is started
             text = baseline.write_reply(request, codebook, document)
         if settings.pace > 0:
@@ -264,17 +264,17 @@ class ModelLibrary:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 
-    def _near_of(self, spec: str) -> LabelProbabilities | None:
+    def _label_probabilities(self, spec: str) -> LabelProbabilities | None:
         """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
-        if spec and spec not in self._near:
+        if spec and spec not in self._probabilities:
             try:
                 embed = embeddings.embedder(spec, self.connections)
             except UsageError as error:
                 raise NoSuchModel(error.message, error.remedy) from error
             if embed is None:
                 return None
-            self._near[spec] = definition_probabilities(embed)
-        return self._near.get(spec)
+            self._probabilities[spec] = definition_probabilities(embed)
+        return self._probabilities.get(spec)
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
         """Return the classifier with this hash. Raises NoSuchModel, which prevents the start of a run.

@@ -80,7 +80,7 @@ class ClassifierTrainer:
         self._store = store
         self._find_embedder = find_embedder
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
-        self._near: dict[str, LabelProbabilities] = {}
+        self._label_probabilities: dict[str, LabelProbabilities] = {}
         self._cached_model = lru_cache(maxsize=4)(self._load_model)  # one cache for the class would keep all trainers
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
@@ -162,11 +162,11 @@ class ClassifierTrainer:
         embedder = self._find_embedder(spec) if spec else None
         if embedder is None:
             return [baseline.example(codebook, text) for text in texts]
-        if embedder.spec not in self._near:
-            self._near[embedder.spec] = definition_probabilities(partial(self._embed, embedder))
-        near = self._near[embedder.spec]
+        if embedder.spec not in self._label_probabilities:
+            self._label_probabilities[embedder.spec] = definition_probabilities(partial(self._embed, embedder))
+        label_probabilities = self._label_probabilities[embedder.spec]
         vectors = self._embed(embedder, texts)
-        examples = [baseline.example(codebook, text, near) for text in texts]
+        examples = [baseline.example(codebook, text, label_probabilities) for text in texts]
         return [replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)]
 
     def _embed(self, embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -20,7 +20,7 @@ from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
 from core.export import Format as Format
 from core.export.export_row import REVIEW, SharedColumns
-from core.export.readme import Summary, columns_guide, observed
+from core.export.readme import Summary, describe_columns, observed
 from core.runs import RunRow
 from core.services.evaluation.run_comparison import difference
 from core.services.project_session import ProjectSession, check_output_path
@@ -62,10 +62,10 @@ def export_bytes(session: ProjectSession, run_id: str, format: str, *, other_run
         return zip_folder(Path(folder)) if file_format.companions else path.read_bytes()
 
 
-def guide(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequence[str] = ()) -> bytes:
+def readme(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequence[str] = ()) -> bytes:
     """Return the README of an export, or b"" if its format has none."""
     file_format = find_format(format)
-    if file_format.guide is None:
+    if file_format.readme is None:
         return b""
     runs = _runs(session, run_id, other_runs)
     summary = Summary()
@@ -73,14 +73,14 @@ def guide(session: ProjectSession, run_id: str, format: str, *, other_runs: Sequ
     with closing(_items(session, runs, file_format, _columns(session, runs))) as items:
         for _ in observed(items, summary, codebook):
             pass
-    return file_format.guide(codebook, summary)
+    return file_format.readme(codebook, summary)
 
 
 def column_meanings(session: ProjectSession, run_id: str, *, other_runs: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the result columns of a table and what they mean, ``NAME`` standing for a label."""
     runs = _runs(session, run_id, other_runs)
     raters = session.store.annotations.raters([run.run_id for run in runs])
-    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(raters))
+    return describe_columns(runs[0].settings.codebook, _role_names(runs), len(raters))
 
 
 def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:

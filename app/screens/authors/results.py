@@ -160,8 +160,8 @@ def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callabl
         with error_boxes():
             bar = st.progress(0.0, label)
 
-            def progress(done: int, of: int) -> None:
-                bar.progress(min(1.0, done / max(1, of)), f"{done:,} of {of:,}")
+            def progress(done: int, total: int) -> None:
+                bar.progress(min(1.0, done / max(1, total)), f"{done:,} of {total:,}")
 
             count = work(session, str(spec), progress=progress)
             st.toast(f"{format_count(count, unit)} by {literal(str(spec))}")

@@ -101,16 +101,16 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
     name = export.file_name(session, run.run_id, format_name)
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
-            if format.guide is not None:
+            if format.readme is not None:
                 download(
                     "README",
-                    lambda: export.guide(session, run.run_id, format_name, other_runs=others),
+                    lambda: export.readme(session, run.run_id, format_name, other_runs=others),
                     f"{name.rpartition('.')[0]}.README.md",
                     "text/markdown",
                     type="tertiary",
                     icon="description",
                     help="Origin of the labels, and the meaning of each column",
-                    key="export-guide",
+                    key="export-readme",
                 )
             download(
                 "Download",
@@ -130,7 +130,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
                 f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
             )
-            if format.guide is not None:
+            if format.readme is not None:
                 facts(export.column_meanings(session, run.run_id, other_runs=others))
         if files := export.zipped_files(session, run.run_id, format_name):
             st.caption(f"The download is a zip with {literal(join_names(files))}.")

@@ -123,11 +123,11 @@ def example() -> None:
 
 def samples(workspace: Workspace) -> None:
     """Draw the sample projects in rows of three; the last one is the chats of authors."""
-    samples = sample_projects.sample_cards()
-    if not samples:
+    available = sample_projects.sample_cards()
+    if not available:
         return
     heading("Or open a sample")
-    cards = [(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key)) for card in samples]
+    cards = [(card, partial(_open, sample_projects.ensure_sample, workspace, card.sample.key)) for card in available]
     open_chats = partial(_open, author_files.ensure_sample_project, workspace, page="authors")
     cards.append((author_files.sample_card(), open_chats))
     for at in range(0, len(cards), 3):

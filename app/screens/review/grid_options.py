@@ -21,7 +21,7 @@ GROUP_HEADER_HEIGHT = 24
 MAX_HORIZONTAL_NAMES, MAX_HORIZONTAL_NAME_CHARACTERS = 6, 7
 """Numbers of labels and of letters in a name up to which names are horizontal. Others are vertical, to be whole on a
 small screen with the document beside the grid."""
-SQUARES = 16
+MAX_SQUARES = 16
 """Maximum number of labels with a square each in a role's cell. With more labels, only present labels are shown."""
 
 
@@ -53,7 +53,7 @@ def _widths(codebook: Codebook) -> tuple[int, int]:
             return min(150, max(68, 12 + 26 * count)), min(150, max(68, 16 + 13 * count))
         case "multilabel":
             squares = count * (7 if _has_vertical_names(codebook) else 10)
-            return (max(64, 8 + squares), max(68, 8 + squares)) if count <= SQUARES else (110, 110)
+            return (max(64, 8 + squares), max(68, 8 + squares)) if count <= MAX_SQUARES else (110, 110)
 
 
 def grid_options(
@@ -77,7 +77,7 @@ def grid_options(
     ]
     shown_in_document = [*(f"r_{role}" for role in roles), "gold", "_reason"]
     return {
-        "columnDefs": _columns(codebook, roles, labels, shades, js, least_text=140 if is_document_open else 80),
+        "columnDefs": _columns(codebook, roles, labels, shades, js, min_text_width=140 if is_document_open else 80),
         **_cell_options(js),
         "context": {
             "focus": focus,
@@ -86,7 +86,7 @@ def grid_options(
             "fields": [field for field, _ in labels],
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
-            "all": len(codebook.labels) <= SQUARES,
+            "all": len(codebook.labels) <= MAX_SQUARES,
             "optional": ["_quotes", *shown_in_document] if is_document_open else ["_quotes"],
             "label_names": codebook.label_names,
             "names": list(codebook.names),
@@ -152,7 +152,7 @@ def _cell_options(js: Any) -> dict[str, Any]:
     }
 
 
-_SQUARES: dict[str, Any] = {
+_SQUARES_COLUMN: dict[str, Any] = {
     "cellRenderer": "squares",
     "cellClass": "centre line",
     "headerClass": "centre line",
@@ -168,17 +168,17 @@ def _columns(
     shades: Mapping[str, str],
     js: Any,
     *,
-    least_text: int,
+    min_text_width: int,
 ) -> list[dict[str, Any]]:
     """Return the groups of columns: document, labels, gold, a column for each role, and status.
 
-    ``least_text`` is the least width of the text in pixels.
+    ``min_text_width`` is the least width of the text in pixels.
     """
     gold_width, role_width = _widths(codebook)
     groups = (
-        ("", None, _document_columns(js, least_text)),
+        ("", None, _document_columns(js, min_text_width)),
         ("Current labels", "line", _label_columns(codebook, labels, shades)),
-        ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES}]),
+        ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}]),
         ("Labels by role", "line", _role_columns(roles, role_width, shades)),
         ("", "line", _status_columns(js)),
     )
@@ -190,7 +190,7 @@ def _columns(
     return [{"headerName": name, "headerClass": css, "children": columns} for name, css, columns in groups]
 
 
-def _document_columns(js: Any, least_text: int) -> list[dict[str, Any]]:
+def _document_columns(js: Any, min_text_width: int) -> list[dict[str, Any]]:
     return [
         {
             "field": "_id",
@@ -208,7 +208,7 @@ def _document_columns(js: Any, least_text: int) -> list[dict[str, Any]]:
             "field": "_text",
             "headerName": "text",
             "flex": 1,
-            "minWidth": least_text,
+            "minWidth": min_text_width,
             "cellClass": "text",
             "tooltipField": "_text",
         },
@@ -243,7 +243,7 @@ def _role_columns(roles: Mapping[str, str], width: int, shades: Mapping[str, str
             "field": f"r_{role}",
             "headerName": title,
             "width": width,
-            **_SQUARES,
+            **_SQUARES_COLUMN,
             "headerComponentParams": {"ink": palette.role_colour(role, shades)},
             **({} if index == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }

@@ -291,17 +291,17 @@ def answer(
 
 
 def _current_value(
-    session: ProjectSession, current: AuthorLabelling, asked: AskedQuestion, entry: Answer
+    session: ProjectSession, current: AuthorLabelling, asked_question: AskedQuestion, entry: Answer
 ) -> Value | None:
     """Return the value of an answer by the codebook of its question, whose labels may have been renamed since.
 
     None without a value, and for one that the current codebook does not have any more.
     """
-    saved = session.store.codebooks.get(asked.source.codebook_version)
+    saved = session.store.codebooks.get(asked_question.source.codebook_version)
     features = features_of(saved.codebook) if saved else current.features
-    feature = next((feature for feature in features if feature.item == asked.question.item), None)
+    feature = next((feature for feature in features if feature.item == asked_question.question.item), None)
     value = value_of(feature, entry) if feature else None
-    now = current.feature(asked.question.item)
+    now = current.feature(asked_question.question.item)
     return value if now and value in now.values.values() else None
 
 

@@ -162,9 +162,9 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
     options: list[str | None] = []
     templates = requests.load_templates()
     # Tasks of a question follow each other. They are read with its options as the codebook.
-    for _, group in groupby(tasks, key=lambda task: task.asked.question.id):
+    for _, group in groupby(tasks, key=lambda task: task.asked_question.question.id):
         tasks_of_question = list(group)
-        asked_question = tasks_of_question[0].asked
+        asked_question = tasks_of_question[0].asked_question
         steps = [
             requests.annotate(asked_question.source, asked_question.question, templates, earlier=task.earlier)
             for task in tasks_of_question

@@ -65,7 +65,7 @@ class KeywordMatches:
         return self.present - self.present_hit
 
     @property
-    def idle(self) -> tuple[str, ...]:
+    def unmatched(self) -> tuple[str, ...]:
         """Keywords without a match."""
         return tuple(word for word, count in self.by_word if not count and baseline.is_searchable(word))
 

@@ -136,12 +136,12 @@ class EvaluationReport:
     overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
     """ratings of documents with several fields: ROUGE-L by field"""
 
-    def describe_basis(self, coverage: Coverage | None = None) -> str:
+    def describe_basis(self, other: Coverage | None = None) -> str:
         """Return the documents that the scores are based on and how they were selected, in words.
 
-        ``coverage`` replaces the documents of the scores, for a chart of the run that uses others.
+        ``other`` replaces the documents of the scores, for a chart of the run that uses others.
         """
-        counted = coverage.describe(self.reference) if coverage is not None else self.describe_coverage()
+        counted = other.describe(self.reference) if other is not None else self.describe_coverage()
         return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
 
     def describe_coverage(self) -> str:

@@ -95,9 +95,11 @@ def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     log = [entry for n in range(7) for entry in entries(n, "calm" if n % 2 else "sad", "angry")]
     tasks = predictivity_tasks(asked_questions(log).values())
-    assert {task.asked.question.id for task in tasks} == {"d5/f", "d6/f"}, "a prediction needs five earlier answers"
+    assert {task.asked_question.question.id for task in tasks} == {"d5/f", "d6/f"}, (
+        "a prediction needs five earlier answers"
+    )
     assert {task.source for task in tasks} == {"author", "people", "random"}
-    by_source = {task.source: task for task in tasks if task.asked.question.id == "d5/f"}
+    by_source = {task.source: task for task in tasks if task.asked_question.question.id == "d5/f"}
     assert [earlier.answer for earlier in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
     assert [earlier.answer for earlier in by_source["people"].earlier] == ["angry"] * 5
     assert by_source["author"].same == 5

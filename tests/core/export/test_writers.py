@@ -452,10 +452,10 @@ def test_gold_is_the_majority_of_the_raters(tmp_path: Path) -> None:
 def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tmp_path: Path) -> None:
     plain = row({"text": "a"}, sources={PRICE: "verdict", ROOM: "verdict"})
     write(format, [plain], ASPECTS, tmp_path / "out.x")
-    guide = (tmp_path / "out.README.md").read_text()
-    assert "No person has reviewed any of the 1 document" in guide
-    assert "| judge_NAME | last decision of the role judge |" in guide
-    assert "word-list baseline is not a language model" in guide
+    readme = (tmp_path / "out.README.md").read_text()
+    assert "No person has reviewed any of the 1 document" in readme
+    assert "| judge_NAME | last decision of the role judge |" in readme
+    assert "word-list baseline is not a language model" in readme
     reviewer = AnnotatorValues("ann", {PRICE: True})
     write(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
     assert "1 of 2 documents have labels decided by 1 person" in (tmp_path / "out.README.md").read_text()
@@ -464,8 +464,8 @@ def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tm
 def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) -> None:
     codebook = Codebook(kind="rating", labels=(Label(name="Grammar"),), scale=Scale(min=1, max=5))
     write("csv", [ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")], codebook, tmp_path / "out.csv")
-    guide = (tmp_path / "out.README.md").read_text()
-    assert "NAME is the name of a dimension. A value is a number on the scale (1 to 5); an empty cell" in guide
+    readme = (tmp_path / "out.README.md").read_text()
+    assert "NAME is the name of a dimension. A value is a number on the scale (1 to 5); an empty cell" in readme
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])

@@ -236,18 +236,18 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     assert [row["run_id"] for row in rows] == [run_id] * 8 + [other] * 2
     assert [row["document_id"] for row in rows[8:]] == ["d0", "d1"]
-    guide = (tmp_path / "out.README.md").read_bytes()
-    assert guide == export.guide(session, run_id, "csv", other_runs=[other])
+    readme = (tmp_path / "out.README.md").read_bytes()
+    assert readme == export.readme(session, run_id, "csv", other_runs=[other])
     gold = {name: {"a": True} for name in ("ann", "ben")}
     session.store.documents.add([Document("later", {"text": "t"}, gold=gold)])
     for name, meaning in export.column_meanings(session, run_id, other_runs=[other]):
-        assert f"| {name} | {meaning} |" in export.guide(session, run_id, "csv").decode(), "raters of exported rows"
+        assert f"| {name} | {meaning} |" in export.readme(session, run_id, "csv").decode(), "raters of exported rows"
     shown = export.preview(session, run_id, "csv", rows=4, other_runs=[other])
     assert list(shown["run_id"]) == [run_id, run_id, other, other]
     assert export.zipped_files(session, run_id, "csv") == []
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
     assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
-    assert f"- Run {other}: Two only, ecj (".encode() in guide
+    assert f"- Run {other}: Two only, ecj (".encode() in readme
 
 
 def test_run_over_imports_with_different_columns_is_exported_and_bundled(session, run_id, tmp_path):

@@ -360,7 +360,9 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert (after.present, after.present_hit, after.missed) == (2, 2, 0)  # the same number, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated", "by"))
     matches = keyword_matches.count_matches(session, none, PRICE)
-    assert (matches.idle, matches.ignored) == (("gold plated",), ("by",)), "the built-in model ignores function words"
+    assert (matches.unmatched, matches.ignored) == (("gold plated",), ("by",)), (
+        "the built-in model ignores function words"
+    )
 
 
 def test_gold_counts_are_those_of_the_majority_of_the_raters(session: ProjectSession) -> None:
