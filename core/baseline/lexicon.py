@@ -426,7 +426,7 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 """The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
-_DENIAL = re.compile(
+_DENYING_WORDS = re.compile(
     r"\b(?:(?:is|are|do|does|should|must|may|says?) (?:not?|nothing)|neither)\b|n['’]t\b", re.IGNORECASE
 )
 """Makes a sentence of a description one about what does not count."""
@@ -435,7 +435,7 @@ _DENIAL = re.compile(
 def _counted(description: str) -> Iterator[str]:
     """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
     for sentence in re.split(r"[.;:!?\n]+(?=\s|$)", description):
-        if not _DENIAL.search(sentence):
+        if not _DENYING_WORDS.search(sentence):
             yield sentence[: next((start for word, start, _ in tokenise(sentence) if word in NEGATIONS), len(sentence))]
 
 

@@ -18,7 +18,7 @@ from core.debate import quote_location
 from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.ratings_grammar import LEFT_OPEN
+from core.debate.reading.tokens import LEFT_OPEN
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest

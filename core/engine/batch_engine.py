@@ -36,9 +36,9 @@ from core.llm.batch_servers import (
     BatchLibrary,
     BatchServer,
     BatchState,
-    answers,
-    line,
+    has_reply,
     read_row,
+    request_line,
 )
 from core.runs import RoleModel, StopReason
 
@@ -207,7 +207,7 @@ class BatchEngine(ReplayingEngine):
             self.budget.held += max_cost
             if job is None:
                 body = self._batches.body(pending.role_model, request, self.settings)
-                await files.add(key, pending.role_model, line(key, body))
+                await files.add(key, pending.role_model, request_line(key, body))
         if pending.document.id not in waiting.documents:
             waiting.documents[pending.document.id] = None
             self._requests[pending.document.id] += 1
@@ -375,7 +375,7 @@ class BatchEngine(ReplayingEngine):
                     row = read_row(raw)
                     if row is None or row[0] not in missing:
                         continue
-                    if not answers(row[1]):
+                    if not has_reply(row[1]):
                         failed[row[0]] = row[1]
                         continue
                     del missing[row[0]]

@@ -176,7 +176,7 @@ class FolderBatches:
         if file_key not in self._read or self._read[file_key][0] != state:
             with path.open("rb") as file:
                 rows = (row for row in map(read_row, file) if row is not None)
-                keys = frozenset(key for key, row in rows if not replies_only or answers(row))
+                keys = frozenset(key for key, row in rows if not replies_only or has_reply(row))
             self._read[file_key] = state, keys
         return self._read[file_key][1]
 
@@ -197,7 +197,7 @@ BatchServer: TypeAlias = OpenAIBatches | FolderBatches
 """A batch server. Its methods raise a ModelError on failure."""
 
 
-def line(key: str, body: Mapping[str, Any]) -> bytes:
+def request_line(key: str, body: Mapping[str, Any]) -> bytes:
     """Return a request as a line of a file."""
     return encode_body({"custom_id": key, "method": "POST", "url": URL, "body": body}) + b"\n"
 
@@ -210,7 +210,7 @@ def read_row(row: bytes) -> tuple[str, Mapping[str, Any]] | None:
     return (key, data) if data is not None and is_output and isinstance(key, str) else None
 
 
-def answers(row: Mapping[str, Any]) -> bool:
+def has_reply(row: Mapping[str, Any]) -> bool:
     """Return True if a row holds a reply and not an error."""
     response = row.get("response")
     if not isinstance(response, dict) or response.get("status_code") not in (None, 200):

@@ -19,7 +19,7 @@ from core.llm.streaming import END_OF_STREAM_SECONDS, ReplyBuilder, silence_erro
 from core.runs import RoleModel
 
 CONNECT_SECONDS = 10.0
-END_SECONDS = 0.05
+DRAIN_SECONDS = 0.05
 """Longest wait for the end of a response after its last content."""
 
 
@@ -36,7 +36,7 @@ async def post(
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.idle_timeout)
     content_headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
     with _model_errors(role_model, builder):
-        sending = await _post(
+        sending = await _post_reconnecting(
             session,
             url,
             data=encode_body(body),
@@ -46,7 +46,7 @@ async def post(
         )
         async with sending as response:
             if response.status not in (200, 201):
-                raise from_status(response.status, await beginning(response, 65536), response.headers, role_model)
+                raise from_status(response.status, await read_start(response, 65536), response.headers, role_model)
             if response.content_type != "text/html":
                 yield response
                 return
@@ -72,19 +72,19 @@ def _model_errors(role_model: RoleModel, builder: ReplyBuilder) -> Iterator[None
         raise not_connected(f"{role_model.connection} at {role_model.base_url}", error) from error
     except aiohttp.ClientResponseError as error:
         if "content-encoding" in error.message:
-            raise _packed(role_model, error.message) from error
+            raise _wrong_compression(role_model, error.message) from error
         raise errors.MalformedStream(
             f"{role_model.connection} sent a response that is not HTTP ({server_message(error.message)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
-            raise _packed(role_model, error.__cause__.message) from error
+            raise _wrong_compression(role_model, error.__cause__.message) from error
         raise errors.CutStream(
             f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
         ) from error
 
 
-def _packed(role_model: RoleModel, reason: str) -> errors.MalformedStream:
+def _wrong_compression(role_model: RoleModel, reason: str) -> errors.MalformedStream:
     return errors.MalformedStream(
         f"{role_model.connection} sent data that cannot be unpacked ({server_message(reason)}).",
         "Switch off the compression of the server or of a proxy in front of it.",
@@ -103,7 +103,7 @@ def reuse_tracing() -> aiohttp.TraceConfig:
     return config
 
 
-async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
+async def _post_reconnecting(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
     """Return the response to a POST, on a new connection if a reused one was closed.
 
     A server may close a connection after any reply (llama.cpp does so after each stream, whatever its headers say), and
@@ -118,7 +118,7 @@ async def _post(session: aiohttp.ClientSession, url: str, **options: Any) -> aio
                 raise
 
 
-async def beginning(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+async def read_start(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     """Return at most ``max_bytes`` of the body; less if the connection breaks or ``END_OF_STREAM_SECONDS`` are over."""
     received = bytearray()
     with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, TimeoutError):
@@ -136,6 +136,6 @@ async def drain(response: aiohttp.ClientResponse) -> None:
     if response.content.at_eof():
         return
     with contextlib.suppress(TimeoutError, aiohttp.ClientError):
-        async with asyncio.timeout(END_SECONDS):
+        async with asyncio.timeout(DRAIN_SECONDS):
             while await response.content.readany():
                 pass

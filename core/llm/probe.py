@@ -17,7 +17,7 @@ from core.documents import Document
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
-from core.llm.http import beginning
+from core.llm.http import read_start
 from core.llm.prices import provider_of
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 from core.prompts import Message
@@ -176,7 +176,7 @@ async def _json(
     async with session.request(method, url, json=body, headers=dict(headers), allow_redirects=False) as response:
         if response.status != 200:
             return None
-        return orjson.loads(await beginning(response, _MAX_BYTES))
+        return orjson.loads(await read_start(response, _MAX_BYTES))
 
 
 def _count(value: Any) -> int | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,6 @@ _DOCUMENT_COLUMNS = (
     "group_name",
     "group_order",
 )
-NO_COUNTS: Mapping[str, Any] = {}
 _READ_COLUMNS = "id, position, field, text, context, source, group_name, group_order"
 _GOLD_COLUMNS = ("document_id", "rater", "item", "value")
 _MATCHES_SEARCH = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
@@ -360,7 +360,7 @@ def _add_import(
     at: float,
     options: Mapping[str, Any],
     rejected: Sequence[Rejected],
-    more_counts: Mapping[str, Any] = NO_COUNTS,
+    more_counts: Mapping[str, Any] = MappingProxyType({}),
 ) -> Import:
     """Add the columns of documents and of their gold as one import."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")

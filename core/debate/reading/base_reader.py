@@ -14,7 +14,7 @@ from core.debate.reading.decision_markers import (
     CONTENT,
     DENIED,
     OWN_PART,
-    SENTENCE,
+    SENTENCE_BREAK,
     MarkedReply,
     Marker,
     is_inside,
@@ -49,8 +49,7 @@ from core.debate.reading.labels_grammar import (
     without_bullet,
 )
 from core.debate.reading.marker_patterns import MarkerKind
-from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import MaybeAnswer, tokenise
+from core.debate.reading.tokens import LEFT_OPEN, MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
@@ -311,7 +310,7 @@ class ReplyReader(ABC):
         for begin, stop in self.marked.spans(end):
             if is_inside(begin + 1, self.marked.quoted):
                 continue
-            for sentence in filter(CONTENT.search, SENTENCE.split(self.marked.lines[begin:stop])):
+            for sentence in filter(CONTENT.search, SENTENCE_BREAK.split(self.marked.lines[begin:stop])):
                 headed = _HEADED.fullmatch(sentence)
                 if headed is not None:
                     if is_list:

@@ -18,8 +18,7 @@ from core.debate.reading.decision_markers import CONTENT, Marker, ReplyLine, is_
 from core.debate.reading.json_answers import CHOSEN, label_named
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.labels_grammar import Statements, Unreadable, residue, without_bullet
-from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import NO_ANSWER, tokenise
+from core.debate.reading.tokens import LEFT_OPEN, NO_ANSWER, tokenise
 from core.debate.turns import Reading
 
 NO_CHOICE = "the decision does not choose one label"

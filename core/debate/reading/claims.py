@@ -87,7 +87,7 @@ _WORD = re.compile(r"\w")
 _REASON = re.compile(r"(?:because|since|as)\b")
 _GROUP = re.compile(r"§(?:(?: ?[,/&] ?| |(?:(?<=[,/&] §),)? (?:and|or|nor|as well as) )(?:(?:the|an?) )?§)*")
 """Labels with one predicate: "Food, Service and the price"."""
-_DENIED = re.compile(
+_DENIED_LABEL = re.compile(
     r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without|beyond|(?<=§ )over)"
     r"(?: (?:an?|the|\w+ly))* §"
 )
@@ -176,7 +176,7 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
             if conceded and is_choice:  # "Although there are hints of anger, sadness dominates"
                 claims[-1] = replace(claims[-1], objected=True)
             stance = _stance(
-                _DESPITE.sub("", _DENIED.sub("", clause)), written=clause_groups[0].written, is_choice=is_choice
+                _DESPITE.sub("", _DENIED_LABEL.sub("", clause)), written=clause_groups[0].written, is_choice=is_choice
             )
             claims.append(Claim(items, stance, _is_reported(before, clause)))
         aside = clause == "§" and words.startswith((",", ":", " - ", " – ", " — "), position)
@@ -219,7 +219,7 @@ def _denied(clause: str) -> list[int]:
     """Return the positions, from the last one on, of the labels that only the words before them deny."""
     positions: list[int] = []
     count = end = 0
-    for match in _DENIED.finditer(clause):
+    for match in _DENIED_LABEL.finditer(clause):
         count += clause.count("§", end, match.end())
         end = match.end()
         positions.append(count - 1)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from core.codebook import Kind
 from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_agreed
-from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
+from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.quotation_marks import double_quoted, outermost
@@ -196,7 +196,7 @@ _CHANGED = re.compile(
 
 def is_anothers(text: str) -> bool:
     """Return True if the first sentence of a decision ascribes it to another role."""
-    return _ANOTHERS_VIEW.search(SENTENCE.split(text, maxsplit=1)[0]) is not None
+    return _ANOTHERS_VIEW.search(SENTENCE_BREAK.split(text, maxsplit=1)[0]) is not None
 
 
 def check_withdrawn(text: str) -> None:
@@ -211,9 +211,9 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
     ``decided`` are the labels that are present, with True, or the ratings.
     """
     text = text.lstrip(" ")
-    if withdrawn := next(filter(_WITHDRAWN.search, SENTENCE.split(_without_quotations(text))), None):
+    if withdrawn := next(filter(_WITHDRAWN.search, SENTENCE_BREAK.split(_without_quotations(text))), None):
         raise residue(withdrawn)
-    for sentence in SENTENCE.split(text):
+    for sentence in SENTENCE_BREAK.split(text):
         if any(rule(sentence, decided, names) for rule in _RULES[kind]):
             raise residue(sentence)
 
@@ -262,7 +262,7 @@ def check_lines(
 
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
     """Raise ``Unreadable`` if a remark beside a rating agrees with another number."""
-    for sentence in SENTENCE.split(text):
+    for sentence in SENTENCE_BREAK.split(text):
         if is_agreed(sentence.casefold()) and _states_other_number(sentence, ratings, names):
             raise residue(sentence)
 

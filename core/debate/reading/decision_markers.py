@@ -42,7 +42,7 @@ _MAX_CACHED_CHARACTERS = 300
 CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
+_SENTENCE_END = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
@@ -194,7 +194,7 @@ class MarkedReply:
         return start
 
 
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 _WEAK = frozenset({"heading", "recap", "sentence", "list"})
 _LISTED = re.compile(r"\s*(?:[-+•–]|\d{1,2}[.)])\s")
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
@@ -230,7 +230,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     """
     begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
     before = marked.lines[begin:start]
-    last = _SENTENCE.split(before)[-1]
+    last = _SENTENCE_END.split(before)[-1]
     above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
     is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
     words = last if CONTENT.search(last) else before.partition(":")[0] if ":" in before and earlier < begin else ""
@@ -290,7 +290,7 @@ def _is_ascribed(marked: MarkedReply, start: int, end: int) -> bool:
     match = _of_document(marked.codebook.unit).search(marked.lines, start, end)
     if match is None:
         return False
-    sentence = _SENTENCE.split(marked.lines[start : match.start()])[-1]
+    sentence = _SENTENCE_END.split(marked.lines[start : match.start()])[-1]
     return match["ignored"] is not None or not _OWN_BASIS.search(sentence)
 
 
@@ -308,7 +308,7 @@ def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool
     """
     begin = marked.lines.rfind("\n", 0, start) + 1
     before = marked.lines[max(begin, start - _LOOK_BACK) : start]
-    if before and not _SENTENCE.split(before)[-1]:
+    if before and not _SENTENCE_END.split(before)[-1]:
         return _FORM.search(before.casefold()) is not None
     before = before.strip()
     if not before:
@@ -519,7 +519,7 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         return False
     if before.lstrip().startswith(">") and _UNQUOTED.search(lines, marker.end):
         return False  # a quotation, and the answer to it
-    for sentence in _SENTENCE.finditer(before):
+    for sentence in _SENTENCE_END.finditer(before):
         begin = marker.start - len(before) + sentence.end()
     before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())
     clause = _CLAUSE.split(before)[-1]
@@ -561,7 +561,7 @@ def _torn_marker(lines: str) -> int:
     """Return the position at which the last line breaks off in the words of a marker, or -1."""
     start = lines.rfind("\n") + 1
     last = lines[start:][-_LOOK_BACK:]
-    for sentence in _SENTENCE.finditer(last):
+    for sentence in _SENTENCE_END.finditer(last):
         last = last[sentence.end() :] if sentence.end() < len(last) else last
     words = " ".join(last.casefold().split()).lstrip(" >#_-\"'“«")
     if len(words) < _MIN_BEGINNING_CHARACTERS:

@@ -10,7 +10,7 @@ from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.json_blocks import entry_name, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
-from core.debate.reading.tokens import NO_ANSWER, UNITS, MaybeAnswer, tokenise
+from core.debate.reading.tokens import NEGATION_KINDS, NO_ANSWER, UNITS, MaybeAnswer, tokenise
 
 CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -69,7 +69,8 @@ _ALONE = re.compile(
     rf"(?: ?(?:available|found|given|is|of it|provided|was|(?:for|in|of) (?:the |this )?(?:{UNITS}|§)))*\W*"
 )
 """What may follow where a quote only says that there is none: "No mention of the price on the menu" is a quote."""
-_DENIAL = frozenset({"absent", "neg", "negation", "no", "none", "open", "hedge"})
+_DOUBTS = NEGATION_KINDS | {"open", "hedge"}
+"""Kinds of tokens that doubt a label."""
 
 
 def by_name(data: Any, names: Names) -> dict[str, Any]:
@@ -201,7 +202,7 @@ def _is_doubt(key: str, value: Any, names: Names) -> bool:
     if key in _NOTES or _ASIDE.search(key):
         return False
     tokens = tokenise(value, names) if isinstance(value, str) else ()
-    return is_claim(value, names) or (bool(tokens) and {token.kind for token in tokens} <= _DENIAL)
+    return is_claim(value, names) or (bool(tokens) and {token.kind for token in tokens} <= _DOUBTS)
 
 
 def is_claim(value: Any, names: Names) -> bool:

@@ -16,6 +16,7 @@ from typing import Literal, NoReturn, TypeAlias
 from core.debate.reading.label_names import Names, split_ordinals
 from core.debate.reading.tokens import (
     ANSWERS,
+    NEGATION_KINDS,
     NO_ANSWER,
     NO_SIGNS,
     NUMERALS,
@@ -31,8 +32,8 @@ from core.debate.reading.tokens import (
 from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
-_DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark", "closed", "rest"})
-_DENYING = frozenset({"neg", "no", "absent", "none", "negation"})
+_CONTRADICTIONS = NEGATION_KINDS | {"open", "mark", "closed", "rest"}
+"""Kinds of tokens that contradict a yes without words."""
 _BREAKS = frozenset({"comma", "semicolon"})
 _BETWEEN = _BREAKS | {"and", "fill"}
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
@@ -653,7 +654,7 @@ def _takes_back(tokens: Sequence[Token], subject: str, *, implicit: bool) -> boo
     words = [token.text for token in tokens if token.kind != "link"]
     if implicit and tokens and (not words or (len(words) == 1 and _is_unclear(words[0]))):
         return True  # "Food: -", "Food: 4", "Food: negative", "Food: T", "Food: disagree"
-    dangerous = _HEDGES | _DENIALS if implicit else _HEDGES
+    dangerous = _HEDGES | _CONTRADICTIONS if implicit else _HEDGES
     return any(
         token.kind in dangerous or (token.kind in ("name", "struck") and token.item != subject)
         for token in every(tokens)
@@ -669,12 +670,13 @@ def _affirms(tokens: Sequence[Token]) -> bool:
     """Return True if a comment below "Absent:" says the opposite: "mentioned", "wrongly excluded"."""
     words = [token for token in every(tokens) if token.kind != "verb" and token.text != "the"]
     is_denied = any(
-        token.kind in _DENYING or (token.text == "only" and following.kind == "word" and following.text[-2:] != "ly")
+        token.kind in NEGATION_KINDS
+        or (token.text == "only" and following.kind == "word" and following.text[-2:] != "ly")
         for token, following in pairwise([*words, _END])
     )  # "only the staff are mentioned"
     return (
         (not is_denied and any(token.kind == "present" for token in words))
-        or any(word.kind == "absent" and before.kind in _DENYING - {"absent"} for before, word in pairwise(words))
+        or any(word.kind == "absent" and before.kind in NEGATION_KINDS - {"absent"} for before, word in pairwise(words))
         or any(word.kind == "neg" and _EXCEPT.match(word.text) for word in words)
     )
 

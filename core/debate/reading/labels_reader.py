@@ -26,8 +26,7 @@ from core.debate.reading.labels_grammar import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.ratings_grammar import LEFT_OPEN
-from core.debate.reading.tokens import ANSWERS, NO_ANSWER, NUMERALS, tokenise
+from core.debate.reading.tokens import ANSWERS, LEFT_OPEN, NO_ANSWER, NUMERALS, tokenise
 from core.debate.turns import Reading
 
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")

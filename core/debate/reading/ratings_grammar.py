@@ -9,17 +9,15 @@ from typing import Any, Self
 
 from core.codebook import Codebook
 from core.debate.reading.contradictions import NOT_GIVEN, is_anothers
-from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, Marker, is_inside, is_reported
+from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names, split_ordinals
 from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
-from core.debate.reading.tokens import NUMERALS
+from core.debate.reading.tokens import LEFT_OPEN, NUMERALS
 from core.debate.turns import Reading
 from core.documents import Value
-
-LEFT_OPEN = "left open by the agent"
 
 _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
@@ -173,7 +171,7 @@ def ratings_of(
         before = len(collected.ratings)
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
-            for sentence in SENTENCE.split(line[:_LOOK_AHEAD]):
+            for sentence in SENTENCE_BREAK.split(line[:_LOOK_AHEAD]):
                 collected.sentence(_Masked.from_text(sentence, names))
         if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
@@ -225,7 +223,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
     above = ""
     for begin, stop in marked.spans():
         start = begin
-        for sentence in SENTENCE.split(marked.lines[begin:stop]):
+        for sentence in SENTENCE_BREAK.split(marked.lines[begin:stop]):
             start = marked.lines.index(sentence, start)
             end = start + len(sentence)
             if len(sentence) > _LOOK_AHEAD:

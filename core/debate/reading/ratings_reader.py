@@ -22,8 +22,8 @@ from core.debate.reading.ratings_grammar import (
 )
 from core.debate.turns import Reading
 
-_RATINGS = re.compile(r"rating|score|final|revis|correct|adjust|updat")
-"""Keys of ratings."""
+_NESTED_RATING_KEYS = re.compile(r"rating|score|final|revis|correct|adjust|updat")
+"""Keys of objects and lists of ratings."""
 
 
 class RatingsReader(ReplyReader):
@@ -67,7 +67,11 @@ class RatingsReader(ReplyReader):
         for data in nested(block.data):
             check_json_scale(data, self._tops)
             for key, value in data.items():
-                if isinstance(value, dict | list) and value is not decision and _RATINGS.search(key.casefold()):
+                if (
+                    isinstance(value, dict | list)
+                    and value is not decision
+                    and _NESTED_RATING_KEYS.search(key.casefold())
+                ):
                     others = {} if is_earlier_key(key) else ratings_in(value, self.codebook, self.names).values
                     if any(ratings.values.get(item, number) != number for item, number in others.items()):
                         raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")

@@ -21,6 +21,10 @@ Answer: TypeAlias = bool | None
 NO_ANSWER: Final = "no answer"
 """Stands for words that are not an answer. (None is an answer: the label is left open.)"""
 MaybeAnswer: TypeAlias = Answer | Literal["no answer"]
+LEFT_OPEN = "left open by the agent"
+"""Reason of an item that the agent calls undecided."""
+NEGATION_KINDS = frozenset({"neg", "no", "absent", "none", "negation"})
+"""Kinds of tokens that deny a label."""
 
 _KEPT = (
     r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"

@@ -350,7 +350,7 @@ def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(
     late: float, longest_wait: float, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The client does not wait for a late end of the stream.
-    monkeypatch.setattr(http, "END_SECONDS", longest_wait)
+    monkeypatch.setattr(http, "DRAIN_SECONDS", longest_wait)
     seen: set[int] = set()
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
