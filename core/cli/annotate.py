@@ -44,7 +44,7 @@ from core.services.data.importing import (
 )
 from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
-from core.services.runs import control, planning, rerun
+from core.services.runs import control, planning, protocol_files, rerun, run_warnings
 from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
 from core.services.workspace import Workspace, check_path
 
@@ -78,7 +78,7 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     limits, params = ambiguity.split_params(params)
     sampling, params = planning.split_params(params, options["seed"])
     role_models = {role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()}
-    protocol, described = planning.load_protocol(options["protocol"])
+    protocol, described = protocol_files.load_protocol(options["protocol"])
     return planning.Plan(
         **limits,
         protocol=protocol,
@@ -121,7 +121,7 @@ def annotate_file(
         settings = existing.trainer.pin_classifier(settings)
         if plan.ambiguous:  # fails before anything is written if the prepass does not exist
             ambiguity.difference_rates(existing, plan.ambiguous)
-    warnings = (*planning.settings_warnings(settings), *planning.vector_warnings(settings, workspace.models))
+    warnings = (*run_warnings.settings_warnings(settings), *run_warnings.vector_warnings(settings, workspace.models))
     for note in (*built.notes, *warnings):
         console.print_message(note)
     if built.unknown_gold:

@@ -31,7 +31,7 @@ from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
-from core.services.runs import control, cost_estimate, planned_comparison, planning
+from core.services.runs import control, cost_estimate, planned_comparison, planning, protocol_files, run_warnings
 from core.services.runs.configuration import describe_param
 from core.services.runs.planning import Plan
 
@@ -105,7 +105,7 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
         line(f"Document {document}. Brackets mark replies of other roles.", "q")
         request_preview(requests, key="run-prompts")
     with warnings_slot:
-        if warnings := planning.run_warnings(session, settings, ids[: plan.limit]):
+        if warnings := run_warnings.all_warnings(session, settings, ids[: plan.limit]):
             notice("warn", format_count(len(warnings), "warning"), "\n".join(warnings))
             page_link("codebook", "Codebook")
 
@@ -549,7 +549,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
         file = st.session_state["protocol-file"]
         if file is not None:
             with error_notices():
-                params = planning.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
+                params = protocol_files.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
                 save(lambda plan: replace(plan, params=params))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)

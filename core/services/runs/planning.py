@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from core import baseline, prompts
+from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.protocol_spec import Params, ProtocolSpec
-from core.debate.protocols.custom import parse_definition
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.engine.ray_job import require_cluster, require_ray
 from core.errors import CodebookError, UsageError
-from core.files import read_text
-from core.formatting import format_problem, join_names, plural
-from core.llm.embeddings import TFIDF
+from core.formatting import format_problem
 from core.llm.models import ModelLibrary
 from core.runs import (
     BUILTIN,
@@ -38,12 +34,10 @@ from core.runs import (
     RunSettings,
     Sampling,
     Template,
-    builtin_name,
 )
 from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.runs.configuration import propose_name
-from core.services.runs.cost_estimate import context_overflows
 from core.services.runs.vote_weights import reviewed_vote_weights
 from core.store.saved_versions import CodebookVersion
 
@@ -442,107 +436,3 @@ def note_run_watched(session: ProjectSession, run: RunRow) -> None:
     """Make the built-in model instant after the user has watched a run, unless the user has chosen a pace."""
     if run.settings.pace > 0 and preferences.load().pace is None:
         set_pace(session, 0.0)
-
-
-def settings_warnings(settings: RunSettings) -> list[str]:
-    """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
-    role_models = settings.role_models.values()
-    if any(role_model.is_builtin for role_model in role_models):
-        words_only = all(
-            builtin_name(role_model.model) in ((LEXICAL_MODEL, ""), (LEXICAL_MODEL, TFIDF))
-            for role_model in role_models
-            if role_model.is_builtin
-        )
-        return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
-    if settings.protocol == "discussion" and len({role_model.model_dump_json() for role_model in role_models}) == 1:
-        (role_model, *_) = role_models
-        if role_model.sampling.temperature == 0:
-            number = len(role_models)
-            who = "Both" if number == 2 else f"All {number}"
-            return [
-                f"{who} annotators use {role_model.spec} at temperature 0, so their first replies "
-                "will be nearly identical. Use different models, or a higher temperature."
-            ]
-    return []
-
-
-def vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
-    """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
-    specs = {builtin_name(role_model.model)[1] for role_model in settings.role_models.values() if role_model.is_builtin}
-    specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
-    connections = {spec: models.connections.get(spec.partition("/")[0]) for spec in sorted(specs) if "/" in spec}
-    remote = [spec for spec, connection in connections.items() if connection is not None and not connection.local]
-    if not remote:
-        return []
-    return [
-        f"The vectors of {join_names(remote)} may cost money, which the estimate, the cost and the budget leave out."
-    ]
-
-
-def _missing_keywords(codebook: Codebook) -> list[str]:
-    """Return a warning that names the labels without keywords; none if all have some, and for ratings.
-
-    Labels without any word are left out: ``baseline.describe`` names them.
-    """
-    without_words = baseline.labels_without_words(codebook)
-    bare = [label.name for label in codebook.labels if not label.keywords and label not in without_words]
-    if codebook.kind == "rating" or not bare:
-        return []
-    words = f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords"
-    hint = "add keywords (the Codebook page and moot keywords propose some)"
-    if codebook.kind == "multilabel":
-        return [f"{words}. The baseline finds a label without keywords in fewer texts: {hint}."]
-    return [
-        f"{words}. A text without any word of the codebook stays unresolved: {hint}, or let the built-in model compare "
-        "texts with definitions by vectors (moot install-minilm, or a server's embeddings on the Models page)."
-    ]
-
-
-def _unsaved_codebook(session: ProjectSession) -> list[str]:
-    """Return a warning if the codebook has a draft, which runs do not use."""
-    latest = session.store.codebooks.latest()
-    if latest is None or session.store.codebooks.draft() is None:
-        return []
-    return [
-        f"The codebook has changes that are not saved. This run uses version {latest.number}. To use the changes, "
-        "save them on the Codebook page."
-    ]
-
-
-def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
-    """Return warnings about a run before it starts.
-
-    They concern an unsaved codebook, labels, missing examples, and documents that are too long.
-    """
-    overflows = context_overflows(settings, session.models, session.store.documents.longest)
-    return [
-        *_unsaved_codebook(session),
-        *settings_warnings(settings),
-        *vector_warnings(settings, session.models),
-        *few_shot_examples.example_warnings(session.store, settings, document_ids),
-        *(overflow.sentence(settings) for overflow in overflows),
-    ]
-
-
-PROTOCOL_SUFFIXES = (".yaml", ".yml")
-"""File endings that mark a ``--protocol`` value as a protocol file."""
-
-
-def load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
-    """Return the name and parameters of a protocol, given by name or by the path of a protocol file.
-
-    The parameters freeze the text of the file into the run. Raises InputError for an unreadable file, and
-    UsageError for a file without a valid protocol.
-    """
-    if not protocol.lower().endswith(PROTOCOL_SUFFIXES):
-        return protocol, {}
-    return parse_protocol(read_text(Path(protocol)), protocol)
-
-
-def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:
-    """Return the name and parameters of the protocol that a YAML text describes.
-
-    Raises UsageError with the line of the error.
-    """
-    parse_definition(text, where)
-    return protocols.custom.NAME, {protocols.custom.SCRIPT: text}

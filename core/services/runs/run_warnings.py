@@ -1,0 +1,95 @@
+"""Warnings about a run before it starts: its labels, models, examples and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core import baseline
+from core.codebook import Codebook
+from core.formatting import join_names, plural
+from core.llm.embeddings import TFIDF
+from core.llm.models import ModelLibrary
+from core.runs import LEXICAL_MODEL, RunSettings, builtin_name
+from core.services import few_shot_examples
+from core.services.project_session import ProjectSession
+from core.services.runs.cost_estimate import context_overflows
+
+
+def settings_warnings(settings: RunSettings) -> list[str]:
+    """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
+    role_models = settings.role_models.values()
+    if any(role_model.is_builtin for role_model in role_models):
+        words_only = all(
+            builtin_name(role_model.model) in ((LEXICAL_MODEL, ""), (LEXICAL_MODEL, TFIDF))
+            for role_model in role_models
+            if role_model.is_builtin
+        )
+        return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
+    if settings.protocol == "discussion" and len({role_model.model_dump_json() for role_model in role_models}) == 1:
+        (role_model, *_) = role_models
+        if role_model.sampling.temperature == 0:
+            number = len(role_models)
+            who = "Both" if number == 2 else f"All {number}"
+            return [
+                f"{who} annotators use {role_model.spec} at temperature 0, so their first replies "
+                "will be nearly identical. Use different models, or a higher temperature."
+            ]
+    return []
+
+
+def vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
+    """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
+    specs = {builtin_name(role_model.model)[1] for role_model in settings.role_models.values() if role_model.is_builtin}
+    specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
+    connections = {spec: models.connections.get(spec.partition("/")[0]) for spec in sorted(specs) if "/" in spec}
+    remote = [spec for spec, connection in connections.items() if connection is not None and not connection.local]
+    if not remote:
+        return []
+    return [
+        f"The vectors of {join_names(remote)} may cost money, which the estimate, the cost and the budget leave out."
+    ]
+
+
+def _missing_keywords(codebook: Codebook) -> list[str]:
+    """Return a warning that names the labels without keywords; none if all have some, and for ratings.
+
+    Labels without any word are left out: ``baseline.describe`` names them.
+    """
+    without_words = baseline.labels_without_words(codebook)
+    bare = [label.name for label in codebook.labels if not label.keywords and label not in without_words]
+    if codebook.kind == "rating" or not bare:
+        return []
+    words = f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords"
+    hint = "add keywords (the Codebook page and moot keywords propose some)"
+    if codebook.kind == "multilabel":
+        return [f"{words}. The baseline finds a label without keywords in fewer texts: {hint}."]
+    return [
+        f"{words}. A text without any word of the codebook stays unresolved: {hint}, or let the built-in model compare "
+        "texts with definitions by vectors (moot install-minilm, or a server's embeddings on the Models page)."
+    ]
+
+
+def _unsaved_codebook(session: ProjectSession) -> list[str]:
+    """Return a warning if the codebook has a draft, which runs do not use."""
+    latest = session.store.codebooks.latest()
+    if latest is None or session.store.codebooks.draft() is None:
+        return []
+    return [
+        f"The codebook has changes that are not saved. This run uses version {latest.number}. To use the changes, "
+        "save them on the Codebook page."
+    ]
+
+
+def all_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
+    """Return warnings about a run before it starts.
+
+    They concern an unsaved codebook, labels, missing examples, and documents that are too long.
+    """
+    overflows = context_overflows(settings, session.models, session.store.documents.longest)
+    return [
+        *_unsaved_codebook(session),
+        *settings_warnings(settings),
+        *vector_warnings(settings, session.models),
+        *few_shot_examples.example_warnings(session.store, settings, document_ids),
+        *(overflow.sentence(settings) for overflow in overflows),
+    ]

@@ -1,0 +1,59 @@
+"""Tests of warnings about a run before it starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.codebook import Codebook, Kind, Label
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel, Sampling
+from core.services.runs import planning, run_warnings
+
+
+@pytest.mark.parametrize(("temperature", "warned"), [(0.0, True), (0.7, False)])
+def test_discussion_of_one_model_at_temperature_zero_warns(temperature: float, warned: bool) -> None:
+    role_model = RoleModel(connection="openai", model="gpt-4.1-mini", sampling=Sampling(temperature=temperature))
+    codebook = Codebook(labels=(Label(name="Food"),))
+    settings = planning.build_settings(
+        planning.Plan(protocol="discussion", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    assert any("nearly identical" in warning for warning in run_warnings.settings_warnings(settings)) == warned
+
+
+@pytest.mark.parametrize("kind", ["choice", "multilabel"])
+@pytest.mark.parametrize("model", ["lexical", "lexical@tfidf"])
+def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind) -> None:
+    codebook = Codebook(kind=kind, labels=(Label(name="Qxz"), Label(name="Wvk")))
+    role_model = RoleModel(connection="builtin", model=model)
+    settings = planning.build_settings(
+        planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    assert any("Qxz and Wvk have no keywords" in warning for warning in run_warnings.settings_warnings(settings))
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "named"),
+    [
+        ("builtin/lexical", {}, ""),
+        ("builtin/lexical@ollama/nomic", {}, ""),
+        ("builtin/lexical@openai/text-embedding-3-small", {}, "openai/text-embedding-3-small"),
+        ("builtin/lexical", {"likeness": "openai/text-embedding-3-large"}, "openai/text-embedding-3-large"),
+    ],
+)
+def test_vectors_that_are_not_priced_are_named(model: str, params: dict[str, object], named: str) -> None:
+    plan = planning.Plan(protocol="courtroom", default_model=RoleModel.parse(model), params=params)
+    models = ModelLibrary()
+    settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, models)
+    warnings = run_warnings.vector_warnings(settings, models)
+    assert [f"vectors of {named} may cost" in warning for warning in warnings] == [True] * bool(named)
+
+
+def test_label_without_any_word_has_one_warning() -> None:
+    codebook = Codebook(labels=(Label(name="Qxz"), Label(name="Other")))
+    role_model = RoleModel(connection="builtin", model="lexical")
+    settings = planning.build_settings(
+        planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    without_words, without_keywords = run_warnings.settings_warnings(settings)
+    assert without_words.startswith("'Other' has no word")
+    assert without_keywords.startswith("Qxz has no keywords")
