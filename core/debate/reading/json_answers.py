@@ -26,7 +26,7 @@ _DECIDING = frozenset({*CHOSEN, *PRESENT})
 _EARLIER = re.compile(
     r"initial|previous|prior(?!it)|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner"
     r"|extractor|criti[cq]|opponent|annotator|persona|prosecut|defen[cds]|option|possib|exampl|evidence|quot|reason|expla|rational|justif|thought"
-    r"|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag"
+    r"|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag|normali"
 )
 _SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
 """Parts of keys whose labels are not the decision; an object under a ``_SUBJECT`` may contain it."""

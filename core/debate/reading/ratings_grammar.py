@@ -60,8 +60,9 @@ _OTHER_SCALE = re.compile(
 )
 """A scale in a heading, a column or beside a rating: "(1-10)", "(out of 10)", "Score /10", "on a scale of 1 to 10"."""
 _TOP_KEYS = ("scale", "range", "max", "maximum", "max_score", "max_rating", "out_of", "scale_max")
-_TOP = re.compile(r"(\d{1,15})\D*$")
-_RATING_KEYS = re.compile(r"rating|score|value|final|revis|correct|adjust|new|updat")
+_INTEGER = re.compile(r"\d{1,15}")
+_WORD_BEFORE = re.compile(r"\w+\W*\Z")
+RATING_KEYS = re.compile(r"rating|score|value|final|revis|correct|adjust|new|updat")
 _LOOK_AHEAD = 1_000
 """Characters after a rating in which words about it are searched, and the most of a sentence that consists of ratings.
 Without a limit, a long line takes quadratic time."""
@@ -94,9 +95,8 @@ _DECIDING_COLUMNS = (
 """Titles of the column that has the ratings, the surest first."""
 _COUNTS = re.compile(r"\b(?:errors?|mistakes?|count|number|weight|max(?:imum)?|confidence|mentions?)\b", re.IGNORECASE)
 """Titles of columns with other numbers."""
-_NOT_RATED = re.compile(
-    rf"{_COUNTS.pattern}|\b(?:{ROLE}|initial|previous|earlier|first|original)|^\W*(?:no|nr|id|rank)?\W*$", re.IGNORECASE
-)
+_REVISION = re.compile(r"\b(?:revis|correct|adjust|new|updat|now|after|my|mine|own)", re.IGNORECASE)
+"""Titles of a column that may have later ratings than the one titled "Rating"."""
 _MAX = re.compile(r"\W*max", re.IGNORECASE)
 _WIDE_SCALE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
@@ -307,9 +307,9 @@ class _Table:
         top = next((f"/{cells[index]}" for index in numbers if _MAX.match(titles.get(index, ""))), "")
         for title in _DECIDING_COLUMNS:
             deciding = [index for index in titles if index and title.search(titles[index])]
-            others = [index for index in {*numbers} - {*deciding} if not _NOT_RATED.search(titles.get(index, ""))]
+            is_revised = any(_REVISION.search(titles.get(index, "")) for index in {*numbers} - {*deciding})
             if deciding:
-                is_plain = len(deciding) == 1 and not (others and title is _DECIDING_COLUMNS[-1])
+                is_plain = len(deciding) == 1 and not (is_revised and title is _DECIDING_COLUMNS[-1])
                 return f"{name} | {cells[deciding[0]] + top if is_plain else '?'}"
         is_rating = len(numbers) == 1 and not _COUNTS.search(titles.get(numbers[0], ""))
         return line if is_rating else f"{name} | ?"
@@ -400,7 +400,7 @@ class _CollectedRatings:
         item = self.names.find(str(name))
         while isinstance(value, dict):
             folded = {str(key).strip().casefold(): number for key, number in value.items()}
-            given = [n for key, n in folded.items() if _RATING_KEYS.search(key) and not is_earlier_key(key)]
+            given = [n for key, n in folded.items() if RATING_KEYS.search(key) and not is_earlier_key(key)]
             tops = [folded[key] for key in _TOP_KEYS if key in folded]
             if item is not None and any(is_other_top(top, {self.scale_of(item).max}) for top in tops):
                 self.reasons[item] = "it is rated on another scale"
@@ -482,21 +482,24 @@ class _CollectedRatings:
 def check_scale(text: str, tops: Container[int]) -> None:
     """Raise ``Unreadable`` if a text states a scale whose highest point is none of ``tops``."""
     for match in _OTHER_SCALE.finditer(text):
-        if int(match["top"]) not in tops:
+        before = _WORD_BEFORE.search(text, max(match.start() - 20, 0), match.start())
+        if int(match["top"]) not in tops and not (before and NOT_GIVEN.search(before.group())):
             raise Unreadable(f"it rates on another scale: {quoted_names([match.group().strip()])}")
 
 
 def check_json_scale(data: Mapping[str, Any], tops: Container[int]) -> None:
-    """Raise ``Unreadable`` if an object states another scale: {"scale": "1-10"}, {"max": 10}."""
+    """Raise ``Unreadable`` if an object states another scale ({"max": 10}), unless it is that of a total."""
+    has_total = any("total" in key.casefold() for key in data)
     for key, value in data.items():
-        if key.strip().casefold() in _TOP_KEYS and is_other_top(value, tops):
+        is_of_total = has_total and "max" in key.casefold()
+        if key.strip().casefold() in _TOP_KEYS and not is_of_total and is_other_top(value, tops):
             raise Unreadable(f"it rates on another scale: {quoted_names([str(value)])}")
 
 
 def is_other_top(value: Any, tops: Container[int]) -> bool:
     """Return True if a JSON value states a scale whose highest point is none of ``tops``."""
-    top = _TOP.search(str(value))
-    return top is not None and int(top[1]) not in tops
+    numbers = [*map(int, _INTEGER.findall(str(value)))]
+    return bool(numbers) and max(numbers) not in tops
 
 
 def _unwrapped(line: str) -> str:

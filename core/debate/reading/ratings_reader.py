@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import Block, lookup, nested
 from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK, Unreadable, quoted_names
 from core.debate.reading.ratings_grammar import (
+    RATING_KEYS,
     check_json_scale,
     check_scale,
     ratings_in,
@@ -21,9 +21,6 @@ from core.debate.reading.ratings_grammar import (
     unmarked_ratings,
 )
 from core.debate.turns import Reading
-
-_NESTED_RATING_KEYS = re.compile(r"rating|score|final|revis|correct|adjust|updat")
-"""Keys of objects and lists of ratings."""
 
 
 class RatingsReader(ReplyReader):
@@ -67,11 +64,7 @@ class RatingsReader(ReplyReader):
         for data in nested(block.data):
             check_json_scale(data, self._tops)
             for key, value in data.items():
-                if (
-                    isinstance(value, dict | list)
-                    and value is not decision
-                    and _NESTED_RATING_KEYS.search(key.casefold())
-                ):
+                if isinstance(value, dict | list) and value is not decision and RATING_KEYS.search(key.casefold()):
                     others = {} if is_earlier_key(key) else ratings_in(value, self.codebook, self.names).values
                     if any(ratings.values.get(item, number) != number for item, number in others.items()):
                         raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")

@@ -248,3 +248,48 @@ def test_note_beside_a_label_denies_it_only_on_its_certainty_or_evidence(
     notes: dict[str, object], expected: str
 ) -> None:
     assert decision(json.dumps({"labels": [{"label": "Food"} | notes]}), REVIEW) == expected
+
+
+RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f'{{{RATINGS}, "total": 12, "max": 15}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "max_score": 15, "total": 12}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "scale": "5 = excellent, 1 = poor"}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "score_differences": {{"Coherence": 1, "Fluency": 2, "Relevance": 1}}}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "normalized_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "4, 5, 3"),
+        ('{"Coherence": {"score": 4, "normalized_score": 0.75}, "Fluency": 5, "Relevance": 3}', "4, 5, 3"),
+        ("Coherence: 4 (supported by sentences (1-3))\nFluency: 5\nRelevance: 3", "4, 5, 3"),
+        (f'{{{RATINGS}, "max": 10}}', "refused"),
+        (f'{{{RATINGS}, "scale": "10 = excellent, 1 = poor"}}', "refused"),
+        (f'{{{RATINGS}, "revised_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "refused"),
+        ("Coherence: 4 (1-10)\nFluency: 5 (1-10)\nRelevance: 3 (1-10)", "refused"),
+    ],
+)
+def test_numbers_beside_ratings_contradict_them_only_as_scale_or_ratings(text: str, expected: str) -> None:
+    assert decision(text, SUMMARY) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Sentence", "4, 5, 3"),
+        ("Round 1", "4, 5, 3"),
+        ("Mean of others", "4, 5, 3"),
+        ("Critic", "4, 5, 3"),
+        ("Critic rating", "4, 5, 3"),
+        ("Revised", "refused"),
+        ("Adjusted", "refused"),
+        ("After the debate", "refused"),
+        ("My view", "refused"),
+        ("Second rating", "refused"),
+    ],
+)
+def test_only_column_of_ratings_decides_unless_another_revises_it(title: str, expected: str) -> None:
+    table = (
+        f"| Dimension | Rating | {title} |\n|-|-|-|\n| Coherence | 4 | 3 |\n| Fluency | 5 | 1 |\n| Relevance | 3 | 2 |"
+    )
+    assert decision(table, SUMMARY) == expected
