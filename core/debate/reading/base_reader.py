@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -249,8 +250,13 @@ class ReplyReader(ABC):
 
     def _torn(self) -> int:
         """Return the start of a decision that the text's end cuts off, or -1: "Answer: Food, Serv"."""
-        unfinished = self.marked.lines.rfind("\n") + 1
-        return max([self.marked.torn, *(marker.start for marker in self.marked.weak if marker.start >= unfinished)])
+        start = self.marked.torn
+        for marker in self.marked.weak[-1:]:
+            begun = self.marked.text[marker.end :].strip(" *_#\"'")
+            is_name = any(label.name.casefold().startswith(begun.casefold()) for label in self.codebook.labels)
+            if marker.start > self.marked.lines.rfind("\n") and (is_name or self._mentioned(begun)):
+                start = max(start, marker.start)
+        return start
 
     def _check_last_is_own(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last decision differs from an earlier one and follows words that are not own.
@@ -286,7 +292,9 @@ class ReplyReader(ABC):
         start = self.start
         for block in self.marked.blocks[-_LATER_BLOCKS:]:
             if block.start > max(last.start, start) and block is not last and not is_reported(self.marked, block.start):
-                later = self._read_answers_by_name(block)
+                later = None
+                with suppress(Unreadable):  # evidence for some labels
+                    later = self._read_answers_by_name(block)
                 if later is not None and dict(later.values) != dict(reading.values):
                     raise Unreadable("it announces different decisions")
         self.start = start

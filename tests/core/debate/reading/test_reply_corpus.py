@@ -195,6 +195,15 @@ READ: dict[str, dict[str, str]] = {
         **{
             f"Final Decision: The present aspects are: Food, Service\n\n{after}": "Service, Food"
             for after in (
+                '{"Food": "superb pasta", "Service": "slow waiter"}',
+                '{"Food": {"quote": "superb pasta"}}',
+                '{"Food": "superb pasta", "Service": "slow waiter", "Price": ""}',
+                '{"Food": 0.9, "Service": 0.8, "Price": 0.1, "Location": 0, "Comfort": 0, "Cleanliness": 0}',
+            )
+        },
+        **{
+            f"Final Decision: The present aspects are: Food, Service\n\n{after}": "Service, Food"
+            for after in (
                 *(
                     f"{heading}: Price"
                     for heading in (
@@ -1577,6 +1586,7 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        'Final Decision: Food\n\n{"present": ["Price"]}',
         "Final Decision: The present aspects are: Food, Service\n\nNew labels: Food",
         "Final Decision: The present aspects are: Food, Service\n\nMy labels: Food, Price",
         '{"draft": {"labels": ["Food"]}}',
@@ -3121,6 +3131,8 @@ EITHER: dict[str, dict[str, str]] = {
 }
 CUT = [
     ("hotel", "The aspects present in this review are: #Food\n\nAnswer: Food, Serv"),
+    ("hotel", "The aspects present in this review are: #Food\n\nAnswer: Serv"),
+    ("hotel", "The aspects present in this review are: #Food\n\nAnswer:"),
     ("hotel", "Final Decision: Food\n\nAfter reconsidering the critic's remarks, my final deci"),
     ("hotel", '{"labels": ["Food", "Pri'),
     ("hotel", '{"labels": ["Food"'),
@@ -3157,3 +3169,10 @@ def test_unusual_replies_are_never_misread(name: str) -> None:
 
 def test_replies_cut_in_the_decision_are_refused() -> None:
     assert [text for name, text in CUT if decision(text, BOOKS[name], "length") != "refused"] == []
+
+
+@pytest.mark.parametrize("after", ["Category: the guest", '**Response:** "superb', "List: the dish"])
+def test_words_cut_after_a_complete_decision_are_no_decision(after: str) -> None:
+    assert decision(f"The label is Positive\n\n{after}", BOOKS["sentiment"], "length") == "Positive"
+    announced = "The aspects present in this review are: #Food"
+    assert decision(f"{announced}\n\n{after}", BOOKS["hotel"], "length") == "Food"
