@@ -128,6 +128,10 @@ _ABROAD_ADDED = re.compile(
 )
 """Words of other languages that negate something, doubt a label, or add one."""
 _MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous)\b", re.IGNORECASE)
+_ONE_OF_MIXTURE = re.compile(
+    r"§ or §|\b(?:outweigh\w*|choose|pick|go with|settle on|prefer(?:s|red)?|favou?rs?|switch(?:ing)?|better)\b"
+)
+"""Words that speak for one of the labels that a mixture consists of."""
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；。]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
@@ -356,7 +360,7 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
         elif not claim.objected:
             others |= {item for item in claim.items if item not in decided}
     is_of_mixture = is_choice and not is_denied and len(named_items - decided.keys()) > 1 and is_mixture(decided, names)
-    return bool(others) and not is_of_mixture
+    return bool(others) and not (is_of_mixture and not _ONE_OF_MIXTURE.search(names.masked(sentence)))
 
 
 def is_mixture(items: Iterable[str], names: Names) -> bool:

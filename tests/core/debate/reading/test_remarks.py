@@ -293,3 +293,18 @@ def test_only_column_of_ratings_decides_unless_another_revises_it(title: str, ex
         f"| Dimension | Rating | {title} |\n|-|-|-|\n| Coherence | 4 | 3 |\n| Fluency | 5 | 1 |\n| Relevance | 3 | 2 |"
     )
     assert decision(table, SUMMARY) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("There are Positive and Negative remarks.", "Mixed"),
+        ("The food is positive, the service is negative.", "Mixed"),
+        ("Neither Positive nor Negative dominates.", "Mixed"),
+        ("Overall Positive outweighs Negative, so choose Positive.", "refused"),
+        ("The critic prefers Positive to Negative and is right.", "refused"),
+        ("But Positive or Negative would fit too.", "refused"),
+    ],
+)
+def test_reason_of_a_mixture_may_not_speak_for_one_of_its_labels(reason: str, expected: str) -> None:
+    assert decision(f"The label is Mixed\n\n{reason}", SENTIMENT) == expected
