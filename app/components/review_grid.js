@@ -76,6 +76,8 @@ const touched = new Set();
 let client;
 /** @type {string | null} */
 let focusedRow = null;
+/** The focused row that the page knows. @type {string | null} */
+let sentRow = null;
 /** Number of notifications of the page. */
 let revision = 0;
 let sentState = "";
@@ -302,37 +304,31 @@ function focusNextRow(api, node, column) {
   if (row >= api.getDisplayedRowCount()) return;
   api.ensureIndexVisible(row);
   api.setFocusedCell(row, column);
-  noteFocus(api, row);
 }
 
 // State that the page receives
 
-/** @typedef {{ eventData: { type: string, api: GridApi, rowIndex?: number | null } }} ReturnParams */
+/** @typedef {{ eventData: { api: GridApi } }} ReturnParams */
 
 /** @param {ReturnParams} params */
-export function collectState({ eventData }) {
-  if (eventData.type === "cellFocused") noteFocus(eventData.api, eventData.rowIndex);
-  const selected = eventData.api.getSelectedNodes().map(({ id }) => id);
+export function collectState({ eventData: { api } }) {
+  const selected = api.getSelectedNodes().map(({ id }) => id);
   return { revision, row: focusedRow, selected: selected.slice(0, MAX_SELECTED) };
 }
 
-/** @param {GridApi} api @param {number | null} [rowIndex] */
-function noteFocus(api, rowIndex = null) {
-  const node = rowIndex === null ? undefined : api.getDisplayedRowAtIndex(rowIndex);
-  if (!node) return;
-  focusedRow = node.id;
-  api.refreshCells({ columns: ["_id"], force: true });
-}
-
 /**
- * Notify the page of a new focus at once, because the user leaves the grid and may choose another view.
+ * Note the document of the focused cell at once: new rows may arrive before the page asks for it.
  *
- * @param {GridApi} api
+ * When new rows lack the focused row, the grid moves the focus itself, without scrolling. `keepFocus` corrects that.
+ *
+ * @param {{ api: GridApi, rowIndex: number | null, preventScrollOnBrowserFocus?: boolean, sourceEvent?: Event }} event
  */
-function notifyFocus(api) {
-  const before = focusedRow;
-  noteFocus(api, api.getFocusedCell()?.rowIndex);
-  if (focusedRow !== before) notifyLater(api, 0);
+export function noteFocus({ api, rowIndex, preventScrollOnBrowserFocus, sourceEvent }) {
+  if (rowIndex === null || (preventScrollOnBrowserFocus && !sourceEvent)) return;
+  const id = api.getDisplayedRowAtIndex(rowIndex)?.id;
+  if (id === undefined || id === focusedRow) return;
+  focusedRow = id;
+  api.refreshCells({ columns: ["_id"], force: true });
 }
 
 /**
@@ -349,6 +345,7 @@ export function shouldReturn({ eventData: { api } }) {
     return false;
   }
   sentState = state;
+  sentRow = focusedRow;
   return true;
 }
 
@@ -500,8 +497,10 @@ export function shortenId({ value }) {
 export function start({ api }) {
   const { focus, address, head } = contextOf(api);
   client = new ReviewClient(address, head, showSaveState);
-  focusedRow = focus;
-  window.addEventListener("blur", () => notifyFocus(api));
+  focusedRow = sentRow = focus;
+  window.addEventListener("blur", () => {
+    if (focusedRow !== sentRow) notifyLater(api, 0); // the user leaves the grid, and may choose another view
+  });
   api.refreshHeader();
   api.refreshCells({ force: true });
 }
@@ -517,14 +516,17 @@ export function fitIds({ api }) {
 }
 
 /**
- * Keep the focus on its document when new rows arrive: submitted documents leave the queue.
+ * Keep the focus on its document when new rows arrive: submitted documents leave the queue. If this document left, the
+ * document that took its place is the focused one.
  *
  * @param {{ api: GridApi }} event
  */
 export function keepFocus({ api }) {
   const focused = document.hasFocus() ? api.getFocusedCell() : null;
   const node = focusedRow === null ? undefined : api.getRowNode(focusedRow);
-  if (focused && node && node.rowIndex !== focused.rowIndex) api.setFocusedCell(node.rowIndex, focused.column);
+  if (focused && node?.rowIndex !== focused.rowIndex) {
+    api.setFocusedCell(node?.rowIndex ?? focused.rowIndex, focused.column);
+  }
 }
 
 /**

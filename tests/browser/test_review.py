@@ -126,6 +126,25 @@ def set_labels_by_keyboard(page: Page) -> None:
     expect_status(page, "d2", "Draft")
 
 
+def change_two_rows_within_a_second(page: Page) -> None:
+    """Click labels of two rows: the rows that arrive after the first click leave the focus on the second row."""
+
+    def value(row: str) -> str | None:
+        return cell(page, row, "b").get_by_role("checkbox").get_attribute("aria-checked")
+
+    before = {row: value(row) for row in ("d0", "d2")}
+    cell(page, "d0", "a").click()
+    page.wait_for_timeout(600)  # the page then asks for new rows
+    cell(page, "d2", "a").click()
+    settle(page)
+    expect(page.locator(".st-key-review-detail")).to_contain_text("d2")
+    page.keyboard.press("2")
+    expect_value(page, "d2", "b", "absent" if before["d2"] == "true" else "present")
+    assert value("d0") == before["d0"]
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".st-key-review-detail")).to_contain_text("d1")
+
+
 def decide_unreadable_label(page: Page) -> None:
     """Set a label whose verdict could not be read."""
     expect_value(page, "d4", "a", "?")
@@ -208,6 +227,7 @@ def test_edits_in_the_grid_are_stored_and_change_evaluate(open_tab: OpenTab, ent
     select_row(page)
     submit_rows_by_quick_keys(page)
     set_labels_by_keyboard(page)
+    change_two_rows_within_a_second(page)
     decide_unreadable_label(page)
     click_quickly(page)
     undo_and_redo_after_reload(page)

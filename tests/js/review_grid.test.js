@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import "./dom.js";
-import { fitColumns, getValue, handleKey, setValue, start } from "../../app/components/review_grid.js";
+import {
+  collectState,
+  fitColumns,
+  getValue,
+  handleKey,
+  keepFocus,
+  noteFocus,
+  setValue,
+  start,
+} from "../../app/components/review_grid.js";
 
 /** Columns with these widths by id, and the ids of the visible ones after they were fitted to a width. */
 function fit(
@@ -160,4 +169,38 @@ test("a cell whose edit the studio refuses shows the value before the edit", asy
   assert.equal(value(), "1");
   await answerNext("actions", refusal);
   assert.equal(value(), "0");
+});
+
+/** The row that has the focus after a click on d2, and after new rows without some of d1 to d4. */
+function focusAfter(/** @type {string[]} */ ...left) {
+  const grid = startGrid("d1", "d2", "d3", "d4");
+  /** @type {any} */
+  const api = grid.api;
+  let rows = grid.nodes;
+  let focused = 0;
+  document.hasFocus = () => true;
+  const focus = (/** @type {number} */ rowIndex, /** @type {object} */ more = {}) => {
+    focused = rowIndex;
+    noteFocus({ api, rowIndex, ...more });
+  };
+  Object.assign(api, {
+    getDisplayedRowAtIndex: (/** @type {number} */ index) => rows[index],
+    getRowNode: (/** @type {string} */ id) => rows.find((node) => node.id === id),
+    getFocusedCell: () => ({ rowIndex: focused, column }),
+    getSelectedNodes: () => [],
+    setFocusedCell: focus,
+  });
+  focus(1, { preventScrollOnBrowserFocus: true, sourceEvent: new window.MouseEvent("mousedown") });
+  rows = rows.filter(({ id }) => !left.includes(id)).map((node, rowIndex) => ({ ...node, rowIndex }));
+  if (focused >= rows.length) focus(rows.length - 1, { preventScrollOnBrowserFocus: true }); // as the grid does
+  keepFocus({ api });
+  return [collectState({ eventData: { api } }).row, rows[focused].id];
+}
+
+test("the focus stays on its document, or moves to the one that took its place", () => {
+  assert.deepEqual(focusAfter(), ["d2", "d2"]);
+  assert.deepEqual(focusAfter("d1"), ["d2", "d2"]);
+  assert.deepEqual(focusAfter("d1", "d3", "d4"), ["d2", "d2"]);
+  assert.deepEqual(focusAfter("d2"), ["d3", "d3"]);
+  assert.deepEqual(focusAfter("d2", "d3", "d4"), ["d1", "d1"]);
 });

@@ -94,6 +94,7 @@ def grid_options(
         },
         "getRowId": js("function(p){return p.data._id}"),
         "onCellClicked": js("moot.listener('handleClick')"),
+        "onCellFocused": js("moot.listener('noteFocus')"),
         "onGridReady": js("moot.listener('start')"),
         "onFirstDataRendered": js("moot.listener('fitIds')"),
         "onGridSizeChanged": js("moot.listener('fitColumns')"),
