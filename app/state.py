@@ -219,8 +219,6 @@ class ReviewState:
     """Document that is shown."""
     start_document: Value[str | None] = Value(None)
     """Document at which the view starts when it is drawn next."""
-    selected: Value[tuple[str, ...]] = Value(())
-    """Ids of the selected documents in the grid."""
     problem: Value[tuple[str, str] | None] = Value(None)
     """Message and remedy of a review action that failed, shown once."""
     saved: Value[str] = Value("")

@@ -197,6 +197,34 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     assert [queue.review_rows(session, run, [id])[0].values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
     assert [queue.review_rows(session, run, [id])[0].status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    app.session_state[f"review-grid-{run_id}-ann"] = {"selected": ["d1"], "row": "d1"}  # before the page is drawn again
+    app.button(key="review-bulk-discard").click().run()
+    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].status for id in ("d0", "d1")]
+    assert statuses == ["Submitted", "Discarded"]
+
+
+def test_buttons_beside_the_grid_change_only_the_document_of_the_focused_row(screen, project, session):
+    run_id = sample_world.build(project)
+    run = project.store.runs.get(run_id)
+    app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d1"))
+    app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": "d2"}  # before the page is drawn again
+    app.button(key="review-discard-d1").click().run()
+    assert "Document d1 was not changed" in texts(app)
+    app.button(key="review-discard-d2").click().run()
+    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].status for id in ("d1", "d2")]
+    assert statuses == ["Pending", "Discarded"]
+
+
+def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen, project, session):
+    run_id = sample_world.build(project)
+    run, by = project.store.runs.get(run_id), actions.Attribution("ann")
+    actions.set_status(session, run_id, ["d4", "d6"], "Discarded", by)  # they lack values
+    rows = queue.review_page(session, run, queue.QueueFilter(sort="queue"), actor="ann").rows
+    first, second = (row.document_id for row in rows[:2])
+    app = screen("review", review_reviewer="ann", review__sort="queue", **selected_rows(run_id, "ann", second))
+    actions.submit(session, run_id, [first], by, sampling=rows[0].sampling)  # by a key in the grid
+    app.button(key=f"review-submit-{second}").click().run()
+    assert [selection.method for selection in session.store.sampling_frames.selections()] == ["drawn", "drawn"]
 
 
 def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
@@ -282,7 +310,7 @@ def test_grid_shows_no_document_that_the_run_lacks(screen, project, session):
     sample_world.build(project)
     other = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ["d1", "d2"])
     app = screen("review", run_id=other.run_id, review_view="Grid", review_document="d5")
-    app.button(key="review-discard").click().run()
+    app.button(key="review-discard-d1").click().run()
     assert queue.review_rows(session, other, ["d1"])[0].status == "Discarded"
     assert app.session_state["review_document"] == "d1"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -24,7 +24,7 @@ from app.widgets.elements import pagination
 from app.widgets.labels import select_label
 from core.codebook import Codebook
 from core.documents import Value
-from core.errors import MootError
+from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -58,7 +58,7 @@ def grid_view(
 
     ``show_all`` clears the filters.
     """
-    _note_grid_state(_grid_key(run, actor))
+    _note_grid_state(run, actor)
     widgets = st.session_state
     filters = replace(
         queue_filter, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
@@ -91,7 +91,7 @@ def grid_view(
             _button("Redo", lambda: actions.redo(session, attribution, shown_run=run.run_id), icon=":material/redo:")
     if right is not None:
         with right:
-            _detail(session, run, actor, page)
+            _detail(session, run, actor, page, filters)
 
 
 def first_page() -> None:
@@ -132,8 +132,7 @@ def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], No
 
 def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """Draw the controls below the grid: bulk actions, row range, order and pages."""
-    shown_ids = {row.document_id for row in page.rows}
-    _bulk(session, run, actor, [id for id in state.review.selected if id in shown_ids])
+    _bulk(session, run, actor, {row.document_id for row in page.rows})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")
         st.selectbox(
@@ -163,24 +162,28 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     st.html(f'<div class="moot-legend">{_LEGEND}</div>')
 
 
-def _bulk(session: ProjectSession, run: RunRow, actor: str, document_ids: Sequence[str]) -> None:
-    """Draw the actions for the selected rows."""
+def _bulk(session: ProjectSession, run: RunRow, actor: str, shown_ids: Set[str]) -> None:
+    """Draw the actions for the selected rows. They apply to the rows that are selected at the time of the click."""
+
+    def selected() -> list[str]:
+        return [id for id in map(str, _grid_state(run, actor).get("selected") or ()) if id in shown_ids]
+
+    def on_selected(act: Callable[[list[str]], actions.SavedAction]) -> Callable[[], actions.SavedAction | None]:
+        return lambda: act(ids) if (ids := selected()) else None
+
+    document_ids = selected()
     if not document_ids:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-bulk"):
         st.html(f'<div class="moot-legend"><span>{len(document_ids)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(document_ids), "document")
-        run_id, attribution = run.run_id, actions.Attribution(actor)
-        edit = partial(actions.edit, session, run_id, document_ids, item, value, attribution)
-        discard = partial(actions.set_status, session, run_id, document_ids, "Discarded", attribution)
+        run_id, by = run.run_id, actions.Attribution(actor)
+        edit = on_selected(lambda ids: actions.edit(session, run_id, ids, item, value, by))
+        submit = on_selected(lambda ids: actions.submit(session, run_id, ids, by))
+        discard = on_selected(lambda ids: actions.set_status(session, run_id, ids, "Discarded", by))
         _button(f"Set for {count}", edit, key="review-bulk-set")
-        _button(
-            "Submit selected",
-            partial(actions.submit, session, run_id, document_ids, attribution),
-            key="review-bulk-submit",
-            type="primary",
-        )
+        _button("Submit selected", submit, key="review-bulk-submit", type="primary")
         _button("Discard selected", discard, key="review-bulk-discard", type="tertiary")
 
 
@@ -204,18 +207,36 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     return label, value
 
 
-def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
-    """Draw the focused document: text with evidence, debate, and history. The page must have rows."""
-    document_id, first = state.review.document, page.rows[0]
+def _detail(
+    session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage, filters: queue.QueueFilter
+) -> None:
+    """Draw the focused document: text with evidence, debate, and history. ``page``, by ``filters``, must have rows."""
+    document_id, first = state.review.document, page.rows[0].document_id
     if document_id and not queue.review_rows(session, run, [document_id], actor=actor):  # the document of another run
-        document_id = state.review.document = first.document_id
-    document_id = document_id or first.document_id
+        document_id = state.review.document = first
+    document_id = document_id or first
     record = actions.load_record(session, run, document_id, actor=actor)
     if record is None:
         return
-    run_id, attribution = run.run_id, actions.Attribution(actor)
-    sampling = first.sampling if first.document_id == document_id else None
-    set_status = partial(actions.set_status, session, run_id, [document_id], by=attribution)
+    run_id, attribution, ids = run.run_id, actions.Attribution(actor), [document_id]
+    focused = _grid_state(run, actor).get("row")
+
+    def change(act: Callable[[], actions.SavedAction]) -> actions.SavedAction:
+        """Act on the document, unless the user has already selected another row."""
+        if _grid_state(run, actor).get("row") != focused:
+            words = f"Document {document_id} was not changed, because you selected another row."
+            raise UsageError(words, "Its document is shown now. Click again to change it.")
+        return act()
+
+    def submit() -> actions.SavedAction:
+        """Submit the document. It is a drawn one if it is the first of the queue at the time of the click."""
+        rows = queue.review_page(session, run, filters, actor=actor).rows
+        sampling = rows[0].sampling if rows and rows[0].document_id == document_id else None
+        return actions.submit(session, run_id, ids, attribution, sampling=sampling)
+
+    def button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
+        """Draw a button of this document: with the same key, a click could run the callback of another document."""
+        _button(label, partial(change, act), key=f"review-{label.lower()}-{document_id}", **widget)
 
     def to_focus() -> None:
         state.review.document = document_id  # a change of the view starts there
@@ -224,12 +245,12 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
     subtitle = f"row {record.document.position + 1:,}, {record.review_status}"
     with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
         with panel_header:
-            submit = partial(actions.submit, session, run_id, [document_id], attribution, sampling=sampling)
-            _button("Submit", submit, type="primary", disabled=record.review_status == "Submitted")
+            set_status = partial(actions.set_status, session, run_id, ids, by=attribution)
+            button("Submit", submit, type="primary", disabled=record.review_status == "Submitted")
             if record.review_status in actions.RESOLVED:
-                _button("Reopen", partial(set_status, "Draft"))
+                button("Reopen", partial(set_status, "Draft"))
             if record.review_status != "Discarded":
-                _button("Discard", partial(set_status, "Discarded"), type="tertiary")
+                button("Discard", partial(set_status, "Discarded"), type="tertiary")
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=to_focus):
                 st.rerun()
         document_drawer(
@@ -276,10 +297,13 @@ def _grid(
         )
 
 
-def _note_grid_state(key: str) -> None:
-    """Store the focused and the selected documents of the grid with this key, before the grid is drawn."""
-    sent = st.session_state.get(key)
-    grid_state = sent if isinstance(sent, dict) else {}
-    state.review.selected = tuple(str(id) for id in grid_state.get("selected") or ())
-    if isinstance(focus := grid_state.get("row"), str):
+def _grid_state(run: RunRow, actor: str) -> Mapping[str, Any]:
+    """Return the focused (``row``) and the ``selected`` documents that the grid has sent."""
+    sent = st.session_state.get(_grid_key(run, actor))
+    return sent if isinstance(sent, dict) else {}
+
+
+def _note_grid_state(run: RunRow, actor: str) -> None:
+    """Store the focused document of the grid, before the grid is drawn."""
+    if isinstance(focus := _grid_state(run, actor).get("row"), str):
         state.review.document = focus
