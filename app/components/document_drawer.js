@@ -309,7 +309,9 @@ class DrawerView {
       const last = quoted ? el("td", "secondary", counts[row] ? formatCount(counts[row]) : "") : null;
       return el("tr", "", el("td", "", node), ...cells, last);
     });
-    return el("div", "drawer-table", el("table", "", el("thead", "", head), el("tbody", "", ...lines)));
+    const node = el("div", "drawer-table", el("table", "", el("thead", "", head), el("tbody", "", ...lines)));
+    makeScrollable(node, "Labels");
+    return node;
   }
 
   /** @param {string} id */

@@ -285,7 +285,7 @@ def _score_table(comparison: Comparison) -> None:
     ]
     subtitle = "on the same documents for every run, with 95% intervals"
     with layout.panel("Scores", subtitle, key="compare-columns"):
-        table(["Metric", *(column.run.title for column in comparison.columns)], rows)
+        table(["Metric", *(column.run.title for column in comparison.columns)], rows, wide="Scores")
 
 
 def _cost(comparison: Comparison, basis: str) -> None:
