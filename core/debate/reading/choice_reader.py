@@ -28,6 +28,8 @@ _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
 _PLACE = re.compile(r"(?:^|[\s(])(\d{1,2})\s?[.):][\s*_`\"']*\Z")
 """The number of an option before its name."""
+_ENTRY_END = re.compile(r"[^\S\n]*[*_`\"')\]]*[^\S\n]*(?:\Z|[\n.,;:(|–—]|- )")
+"""The end of an entry in a list of options: "2. Low", but not "2. Low urgency"."""
 _MAX_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 
@@ -109,7 +111,8 @@ class ChoiceReader(ReplyReader):
         text = self.marked.text
         for mention in self.names.mentions(text):
             place = _PLACE.search(text, max(mention.start - _LOOK_BACK, 0), mention.start)
-            if place and self.names.find_code(float(place[1])) != mention.item:
+            is_entry = place and _ENTRY_END.match(text, mention.end)
+            if place and is_entry and self.names.find_code(float(place[1])) != mention.item:
                 return False
         return True
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from core.debate.reading.decision_markers import DENIED, ROLE, is_reporting
 from core.debate.reading.label_names import Names
-from core.debate.reading.tokens import UNITS, tokenise
+from core.debate.reading.tokens import LABEL_NOUN, UNITS, tokenise
 
 Stance: TypeAlias = Literal["for", "against", "doubt"]
 
@@ -42,7 +42,8 @@ _AGAINST_LABEL = (
     r"|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
     r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
-    r"|false positives?|slip|irrelevant|too (?:generous|harsh|broad|narrow|mild)|exaggerat\w+|unreasonable|hard"
+    r"|false positives?|(?:is|was|were|be) (?:a slip|an exaggeration|exaggerated)"
+    r"|irrelevant|too (?:generous|harsh|broad|narrow|mild)|unreasonable|hard"
     r"|difficult|guess|less (?:sure|certain|confident|convinced|clear)"
 )
 _FOR_CHOICE = (
@@ -93,7 +94,7 @@ _DENIED_LABEL = re.compile(
 )
 """A label that only the words before it deny: "Food rather than Price"."""
 _DESPITE = re.compile(r"\b(?:despite|in spite of|contrary to|unlike) [^§,]*,?")
-_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|class(?:es)?|topics?|themes?|codes?)"
+_NOUN = rf"(?:{LABEL_NOUN}|class(?:es)?)"
 _ARTICLE = re.compile(
     rf"\b(?:the|its|their|his|her|this|that|these|those|an?|our|my)(?: (?!{_NOUN})\w+)? §(?! {_NOUN})"
 )

@@ -17,7 +17,7 @@ from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedRep
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.quotation_marks import double_quoted, outermost
-from core.debate.reading.tokens import ANSWERS, UNITS, Token, tokenise
+from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, UNITS, Token, tokenise
 from core.documents import Value
 
 Decided: TypeAlias = Mapping[str, Value]
@@ -95,9 +95,9 @@ _RESTRICTED = re.compile(
 )
 """A sentence that keeps only some labels: "Just Food.", "In the end: Food only.", "Nur Lage."."""
 _REST_PRESENT = re.compile(
-    r"\b(?:all (?:the )?others?|(?:all |the )(?:rest|(?:other|remaining) \w+)|everything else)(?: (?:also|all))?"
-    r" (?:is|are|applies|apply)(?: (?:also|all|too))?(?: (?:present|mentioned|discussed|relevant|there))?"
-    r"(?:,? (?:too|as well))?\W*$"
+    rf"\b(?:all (?:the )?others?|(?:all |the )(?:rest|(?:other|remaining) {LABEL_NOUN})|everything else)"
+    r"(?: (?:also|all))? (?:is|are|applies|apply)(?: (?:also|all|too))?"
+    r"(?: (?:present|mentioned|discussed|relevant|there))?(?:,? (?:too|as well))?\W*$"
 )
 """A sentence that adds all other labels: "Everything else is present, too."."""
 _ABROAD_NEGATED = re.compile(

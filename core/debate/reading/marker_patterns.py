@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS
+from core.debate.reading.tokens import DOUBTFUL_WORDS, LABEL_NOUN, UNITS
 
 MarkerKind: TypeAlias = Literal[
     "aspects", "label", "revised", "final", "ratings", "undecided", "heading", "recap", "sentence", "list"
@@ -23,9 +23,9 @@ announces a decision. A ``recap`` ("Extracted aspects: A") may be somebody else'
 nothing below discusses it.
 """
 
-_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
 _CHOICE = (
-    rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|vote|tags?)"
+    rf"(?:{LABEL_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|vote"
+    r"|tags?)"
 )
 _TRANSLATED = (
     r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
@@ -66,7 +66,7 @@ _COUNT = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
 _CLEARLY = (  # "clearly mentions", not "hardly mentions"
     rf"(?:(?!(?:{DOUBTFUL_WORDS})\b)\w+ly ++)?"
 )
-_THE_LABELS = rf"(?: ++(?:the ++)?(?:following ++)?{_NOUN}(?: ++of)?)?"
+_THE_LABELS = rf"(?: ++(?:the ++)?(?:following ++)?{LABEL_NOUN}(?: ++of)?)?"
 _IS_ABOUT = (
     r"(?:mentions|discusses|addresses|covers|contains|includes|concerns|touches ++(?:up)?on|talks ++about"
     r"|deals ++with|is ++about)"
@@ -74,11 +74,11 @@ _IS_ABOUT = (
 
 # "Final Decision: A", "the final answer is A"
 _FINAL = (
-    rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
+    rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{LABEL_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
     rf"(?:{_VERB}| *+(?P<mark>:)| ++(?P<dash>[-–—]|->|=>?|→) )"
 )
 # "## Final Decision" on a line of its own
-_FINAL_HEADING = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
+_FINAL_HEADING = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{LABEL_NOUN})|{_TRANSLATED})[ ._]*+$"
 _BOXED = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
 # "I would go with A", "we classify it as A"
 _CHOSEN = (
@@ -110,7 +110,7 @@ _ANSWERED = (
     r"(?:(?:答案|回答|标签)[是为]|(?:回答|ラベル)は)) *+(?P<mark>:)?+"
 )
 # "Undecided: A, B"
-_UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
+_UNDECIDED = rf"^[ >#+•\d.)_-]*+undecided(?: ++{LABEL_NOUN})?_* *+(?P<mark>:)"
 # "A is the better fit", "both are plausible, but A fits best": the name comes first
 _NAME_FIRST = (
     r"(?:^[ >#*_-]*+|[.!?,;] ++(?:(?:but|so|and) ++)?"
@@ -141,8 +141,8 @@ _ASPECTS_TRANSLATED = (
 def _present(location: str) -> str:
     """Return the pattern of "the aspects present in this review are"."""
     return (
-        rf"{_START}(?:(?:the ++)?present ++{_NOUN}"
-        rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
+        rf"{_START}(?:(?:the ++)?present ++{LABEL_NOUN}"
+        rf"|(?:the ++)?(?:(?:only|final) ++)?{LABEL_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
         rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){location}(?:{_VERB}| *+(?P<mark>:))"
     )
 
@@ -218,7 +218,7 @@ def _mentioning(noun: str) -> str:
     """Return the pattern of "this text mentions two aspects:", "it covers nothing but"."""
     return (
         rf"{_START}(?:this|the) ++{noun} ++{_CLEARLY}(?:mentions|discusses|addresses|covers|contains)"
-        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{_COUNT}{_NOUN} *+(?P<mark>:))"
+        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{_COUNT}{LABEL_NOUN} *+(?P<mark>:))"
     )
 
 
@@ -229,9 +229,10 @@ def _listed(location: str, noun: str) -> str:
         r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
         rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){_THE_LABELS}"
         rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++"
-        rf"{_COUNT}(?:relevant ++)?{_NOUN}{location}(?=:)"
-        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{_NOUN} ++(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
-        rf"|(?:^|[.!] ++){_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
+        rf"{_COUNT}(?:relevant ++)?{LABEL_NOUN}{location}(?=:)"
+        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{LABEL_NOUN} ++"
+        r"(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
+        rf"|(?:^|[.!] ++){LABEL_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
         r"(?: *+(?P<colon>:))?+"
     )
 

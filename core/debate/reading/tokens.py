@@ -30,12 +30,13 @@ _KEPT = (
     r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
+LABEL_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
 _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"at\ (?:(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))|in\ part|in\ a\ (?:sense|way)"
     r"|by\ (?:implication|inference)|so\ far|for\ (?:now|example|instance)"
     r"|as\ far\ as\ \w+\ can\ \w+|as\ an?\ (?:maximum|minimum|guess|example)"
-    r"|(?:only\ )?in\ passing"
+    r"|only\ (?:mentioned\ )?in\ passing|(?<!mentioned\ )in\ passing"
     r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
     r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
 )

@@ -308,3 +308,35 @@ def test_only_column_of_ratings_decides_unless_another_revises_it(title: str, ex
 )
 def test_reason_of_a_mixture_may_not_speak_for_one_of_its_labels(reason: str, expected: str) -> None:
     assert decision(f"The label is Mixed\n\n{reason}", SENTIMENT) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. The outage is High impact.\n2. Low urgency.\n\nThe label is 2", "Medium"),
+        ("1. Low\n2. Medium\n3. High\n\nThe label is 2", "Medium"),
+        ("1. High\n2. Low\n\nThe label is 2", "refused"),
+        ("1. **High**: many users\n2. **Low**: one user\n\nThe label is 2", "refused"),
+        ("The options are (1) High (2) Low. The label is 1", "refused"),
+    ],
+)
+def test_numbered_sentences_do_not_renumber_the_labels(text: str, expected: str) -> None:
+    assert decision(text, TICKET) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Food (mentioned in passing), Service", "Food, Service"),
+        ("Food, Service\n\nThe other guests are mentioned.", "Food, Service"),
+        ("Food, Service\n\nThat is about the waiter's slip: Service", "Food, Service"),
+        ("Food, Service\n\nThe guest exaggerates about Service.", "Food, Service"),
+        ("Food (only mentioned in passing), Service", "refused"),
+        ("Food (only in passing), Service", "refused"),
+        ("Food, Service\n\nThe other aspects are mentioned.", "refused"),
+        ("Food, Service\n\nService was a slip.", "refused"),
+        ("Food, Service\n\nService is exaggerated.", "refused"),
+    ],
+)
+def test_words_of_the_document_do_not_speak_against_a_label(text: str, expected: str) -> None:
+    assert decision(f"The aspects present in this review are: {text}", REVIEW) == expected
