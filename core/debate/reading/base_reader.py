@@ -208,23 +208,18 @@ class ReplyReader(ABC):
         Such keys are {"labels": ["A"], "added": ["B"]}, {"label": "A", "revised_label": "B"} and {"is_correct": false}.
         Labels under a key that claims nothing may be absent, of another role, or of a part of the document.
         """
-        for data in nested(block.data):
-            for key, value in data.items():
-                if value is decision or is_earlier_key(key) or self.names.find(key) in chosen:
-                    continue
-                named = self._named_by(key, value)
-                if is_rejecting_key(key):
-                    is_contradiction = bool(named & chosen)
-                elif self._claims_decision(key):
-                    is_contradiction = bool(named) and named != chosen
-                else:
-                    is_further = is_further_key(key) and (self.codebook.kind != "choice" or "new" in key.casefold())
-                    is_verdict = value is False and is_verdict_key(key)
-                    is_contradiction = is_verdict or bool((value is True or is_further) and named - chosen)
-                if is_contradiction:
-                    raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
-            if any(value is decision for value in data.values()):
-                break
+        for key, value in other_entries(block, decision):
+            named = set[str]() if self.names.find(key) in chosen else self._named_by(key, value)
+            if is_rejecting_key(key):
+                is_contradiction = bool(named & chosen)
+            elif self._claims_decision(key):
+                is_contradiction = bool(named) and named != chosen
+            else:
+                is_further = is_further_key(key) and (self.codebook.kind != "choice" or "new" in key.casefold())
+                is_verdict = value is False and is_verdict_key(key)
+                is_contradiction = is_verdict or bool((value is True or is_further) and named - chosen)
+            if is_contradiction:
+                raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
 
     def _claims_decision(self, key: str) -> bool:
         """Return True for a key of the reply's own decision: "final_labels", but not "judge_2"."""
@@ -398,6 +393,14 @@ class ReplyReader(ABC):
 
     def _quoted(self, items: Iterable[str]) -> str:
         return quoted_names(self.names.written(item) for item in items)
+
+
+def other_entries(block: Block, decision: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys beside and around the ``decision`` in an object that may contradict it, with their values."""
+    for data in nested(block.data):
+        yield from ((key, value) for key, value in data.items() if value is not decision and not is_earlier_key(key))
+        if any(value is decision for value in data.values()):
+            break
 
 
 def outside_codebook(names: Iterable[str]) -> Unreadable:

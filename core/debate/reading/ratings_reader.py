@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.debate.reading.base_reader import CUT, ReplyReader
+from core.debate.reading.base_reader import CUT, ReplyReader, other_entries
 from core.debate.reading.contradictions import check_following, check_rating_lines
 from core.debate.reading.decision_markers import Marker
-from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import Block, lookup, nested
 from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK, Unreadable, quoted_names
 from core.debate.reading.ratings_grammar import (
@@ -63,11 +62,11 @@ class RatingsReader(ReplyReader):
         """Raise ``Unreadable`` if other keys of an object state another scale or other ratings."""
         for data in nested(block.data):
             check_json_scale(data, self._tops)
-            for key, value in data.items():
-                if isinstance(value, dict | list) and value is not decision and RATING_KEYS.search(key.casefold()):
-                    others = {} if is_earlier_key(key) else ratings_in(value, self.codebook, self.names).values
-                    if any(ratings.values.get(item, number) != number for item, number in others.items()):
-                        raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")
+        for key, value in other_entries(block, decision):
+            if isinstance(value, dict | list) and RATING_KEYS.search(key.casefold()):
+                others = ratings_in(value, self.codebook, self.names).values
+                if any(ratings.values.get(item, number) != number for item, number in others.items()):
+                    raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")
 
     @property
     def _tops(self) -> set[int]:
