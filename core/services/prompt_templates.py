@@ -61,7 +61,7 @@ class Slot:
     mandatory ones. ``parts`` is True if the template has a system and a user part.
     """
 
-    slot: str
+    name: str
     key: str
     shared: bool
     parts: bool
@@ -108,7 +108,7 @@ class TemplateStatus:
         """Text as a run freezes it, named as a draft if it is changed."""
         if not self.changed:
             return self.base.template
-        return Template(name=f"{self.slot.slot}.{prompts.DRAFT}", text=self.text)
+        return Template(name=f"{self.slot.name}.{prompts.DRAFT}", text=self.text)
 
 
 def slots(protocol: str) -> tuple[Slot, ...]:
@@ -126,32 +126,34 @@ def slots(protocol: str) -> tuple[Slot, ...]:
 
 
 def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
-    slot = prompts.slot_name(template.name)
-    shared = slot.startswith(f"{prompts.SHARED}/")
+    name = prompts.slot_name(template.name)
+    shared = name.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
     used = checking.used_variables(template.text, parts=parts)
-    variables = tuple(dict.fromkeys([*(name for name in values if parts or name not in prompts.BLOCKS), *sorted(used)]))
+    variables = tuple(
+        dict.fromkeys([*(value for value in values if parts or value not in prompts.BLOCKS), *sorted(used)])
+    )
     silent = {"unit", "domain", "kind", "thing", "things", "scale", "guideline"}
     return Slot(
-        slot=slot,
+        name=name,
         key=key,
         shared=shared,
         parts=parts,
-        inputs=variables if parts else tuple(name for name in variables if name != "document"),
-        wanted=tuple(name for name in variables if name in used and name not in silent),
+        inputs=variables if parts else tuple(variable for variable in variables if variable != "document"),
+        wanted=tuple(variable for variable in variables if variable in used and variable not in silent),
         needed=("document",) if "document" in used else (),
     )
 
 
 def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[PromptVersion, ...]:
     """Return all versions of a slot: the shipped one, then the project's own by number."""
-    return (_shipped_version(slot, protocol), *session.store.prompts.versions(slot.slot))
+    return (_shipped_version(slot, protocol), *session.store.prompts.versions(slot.name))
 
 
 def _shipped_version(slot: Slot, protocol: str) -> PromptVersion:
     template = protocols.find(protocol).load_templates()[slot.key]
     match = _NUMBER.search(template.name)
-    return PromptVersion(template.name, slot.slot, int(match[1]) if match else 1, "", template.text, "as shipped")
+    return PromptVersion(template.name, slot.name, int(match[1]) if match else 1, "", template.text, "as shipped")
 
 
 def promoted_templates(session: ProjectSession) -> dict[str, Template]:
@@ -173,9 +175,9 @@ def have_changed(session: ProjectSession, settings: RunSettings) -> bool:
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
     """Return the editor's state of a slot."""
     by_name = {version.name: version for version in versions(session, slot, protocol)}
-    promoted = session.store.prompts.promoted().get(slot.slot)
+    promoted = session.store.prompts.promoted().get(slot.name)
     default = by_name[promoted.name] if promoted else next(iter(by_name.values()))
-    draft = session.store.prompts.draft(slot.slot)
+    draft = session.store.prompts.draft(slot.name)
     base = by_name.get(draft.parent, default) if draft else default
     text = draft.text if draft else base.text
     return TemplateStatus(slot, base, default, text, draft.at if draft else None, check_template(slot, text))
@@ -189,12 +191,12 @@ def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
 def save_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersion) -> None:
     """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
     text = text.replace("\r\n", "\n")[:MAX_TEMPLATE_CHARACTERS]
-    promoted = session.store.prompts.promoted().get(slot.slot)
+    promoted = session.store.prompts.promoted().get(slot.name)
     is_default = base.name == promoted.name if promoted else base.shipped
     if text == base.text and is_default:
-        session.store.prompts.drop_draft(slot.slot)
+        session.store.prompts.drop_draft(slot.name)
     else:
-        session.store.prompts.keep_draft(slot.slot, text, parent=base.name)
+        session.store.prompts.keep_draft(slot.name, text, parent=base.name)
 
 
 def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "") -> PromptVersion:
@@ -210,7 +212,7 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     if now.text == shipped.text:
         raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead.")
     saved = session.store.prompts.save(
-        slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip()
+        slot.name, now.text, parent=now.base.name, after=shipped.number, note=note.strip()
     )
     save_draft(session, slot, saved.text, saved)
     return saved
@@ -377,7 +379,7 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
     A shared text that no request uses is rendered alone. Raises PromptError, with the line, for a text that cannot
     be rendered or runs too long.
     """
-    marked = Template(name=slot.slot, text=text.rstrip() + TEMPLATE_MARK)
+    marked = Template(name=slot.name, text=text.rstrip() + TEMPLATE_MARK)
     asks = preview_requests(with_template(settings, slot.key, marked), document)
     previews = tuple(
         replace(ask, messages=tuple(_without_mark(message) for message in ask.messages))

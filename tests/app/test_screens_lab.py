@@ -161,7 +161,7 @@ def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type
 
 def test_protocol_without_the_edited_prompt_selects_the_definitions(filled: ProjectSession) -> None:
     at = open_page("lab")
-    at.session_state["lab_subject"] = judge_slot().slot
+    at.session_state["lab_subject"] = judge_slot().name
     at.run()
     at.selectbox(key="lab-protocol").set_value("single").run()
     assert at.session_state["lab_subject"] == trials.DEFINITIONS
@@ -222,7 +222,7 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     now = prompt_templates.template_status(filled, slot, "ecj")
     prompt_templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
     at = open_page("lab")
-    at.session_state["lab_subject"] = slot.slot
+    at.session_state["lab_subject"] = slot.name
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
     until_shown(at, "does not read prompts")  # the test runs with the built-in model in every role
@@ -242,7 +242,7 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
     prompt_templates.save_draft(filled, slot, shipped.text + "Be brief.\n", shipped)
     saved = prompt_templates.save_version(filled, slot, "ecj")
     at = open_page("lab")
-    at.session_state["lab_subject"] = slot.slot
+    at.session_state["lab_subject"] = slot.name
     at.run()
     assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
         ("Reset to shipped", None)
@@ -262,7 +262,7 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
     now = prompt_templates.template_status(filled, slot, "ecj")
     prompt_templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
     at = open_page("lab")
-    at.session_state["lab_subject"] = slot.slot
+    at.session_state["lab_subject"] = slot.name
     at.run()
     line = now.text.count("\n") + 1
     assert f"Line {line}: the variable" in html(at)
@@ -280,7 +280,7 @@ def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_sav
         filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base
     )
     at = open_page("lab")
-    at.session_state["lab_subject"] = slot.slot
+    at.session_state["lab_subject"] = slot.name
     at.run()
     at.button(key="lab-keep").click().run()
     assert "Rendered on document odd." in html(at)

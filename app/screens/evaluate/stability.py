@@ -32,7 +32,11 @@ AXES: dict[Kind, str] = {
     "classifier": "certainty: the classifier's own",
     "logprobs": "certainty: probability of the label's words",
 }
-HONEST: dict[Kind, str] = {"votes": "a share of votes", "classifier": "its certainty", "logprobs": "its certainty"}
+CERTAINTY_NAMES: dict[Kind, str] = {
+    "votes": "a share of votes",
+    "classifier": "its certainty",
+    "logprobs": "its certainty",
+}
 RUNS = 6  # iterations whose own scores are shown
 
 
@@ -117,7 +121,7 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         st.caption(
             f"Expected calibration error {calibration.ece:.3f} (without an interval, as it depends on the bins), "
             f"Brier score {format_estimate(calibration.brier)} on {calibration.n:,} cases. "
-            f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."
+            f"On the dashed line, {CERTAINTY_NAMES[result.kind]} equals the share of correct values."
         )
 
 

@@ -38,7 +38,7 @@ def main() -> None:
         return
     plan = lab_plan(session)
     slots = prompt_templates.slots(plan.protocol)
-    slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
+    slot = next((slot for slot in slots if slot.name == state.lab.subject), None)
     if slot is None:  # also after a change of the protocol, which may have other prompts
         state.lab.select_subject(trials.DEFINITIONS)
     with st.container():  # also without a notice, so that open popovers stay open when it goes
@@ -154,7 +154,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         with st.popover("Test one document"):
             single_document_test(session, plan, slot)
         st.button(
-            "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.slot) else "Test",
+            "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.name) else "Test",
             type="primary",
             icon=":material/play_arrow:",
             shortcut="Ctrl+Enter",
@@ -248,8 +248,8 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
 
 def subject_picker(slots: tuple[Slot, ...]) -> None:
     """Draw the choice of the subject: prompts of roles, definitions, and shared prompt parts."""
-    unshared = {slot.slot: slot.title for slot in slots if not slot.shared}
-    shared = {slot.slot: slot.title for slot in slots if slot.shared}
+    unshared = {slot.name: slot.title for slot in slots if not slot.shared}
+    shared = {slot.name: slot.title for slot in slots if slot.shared}
     names = {trials.DEFINITIONS: "Definitions", **unshared}
     current = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):

@@ -59,7 +59,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
             rows,
             kind=codebooks.codebook_status(session).codebook.kind,
             opened=status.base.name,
-            key=f"lab-versions-{slot.slot}",
+            key=f"lab-versions-{slot.name}",
             run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, by_name[name]),
             use="Promote",
@@ -71,7 +71,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
 
 def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_test: Callable[[], None]) -> None:
     slot = status.slot
-    key, life = f"lab-text-{slot.slot}", f"{slot.slot}-{state.lab.editor_version}"
+    key, life = f"lab-text-{slot.name}", f"{slot.name}-{state.lab.editor_version}"
 
     def typed() -> None:
         """Save the text as the draft. The editor sends it when typing pauses."""
@@ -117,7 +117,7 @@ def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatu
         "Compare with",
         names,
         index=names.index(status.base.name),
-        key=f"lab-since-{status.slot.slot}-{status.base.name}",
+        key=f"lab-since-{status.slot.name}-{status.base.name}",
         format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
     )
     lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, status.text)]

@@ -40,7 +40,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 
     Unless tests are ``instant``, also draw the estimated cost of the next test.
     """
-    subject = trials.DEFINITIONS if slot is None else slot.slot
+    subject = trials.DEFINITIONS if slot is None else slot.name
     trial = trials.find_trial(session, subject, state.lab.trials.get(subject))
     price = None if instant else _forecast(session, plan, slot)
     with panel("Results", _summary(trial), key="lab-did") as head:

@@ -71,10 +71,10 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
                 list(labels),
                 default=list(labels),
                 format_func=labels.__getitem__,
-                key=f"sweep-{slot.slot}-{len(slot_versions)}",
+                key=f"sweep-{slot.name}-{len(slot_versions)}",
             )
             if selected:
-                versions[slot.slot] = selected
+                versions[slot.name] = selected
     specs = list(dict.fromkeys(role_model.spec for role_model in plan.models))
     typed = st.multiselect(
         "Models for all roles",

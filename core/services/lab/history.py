@@ -75,7 +75,7 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot, proto
     if status.changed:
         rows.append(VersionRow("draft", "draft", status.base.name, is_draft=True))
         marks["draft"] = text_mark(status.text)
-    return _with_runs(session, slot.slot, slot.key, rows, marks)
+    return _with_runs(session, slot.name, slot.key, rows, marks)
 
 
 def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:

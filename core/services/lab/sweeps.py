@@ -213,7 +213,7 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     )
     settings = trials.base_settings(session, plan)
     for slot in prompt_templates.slots(spec.protocol):
-        name = configuration.versions.get(slot.slot)
+        name = configuration.versions.get(slot.name)
         if name is not None:
             versions = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
             if name not in versions:

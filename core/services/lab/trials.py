@@ -115,7 +115,7 @@ def prompt_change(
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return SettingsChange(
-        slot.slot,
+        slot.name,
         prompt_templates.with_template(settings, slot.key, old.template),
         prompt_templates.with_template(settings, slot.key, now.template),
         old.label,

@@ -56,7 +56,7 @@ def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert [version.label for version in own] == ["v2", "v3"]
     prompt_templates.save_draft(session, judge, shipped.text, shipped)  # reset to shipped
     assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text
-    assert session.store.prompts.draft(judge.slot) is None
+    assert session.store.prompts.draft(judge.name) is None
 
 
 def test_template_with_an_error_is_kept_as_draft_only(session, judge):
@@ -106,12 +106,12 @@ def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judg
     with pytest.raises(PromptError, match=message):
         prompt_templates.save_version(session, judge, "ecj")
     # Save it without checks, as an earlier version of Moot did.
-    saved = session.store.prompts.save(judge.slot, text, parent=shipped.name, after=1)
+    saved = session.store.prompts.save(judge.name, text, parent=shipped.name, after=1)
     version = prompt_templates.versions(session, judge, "ecj")[-1]
     with pytest.raises(PromptError, match=message):
         prompt_templates.promote_version(session, judge, "ecj", version)
     assert session.store.prompts.promoted() == {}
-    session.store.prompts.promote(judge.slot, saved.name)
+    session.store.prompts.promote(judge.name, saved.name)
     settings = planning.project_settings(session, planning.Plan())
     with pytest.raises(PromptError, match=r"own/ecj/judge\.v2"):
         planning.create_runs(session, settings, session.store.documents.ids())
@@ -123,14 +123,14 @@ def promoted(session, slot, end):
     shipped = prompt_templates.versions(session, slot, "ecj")[0]
     text = f"{shipped.text.rstrip()}\n{end}\n"
     prompt_templates.save_draft(session, slot, text, shipped)
-    saved = session.store.prompts.save(slot.slot, text, parent=shipped.name, after=1)
-    session.store.prompts.promote(slot.slot, saved.name)
+    saved = session.store.prompts.save(slot.name, text, parent=shipped.name, after=1)
+    session.store.prompts.promote(slot.name, saved.name)
     return prompt_templates.versions(session, slot, "ecj")[-1]
 
 
 def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(session, judge):
     version = promoted(session, judge, '{{ ("The", "Friendly", "Staff") | select("in", document) | first }}')
-    session.store.prompts.promote(judge.slot, None)
+    session.store.prompts.promote(judge.name, None)
     prompt_templates.save_draft(session, judge, version.text, prompt_templates.versions(session, judge, "ecj")[0])
     message = r"No first item.* Rendered on document d2\."
     with pytest.raises(PromptError, match=message):
@@ -139,7 +139,7 @@ def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(sess
         prompt_templates.promote_version(session, judge, "ecj", version)
     with pytest.raises(PromptError, match=message):
         trials.start_trial(session, trials.prompt_change(session, judge), document_samples.project_sample(session, 5))
-    session.store.prompts.promote(judge.slot, version.name)
+    session.store.prompts.promote(judge.name, version.name)
     settings = planning.project_settings(session, planning.Plan())
     with pytest.raises(PromptError, match=message):
         planning.create_runs(session, settings, session.store.documents.ids())

@@ -77,7 +77,7 @@ def two_judges(session):
     slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
     now = prompt_templates.template_status(session, slot, "ecj")
     prompt_templates.save_draft(session, slot, now.text + "\nBe brief.\n", now.base)
-    return slot.slot, [now.base.name, prompt_templates.save_version(session, slot, "ecj").name]
+    return slot.name, [now.base.name, prompt_templates.save_version(session, slot, "ecj").name]
 
 
 def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):

@@ -122,7 +122,7 @@ def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
         with pytest.raises(PromptError, match=r"exceeded the time or memory limit.* Rendered on document d"):
             trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
         assert session.all_runs() == []
-        assert trials.find_trial(session, slot.slot) is None
+        assert trials.find_trial(session, slot.name) is None
 
 
 @pytest.fixture
