@@ -9,7 +9,7 @@ from core.codebook import normalise
 from core.debate.reading.contradictions import check_comment, check_following, is_mixture
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
-from core.debate.reading.tokens import Token, every, past, tokenise
+from core.debate.reading.tokens import LABEL_NOUNS, Token, every, past, tokenise
 
 _NAMED = ("name", "code")
 _LEADING = frozenset(
@@ -18,7 +18,6 @@ _LEADING = frozenset(
 _CONTRAST = re.compile(
     r"(?:(?:and|but) )?(?:not|nor)|(?:nicht|pas|non|não|niet|nie)$|rather than|instead of|as opposed to|over$"
 )
-_COUNTED = frozenset({"labels", "aspects", "categories", "topics", "themes", "codes"})
 _FITTING = frozenset(
     {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
 )
@@ -53,7 +52,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         following = tuple(token for token in following if token.start >= fitting.end())
     elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
-    if tokens[end - 1].kind == "code" and following and following[0].text in _COUNTED:
+    if tokens[end - 1].kind == "code" and following and following[0].text in LABEL_NOUNS:
         raise residue(text)  # "2 labels"
     if _is_denied(following) or (following and _goes_on(following, text, names)):
         raise residue(text)

@@ -16,6 +16,7 @@ from typing import Literal, NoReturn, TypeAlias
 from core.debate.reading.label_names import Names, split_ordinals
 from core.debate.reading.tokens import (
     ANSWERS,
+    LABEL_NOUNS,
     NEGATION_KINDS,
     NO_ANSWER,
     NO_SIGNS,
@@ -44,7 +45,6 @@ _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
 _WHILE = frozenset({"while", "whereas", "but"})
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
-_LABELS = ("aspects", "labels", "categories", "topics", "themes", "codes")
 _OPINION_WORDS = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _VERDICTS = frozenset({"agree", "disagree", "agreed", "disagreed", "in", "out"})
@@ -577,7 +577,7 @@ class _Sentence:
         counted = count in (str(len(items)), *NUMERALS[len(items) : len(items) + 1])
         following = [later.kind for later in self.tokens[self.position + 1 :]]
         stands_alone = self.position == 0 and following in ([], ["present"], ["verb", "present"], ["verb", "absent"])
-        is_whole = following[-1:] == ["present"] and token.text.endswith(_LABELS)  # "All aspects are present."
+        is_whole = following[-1:] == ["present"] and token.text.endswith(LABEL_NOUNS)  # "All aspects are present."
         if not stands_alone or not (counted or ((self.out.all_meant or is_whole) and not count)):
             self._fail()
         for item in items:

@@ -31,6 +31,8 @@ _KEPT = (
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
 LABEL_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+LABEL_NOUNS = ("aspects", "labels", "categories", "topics", "themes", "codes")
+_LABELS = "|".join(LABEL_NOUNS)
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
 _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"at\ (?:(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))|in\ part|in\ a\ (?:sense|way)"
@@ -72,21 +74,21 @@ _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t
 # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
 _VOCABULARY = {
     "closed": r"none\ of\ the\ (?:others?|rest|remaining(?:\ \w+)?)|nothing\ (?:else|but)|no\ others?"
-    r"|no\ (?:other|further|additional)\ (?:aspects?|labels?|categor(?:y|ies)|topics?|themes?)",
-    "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
+    rf"|no\ (?:other|further|additional)\ {LABEL_NOUN}",
+    "rest": rf"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ {LABEL_NOUN})?"
     r"|remaining(?:\ \w+)?)"
-    r"|everything\ else|all\ others?|other\ (?:aspects|labels|categories|topics|themes|codes)",
+    rf"|everything\ else|all\ others?|other\ (?:{_LABELS})",
     "all": rf"all(?:\ of)?(?:\ (?:the|these|those|them))?(?:\ (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
-    r"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ (?:aspects|labels|categories|topics|themes|codes))?"
+    rf"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ (?:{_LABELS}))?"
     r"(?=\W*(?:$|[.;!])|\ (?:are|apply)\b)",
     "none": rf"(?:the|this)\ (?:\w+\ )?(?:{UNITS})\ (?:does\ not|doesn['’]t)"
     r"\ (?:mention|discuss|address|cover|contain)\ any\ (?:of\ the\ )?(?:(?:listed|given)\ )?"
-    r"(?:aspects|labels|categories|topics|themes)(?=\W*$)"
+    rf"(?:{_LABELS})(?=\W*$)"
     r"|(?<!\w\ )(?<!\w,\ )nothing(?=\W*$)"
-    r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
-    r"|other|two|three|four|five|six|categories|topics?))*+))?"
+    r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)"
+    rf"(?:\ (?:listed|given|above|other|two|three|four|five|six|{LABEL_NOUN}))*+))?"
     r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given|present)\ )?"
-    r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+    rf"{LABEL_NOUN}"
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
@@ -135,7 +137,7 @@ _VOCABULARY = {
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
     r"(?:\ (?:all|both|each|also|clearly))?",
     "fill": r"です|overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
-    r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
+    rf"|the|both|only|just|simply|namely|{LABEL_NOUN}|final"
     r"|finally|following|follows|clearly|explicitly|definitely|plainly|certainly|indeed|obviously|undoubtedly"
     r"|all\ (?:two|three|four|five)\ of",
 }
@@ -160,7 +162,7 @@ _ATTACHED = re.compile(r"[^\W_]|[-+−±–—]")
 _STRUCK = re.compile(
     r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>(?:[^~<]|<(?!/?(?:s|del|strike)>))*+)(?(tag)</(?P=tag)>|~~)"
 )
-_OTHERS = re.compile(r"other (?:aspects|labels|categories|topics|themes|codes)\b")
+_OTHERS = re.compile(rf"other (?:{_LABELS})\b")
 """Words for all labels that are not named, also if a label is called "Other"."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SEPARATOR = re.compile(r" ?(?:[,;/|、]|and\b) ?")
