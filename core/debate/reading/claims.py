@@ -103,6 +103,11 @@ _EXISTENCE = re.compile(
     r"(?:no|any|hardly any|barely any|little) (?:\w+ of )?§(?= ?$| (?:at all|(?:in|here)\b))"
 )
 """A denial that a label occurs in the text: "There is no fear in it", "I can't detect any surprise"."""
+_ATTRIBUTE = re.compile(
+    rf"\b(?:an?|any|few|many|no|one|several|some|two) § (?!(?:{UNITS}|article|attitude|category|choice|class|label|mood"
+    r"|opinion|sentiment|side|stance|tone|view|could|fits|might|seems|was|would)\b)[^\W\d_]{3,}"
+)
+"""A label's name as a word for something in the text: "one positive remark", "a high chance"."""
 _DENYING_NAME = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
 """A name like "Not mentioned" in a longer phrase."""
 _AGREED = re.compile(
@@ -239,7 +244,7 @@ def _clauses(words: str) -> Iterator[str]:
 
 def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     """Return what a clause says of the labels in it, None if nothing."""
-    if is_choice and CONCEDED.match(clause):
+    if is_choice and (CONCEDED.match(clause) or (not written and _ATTRIBUTE.search(clause))):
         return None
     if _EXISTENCE.search(clause) and _NEGATION.search(clause):
         return "against"

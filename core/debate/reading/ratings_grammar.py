@@ -75,7 +75,7 @@ _TAKEN_BACK = re.compile(
 """Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|→]|\s[-–—])[\s*_`\"'(\[]*[-+−–]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
-    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?(?:[分点점]|\s(?:stars?|points?|punkte?)\b)?"
+    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?(?:[分点점]|\s(?i:stars?|points?|punkte?)\b)?"
     r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?|(?<=\s\s\s)\S.*|\s(?:because|since|due\sto)\b.*)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")

@@ -340,3 +340,20 @@ def test_numbered_sentences_do_not_renumber_the_labels(text: str, expected: str)
 )
 def test_words_of_the_document_do_not_speak_against_a_label(text: str, expected: str) -> None:
     assert decision(f"The aspects present in this review are: {text}", REVIEW) == expected
+
+
+@pytest.mark.parametrize(
+    ("remark", "expected"),
+    [
+        ("There is one positive remark, but it is sarcastic.", "Negative"),
+        ("There are a few neutral words.", "Negative"),
+        ("This is a positive comment.", "refused"),
+        ("It is positive.", "refused"),
+    ],
+)
+def test_name_as_an_attribute_of_something_in_the_text_is_no_label(remark: str, expected: str) -> None:
+    assert decision(f"The label is Negative. {remark}", SENTIMENT) == expected
+
+
+def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
+    assert decision("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", SUMMARY) == "4, 5, 3"
