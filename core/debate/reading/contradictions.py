@@ -44,7 +44,7 @@ _WITHDRAWN = re.compile(
     r" (?:wrong|incorrect|uncertain|doubtful|an? (?:\w+ )?(?:mistake|slip|guess|error)"
     r"|too (?:broad|generous|harsh|high|low|mild|narrow|strict|strong|vague|weak)(?=\W*$))\b"
     r"|(?:^|however, )(?:this|that) (?:is|was) (?:a (?:mistake|slip)|an error|uncertain|wrong|incorrect)\W*$"
-    r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b|\W*$)"
+    r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b(?! of\b)|\W*$)"
     r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)"
     r"(?: (?:on )?(?:an? (?:\w+ )?(?:label|answer)|any|one|between|which)\b|\W*$|[.,;!])"
     r"|\bmy confidence is (?:(?!not\b)\w+ )?low\b(?! (?:only|for|in|on)\b)|^this would be my \w+ if\b"
@@ -205,7 +205,7 @@ def is_anothers(text: str) -> bool:
 
 def check_withdrawn(text: str) -> None:
     """Raise ``Unreadable`` if the words of a decision take it back or ascribe it to another role."""
-    if _WITHDRAWN.search(text) or is_anothers(text):
+    if _WITHDRAWN.search(_without_quotations(text)) or is_anothers(text):
         raise residue(text)
 
 

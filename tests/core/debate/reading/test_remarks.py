@@ -207,6 +207,7 @@ def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
 )
 def test_remark_takes_a_label_back_only_in_plain_words(remark: str, expected: str) -> None:
     assert decision(f"The label is Negative\n\n{remark}", SENTIMENT) == expected
+    assert decision(f"The label is Negative. {remark}", SENTIMENT) == expected
 
 
 def test_remark_on_the_list_keeps_it() -> None:
