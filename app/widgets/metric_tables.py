@@ -24,7 +24,7 @@ class DisplayedMetric:
     """
 
     name: str
-    share: Estimate = Estimate(None, None)
+    share: Estimate = Estimate()
     text: str | None = None
     notes: tuple[str, ...] = ()
 

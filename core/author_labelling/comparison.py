@@ -228,7 +228,7 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     """
     max_values = max(map(len, positions), default=0)
     if max_values < 2:
-        return Estimate(None, None)
+        return Estimate()
     coded = np.full((len(positions), max_values), -1)
     for index, row in enumerate(positions):
         coded[index, : len(row)] = [-1 if option is None else option for option in row]

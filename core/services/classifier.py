@@ -50,10 +50,10 @@ class ClassifierStatus:
     hash: str = ""
     documents: int = 0
     version: int = 0
-    score: Estimate = Estimate(None, None)
+    score: Estimate = Estimate()
     measure: str = ""
     tested: int = 0
-    gain: Estimate = Estimate(None, None)
+    gain: Estimate = Estimate()
     curve: tuple[CurvePoint, ...] = ()
     is_training: bool = False
     error: str = ""

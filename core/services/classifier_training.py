@@ -461,7 +461,7 @@ def learning_gain(
     cannot be estimated.
     """
     if codebook.kind == "rating" or not len(np.asarray(reference)):
-        return Estimate(None, None).to_json()
+        return Estimate().to_json()
     return scoring.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
 
 

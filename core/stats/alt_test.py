@@ -57,7 +57,7 @@ class Alternative:
     people: tuple[LeftOut, ...] = ()
     winning_rate: float | None = None
     """share of the tested people whom the model may replace; None if nobody could be tested"""
-    advantage: Estimate = Estimate(None, None)
+    advantage: Estimate = Estimate()
     """mean of ``model_wins``: the probability that the model is as good as a person or better"""
     passed: bool = False
     """winning rate of a half or more"""

@@ -152,7 +152,7 @@ def bound(
     debate = _Debate(ratings(reference), kind, design or Design(), Design())
     counted = debate.has_reference & ~np.isnan(ratings(verdict))
     right = debate.right(ratings(verdict))
-    cells, reached, undefined = int(counted.sum()), debate.accuracy(right, counted), Estimate(None, None)
+    cells, reached, undefined = int(counted.sum()), debate.accuracy(right, counted), Estimate()
     if not cells or not steps:
         return Bound(cells, undefined, undefined, reached, undefined)
     right_by_step = [np.any([debate.right(ratings(values)) for values in step], axis=0) for step in steps]

@@ -34,8 +34,8 @@ class Interval:
 class Estimate:
     """Value with its interval; each is None if undefined."""
 
-    value: float | None
-    interval: Interval | None
+    value: float | None = None
+    interval: Interval | None = None
 
     @property
     def clear(self) -> bool | None:

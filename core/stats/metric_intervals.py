@@ -230,7 +230,7 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, 
     nonempty = weights @ cells > 0
     parts, cells = parts[:, nonempty], cells[:, nonempty]
     if not nonempty.any():
-        return Estimate(None, None)
+        return Estimate()
     totals = weights @ cells
     values = weights @ parts / totals
     value, total, fractions = float(values.mean()), float(totals.sum()), bool((parts % 1).any())

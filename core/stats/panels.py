@@ -109,7 +109,7 @@ def _following(reference: Ratings, mean: Ratings, design: Design | None) -> Foll
 
 def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
     if len(members) < 2:
-        return Estimate(None, None)
+        return Estimate()
     return with_interval(
         lambda answers, times: krippendorff_alpha(answers, "ordinal", times), np.column_stack(members), groups
     )

@@ -181,7 +181,7 @@ def share(sample: WeightedSample, z: npt.ArrayLike) -> Estimate:
     Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
     """
     if sample.silent:
-        return Estimate(None, None)
+        return Estimate()
     estimates = sample.estimates(z)
     return _wilson_estimate(float(estimates.mean()), estimates, sample)
 
@@ -197,7 +197,7 @@ def prediction_powered(
     Duchi and Zrnic 2023, *PPI++: Efficient prediction-powered inference*, section 6. None without a draw.
     """
     if sample.silent:
-        return Estimate(None, None)
+        return Estimate()
     y, f = sample.estimates(reference), sample.estimates(predicted)
     spread = float(f.var())
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())

@@ -134,7 +134,7 @@ def score(
     if intervals and data.design.represents:
         for metric, outputs in estimates.items():
             if metric.interval is not None:
-                estimates[metric] = [output if output.interval else Estimate(None, None) for output in outputs]
+                estimates[metric] = [output if output.interval else Estimate() for output in outputs]
     counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
     matrix = data.raw().confusion[0].astype(int).tolist() if kind == "choice" else []
     return _scores(data, estimates, labels, counts, tuple(map(tuple, matrix)))
@@ -457,7 +457,7 @@ class _Patterns:
         outputs = [
             Estimate(float(value), metric_intervals.interval(metric.interval, float(value), spread))
             if not np.isnan(value)
-            else Estimate(None, None)
+            else Estimate()
             for value, spread in zip(values, spreads, strict=True)
         ]
         return _Estimated(outputs, roots)
@@ -539,7 +539,7 @@ class _Patterns:
         """Return an output of the second annotator minus that of the first."""
         before, after = first.outputs[column].value, second.outputs[column].value
         if before is None or after is None:
-            return Estimate(None, None)
+            return Estimate()
         if metric.interval is None or self.quantile is None:
             return Estimate(after - before, None)
         return Estimate(after - before, self._gap(metric, column, first, second, self.quantile))

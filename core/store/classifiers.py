@@ -72,12 +72,12 @@ class ClassifierStore(Repository):
             add_row(
                 cursor,
                 "classifiers",
-                classifier.hash,
-                classifier.body,
-                dump(classifier.facts),
-                classifier.card,
-                classifier.at,
-                classifier.origin,
+                hash=classifier.hash,
+                body=classifier.body,
+                facts=dump(classifier.facts),
+                card=classifier.card,
+                unix_time=classifier.at,
+                origin=classifier.origin,
             )
 
         self._writer.do(write)
@@ -151,5 +151,6 @@ class ClassifierStore(Repository):
         self, document_id: str, label: str, part: str, text: str, version: int, *, actor: str
     ) -> None:
         """Record that text of a document is used in the codebook from this version on."""
-        row = (document_id, label, part, text, version, time.time(), actor)
-        self._writer.do(lambda cursor: add_row(cursor, "codebook_examples", *row))
+        row = {"document_id": document_id, "label": label, "part": part, "text": text, "codebook_version": version}
+        row |= {"unix_time": time.time(), "actor": actor}
+        self._writer.do(lambda cursor: add_row(cursor, "codebook_examples", **row))

@@ -373,7 +373,7 @@ def _add_import(
         "rejected": len(rejected),
         **more_counts,
     }
-    add_row(cursor, "imports", number, file_name, at, dump(options), dump(counts))
+    add_row(cursor, "imports", id=number, file_name=file_name, unix_time=at, options=dump(options), counts=dump(counts))
     insert(
         cursor,
         "rejected_rows",

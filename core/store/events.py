@@ -196,7 +196,7 @@ def _append(
         record(cursor, actor, [_event(entry) for entry in actor_entries])
     for (document_id, item), value in gold.items():
         cursor.execute("DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item])
-        add_row(cursor, "gold", document_id, AUTHOR, item, value_text(value))
+        add_row(cursor, "gold", document_id=document_id, rater=AUTHOR, item=item, value=value_text(value))
 
 
 def _actor(entry: Entry) -> str:

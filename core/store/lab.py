@@ -68,17 +68,17 @@ class Lab(Repository):
             add_row(
                 cursor,
                 "trials",
-                number,
-                trial.at,
-                trial.subject,
-                trial.before,
-                trial.after,
-                trial.before_run,
-                trial.after_run,
-                trial.before_asks,
-                trial.after_asks,
-                sample,
-                trial.held_out,
+                trial=number,
+                unix_time=trial.at,
+                subject=trial.subject,
+                before=trial.before,
+                after=trial.after,
+                before_run=trial.before_run,
+                after_run=trial.after_run,
+                before_asks=trial.before_asks,
+                after_asks=trial.after_asks,
+                sample=sample,
+                held_out=trial.held_out,
             )
             return replace(trial, number=number, sample=load(sample))
 
@@ -190,7 +190,8 @@ class Lab(Repository):
 
         def write(cursor: Cursor) -> int:
             number = scalar(cursor, "SELECT coalesce(max(sweep), 0) + 1 FROM sweeps")
-            add_row(cursor, "sweeps", number, time.time(), dump(spec), dump({}), "paused", "")
+            row = {"spec": dump(spec), "progress": dump({}), "state": "paused", "message": ""}
+            add_row(cursor, "sweeps", sweep=number, unix_time=time.time(), **row)
             return number
 
         number = self._writer.do(write)

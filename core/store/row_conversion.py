@@ -119,10 +119,10 @@ def values_by_key(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     return values
 
 
-def add_row(cursor: Cursor, table: str, *values: Any) -> None:
-    """Add one row, given in the order of the columns; strings are made storable."""
-    stored = [clean(value) if isinstance(value, str) else value for value in values]
-    cursor.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(stored))})", stored)
+def add_row(cursor: Cursor, table: str, **row: Any) -> None:
+    """Add one row, given by column; strings are made storable."""
+    stored = [clean(value) if isinstance(value, str) else value for value in row.values()]
+    cursor.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(stored))})", stored)
 
 
 def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

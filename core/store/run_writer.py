@@ -273,14 +273,13 @@ class BatchJobStore(Repository):
             add_row(
                 cursor,
                 "batches",
-                job.name,
-                job.run_id,
-                model.connection,
-                model.model,
-                model.base_url,
-                "",
-                time.time(),
-                None,
+                name=job.name,
+                run_id=job.run_id,
+                connection=model.connection,
+                model=model.model,
+                base_url=model.base_url,
+                remote_id="",
+                unix_time=time.time(),
             )
             insert(cursor, "batch_requests", ("name", "key"), [(job.name, key) for key in job.keys])
 

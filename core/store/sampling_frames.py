@@ -57,7 +57,8 @@ class SamplingFrames(Repository):
             if not cursor.execute(
                 "SELECT 1 FROM sampling_frames WHERE run_id = ? AND frame = ?", [run_id, frame]
             ).fetchall():
-                add_row(cursor, "sampling_frames", run_id, frame, time.time(), dump(dict(basis)))
+                row = {"unix_time": time.time(), "basis": dump(dict(basis))}
+                add_row(cursor, "sampling_frames", run_id=run_id, frame=frame, **row)
                 rows = [(run_id, frame, document_id, size) for document_id, size in sizes]
                 insert(cursor, "sampling_sizes", ("run_id", "frame", "document_id", "size"), rows)
 

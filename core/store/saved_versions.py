@@ -70,7 +70,8 @@ class Versions(Repository, Generic[C, V]):
             version, last = self._latest_hash(cursor)
             if last == hash:
                 return version
-            add_row(cursor, self.table, version + 1, hash, body, note, time.time(), actor)
+            row = {"hash": hash, "body": body, "note": note, "unix_time": time.time(), "actor": actor}
+            add_row(cursor, self.table, version=version + 1, **row)
             event = NewEvent(self.kind, before=version or None, after=version + 1, payload={"note": note})
             record(cursor, actor, [event])
             return version + 1
@@ -84,7 +85,7 @@ class Versions(Repository, Generic[C, V]):
         def write(cursor: Cursor) -> None:
             self._delete_draft(cursor)
             if self._latest_hash(cursor)[1] != hash:
-                add_row(cursor, "settings", self.draft_name, body, time.time())
+                add_row(cursor, "settings", name=self.draft_name, value=body, unix_time=time.time())
 
         self._writer.do(write)
 
@@ -248,7 +249,8 @@ class Prompts(Repository):
             top = scalar(cursor, "SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
             number = max(after, top) + 1
             name = f"{OWN}/{slot}.v{number}"
-            add_row(cursor, "prompt_versions", name, slot, number, parent, text, note, time.time(), "")
+            row = {"name": name, "slot": slot, "number": number, "parent": parent, "text": text, "note": note}
+            add_row(cursor, "prompt_versions", **row, unix_time=time.time(), actor="")
             record(cursor, "", [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("training")
 
 BOOK = Codebook(labels=(Label(name="Price <b>", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
 PRICE = BOOK.labels[0].id
-NONE = Estimate(None, None)
+NONE = Estimate()
 
 
 def _accepted_changes_sentence(corrected: int, regressed: int, labelled: int = 40, undecided: int = 0) -> str:

@@ -725,7 +725,7 @@ def test_panel_groups_chart_can_be_drawn():
     from core.services.evaluation.panel_ablation import GroupScores, Styles
     from core.stats.intervals import Estimate, Interval
 
-    known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
+    known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate()
     styles = Styles(
         {"full": "r1", "simple": "r2"},
         Coverage(3, {}),

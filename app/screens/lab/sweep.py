@@ -214,7 +214,7 @@ def _values(ranked: RankedConfiguration) -> dict[str, str]:
 def _line(ranked: RankedConfiguration, values: Sequence[str], size: int) -> str:
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
-    score, n, unresolved = Estimate(None, None), 0, 0
+    score, n, unresolved = Estimate(), 0, 0
     if ranked.score is not None:
         score, unresolved = ranked.score.strict, ranked.score.unresolved
         n = ranked.score.n + unresolved

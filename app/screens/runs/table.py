@@ -91,7 +91,7 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
         "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
         "seconds": _number(run.seconds, format_duration(run.seconds)),
-        **{key: _estimate(overall.get(key, Estimate(None, None))) for key in ("kappa", "alpha")},
+        **{key: _estimate(overall.get(key, Estimate())) for key in ("kappa", "alpha")},
     }
 
 

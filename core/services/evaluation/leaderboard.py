@@ -30,7 +30,7 @@ class LeaderboardRow:
     scores: Scores | None = None
     coverage: float | None = None
     """share of the documents with a reference that have a verdict"""
-    strict: Estimate = Estimate(None, None)
+    strict: Estimate = Estimate()
     """the main score with every document without a verdict counted as wrong"""
     group: int = 0
     """number of the group of runs with the same labels and documents, in which costs are compared"""
@@ -90,7 +90,7 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
         row,
         scores=report.scores,
         coverage=report.n / (report.n + report.excluded),
-        strict=report.strict.get(main_metric(run.settings.codebook.kind).key, Estimate(None, None)),
+        strict=report.strict.get(main_metric(run.settings.codebook.kind).key, Estimate()),
     )
 
 

@@ -144,7 +144,7 @@ def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[s
 def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
-        return Estimate(None, None)
+        return Estimate()
     _, (first, second) = repeated_runs.aligned([verdict_arrays(session, row) for row in rows[:2]])
     complete = ~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)
     return ratio(

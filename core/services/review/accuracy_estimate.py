@@ -98,7 +98,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
             LabelEstimate(
                 name=label.name,
                 colour=label.colour,
-                f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
+                f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
                 sampled=sampling.share(sample, reviewed),
                 powered=sampling.prediction_powered(sample, reviewed, f[:, column], naive),
@@ -112,7 +112,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         drawn=sample.drawn,
         examples=len(session.store.annotations.example_documents(run.run_id)),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
-        f1=scores["macro_f1"] if scores else Estimate(None, None),
+        f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),
         sample=sample,
     )

@@ -199,7 +199,7 @@ def _item_agreement(
         document: row for row, document in enumerate(dict.fromkeys(annotation.document_id for annotation in selected))
     }
     reviewers = {actor: column for column, actor in enumerate(sorted({annotation.actor for annotation in selected}))}
-    undefined = Estimate(None, None)
+    undefined = Estimate()
     if len(reviewers) < 2:
         return ItemAgreement(item, 0, undefined, undefined, undefined)
     table = np.full((len(documents), len(reviewers)), None, dtype=object)

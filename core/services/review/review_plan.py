@@ -169,7 +169,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
     population = int(loaded.population.sum())
-    status = PlanStatus(plan, sample.drawn, population, Estimate(None, None), enough=False, complete=sample.complete)
+    status = PlanStatus(plan, sample.drawn, population, Estimate(), enough=False, complete=sample.complete)
     if not len(rows):
         return status
     match plan.claim:

@@ -78,7 +78,7 @@ def test_empty_log_has_no_figures() -> None:
     result = collection([])
     assert (result.asked, result.completion.value, result.seconds) == (0, None, None)
     assert group_reports(()) == ()
-    assert mean_kappa([[0, None], [1]], ["a", "b"]) == Estimate(None, None)
+    assert mean_kappa([[0, None], [1]], ["a", "b"]) == Estimate()
 
 
 def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:

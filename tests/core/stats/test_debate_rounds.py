@@ -46,7 +46,7 @@ def test_upper_bound_and_gap() -> None:
     shares = (result.at_first, result.ever, result.reached, result.gap)
     assert [share.value for share in shares] == [1 / 3, 2 / 3, 1 / 3, 0]
     nothing = bound([[NAN]], [[[[1]]]], [[1]])
-    assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, *[Estimate(None, None)] * 3)
+    assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, *[Estimate()] * 3)
 
 
 def test_intervals_of_the_upper_bound_by_hand() -> None:

@@ -148,7 +148,7 @@ def test_flip_table_without_documents() -> None:
     nothing = np.zeros((0, 2))
     table = flip_table(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
     assert (table.cells, table.whole.gain.value) == (0, None)
-    assert table.shares == (Estimate(None, None), Estimate(None, None))
+    assert table.shares == (Estimate(), Estimate())
     assert "cannot be compared" in summary_of(table)
 
 

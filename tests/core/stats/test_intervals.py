@@ -165,7 +165,7 @@ def test_mean_of_ratios_has_the_interval_of_the_means_of_documents() -> None:
     assert ends(result.interval) == pytest.approx((theirs.low, min(1.0, theirs.high)))
     gaps = ratio(np.array([[1, 0], [0, 0], [1, 1]]), np.array([[1, 1], [1, 0], [1, 1]]), Design())
     assert gaps.value == pytest.approx((2 / 3 + 1 / 2) / 2)
-    assert ratio(np.zeros((3, 2)), np.zeros((3, 2)), Design()) == Estimate(None, None)
+    assert ratio(np.zeros((3, 2)), np.zeros((3, 2)), Design()) == Estimate()
 
 
 def test_mean_of_fractions_is_covered_by_an_interval_as_wide_as_their_spread() -> None:
@@ -211,4 +211,4 @@ def test_estimate_is_shown_with_its_interval_if_that_has_a_width() -> None:
     assert format_estimate(Estimate(0.864, Interval(0.812, 0.907))) == "0.864 (0.812 to 0.907)"
     assert format_estimate(Estimate(0.86, Interval(0.81, 0.91)), percent=True) == "86% (81% to 91%)"
     assert format_estimate(Estimate(0.975, Interval(0.975, 0.975))) == "0.975"
-    assert format_estimate(Estimate(None, None)) == "–"
+    assert format_estimate(Estimate()) == "–"

@@ -132,5 +132,5 @@ def test_gain_in_agreement_of_more_than_one_has_an_interval():
     ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
 )
 def test_ratings_without_spread_have_no_score(reference, member):
-    assert panels.scores(reference, [member, member])["spearman"] == Estimate(None, None)
-    assert panels.gains(reference, [member, member], [member])["spearman"] == Estimate(None, None)
+    assert panels.scores(reference, [member, member])["spearman"] == Estimate()
+    assert panels.gains(reference, [member, member], [member])["spearman"] == Estimate()

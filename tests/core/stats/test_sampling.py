@@ -85,7 +85,7 @@ def test_metric_without_an_interval_has_no_estimate() -> None:
     verdict[30] = 1.0
     design = Design(sample=uniform_sample(np.ones(20, dtype=bool), 60), order=np.arange(20))
     found = score("multilabel", reference, verdict, ["rare"], design=design).labels["rare"]
-    assert found["f1"] == found["precision"] == Estimate(None, None)
+    assert found["f1"] == found["precision"] == Estimate()
     assert found["accuracy"].interval is not None
 
 
@@ -105,8 +105,8 @@ def test_estimate_is_unbiased_over_all_random_orders() -> None:
 
 def test_no_estimate_from_too_few_draws() -> None:
     nothing = uniform_sample(np.zeros(0, dtype=bool), 40)
-    assert sampling.share(nothing, []) == Estimate(None, None)
-    assert sampling.prediction_powered(nothing, [], [], 0.5) == Estimate(None, None)
+    assert sampling.share(nothing, []) == Estimate()
+    assert sampling.prediction_powered(nothing, [], [], 0.5) == Estimate()
     queue_only = uniform_sample(np.zeros(9, dtype=bool), 40)
     assert sampling.share(queue_only, np.ones(9)).value is None
     few = uniform_sample(np.ones(sampling.MIN_DRAWS - 1, dtype=bool), 40)

@@ -209,7 +209,7 @@ def test_discordance() -> None:
     interval = effect.odds_ratio.interval
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.5981 / 0.4019, 0.8581 / 0.1419), rel=2e-3)
-    assert discordance(mcnemar(0, 5, 9)).odds_ratio == Estimate(None, None)
+    assert discordance(mcnemar(0, 5, 9)).odds_ratio == Estimate()
     nothing = discordance(mcnemar(0, 0, 0))
     assert (nothing.odds_ratio.value, nothing.cohen_g, nothing.difference) == (None, None, None)
 
