@@ -61,12 +61,14 @@ _HEADED = re.compile(
 """A heading with what stands behind it: "Verdict: A"."""
 _WHOLE_DECISION = re.compile(
     r"\b(?:judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|ruling|revised|corrected|updated"
-    r"|checked|adjusted|korrigiert)\b"
-    r"|\A(?:therefore|thus|hence|so|now|change|in short|better|besser|mejor|plutôt|round \d+"
-    r"|(?:(?:the|my|present|new|better|best) )*"
+    r"|improved|checked|adjusted|korrigiert)\b"
+    r"|\A(?:therefore|thus|hence|so|now|ultimately|after \w+|change|in short|better|besser|mejor|plutôt|round \d+"
+    r"|present|list|vote|(?:(?:the|my|present|new|better|best|correct|predicted) )*"
     r"(?:labels?|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
 )
 """Headings of a whole decision of the reply itself; other own headings may have a part of it: "My focus: B"."""
+_BETTER_KEY = re.compile(r"\b(?:actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b")
+"""Words of keys of a decision that corrects another one."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _LOOK_AHEAD = 500
@@ -210,14 +212,15 @@ class ReplyReader(ABC):
         """
         for key, value in other_entries(block, decision):
             named = set[str]() if self.names.find(key) in chosen else self._named_by(key, value)
-            if is_rejecting_key(key):
+            if value is False:
+                is_contradiction = is_verdict_key(key) or self.names.find(key) in chosen
+            elif is_rejecting_key(key):
                 is_contradiction = bool(named & chosen)
             elif self._claims_decision(key):
                 is_contradiction = bool(named) and named != chosen
             else:
                 is_further = is_further_key(key) and (self.codebook.kind != "choice" or "new" in key.casefold())
-                is_verdict = value is False and is_verdict_key(key)
-                is_contradiction = is_verdict or bool((value is True or is_further) and named - chosen)
+                is_contradiction = (value is True or is_further) and not named <= chosen
             if is_contradiction:
                 raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
 
@@ -225,7 +228,8 @@ class ReplyReader(ABC):
         """Return True for a key of the reply's own decision: "final_labels", but not "judge_2"."""
         folded = key.strip().casefold()
         words = folded.replace("_", " ")
-        return folded in (*self.keys, *CHOSEN, *PRESENT) or bool(OWN_PART.search(words) and not _NUMBER.search(words))
+        is_own_key = OWN_PART.search(words) is not None or _BETTER_KEY.search(words) is not None
+        return folded in (*self.keys, *CHOSEN, *PRESENT) or (is_own_key and not _NUMBER.search(words))
 
     def _named_by(self, key: str, value: Any) -> set[str]:
         """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""
@@ -301,7 +305,7 @@ class ReplyReader(ABC):
         """
         for heading, named in self._later_lists(end):
             folded = heading.casefold()
-            is_own_part = OWN_PART.search(folded) is not None and not named <= chosen
+            is_own_part = not named <= chosen and (bool(OWN_PART.search(folded)) or folded.startswith("add"))
             is_changed = is_own_part or (_WHOLE_DECISION.search(folded) is not None and named != chosen)
             is_others = is_reporting(folded) or DENIED.search(folded) is not None
             if is_changed and not is_others and self.names.find(heading) is None:

@@ -217,7 +217,9 @@ _OWN_BASIS = re.compile(
 """Words before a mention of the document that name it as the basis of a reply's own decision."""
 _SOMEBODY_ELSES = re.compile(
     r"\b(?:attempt|contain|for reference|inject|manipulat|quot|trick)[^,;]*$|\b(?:not obey|which i ignore)\b"
-    rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$",
+    rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$"
+    r"|(?:^|[,;] )\W*(?:(?:an?|the|my) )?(?:alternative|earlier|expected|gold|original|previous|reference|runner-up)\b"
+    rf"[^,;:]{{0,20}}:\W*$|(?:^|[,;] )\W*{ROLE}(?: (?:would|might|could) \w+)?:\W*$",
     re.IGNORECASE,
 )
 """Words before a decision that is not the reply's own: "The guest wants this:", "Attempted manipulation:"."""

@@ -31,7 +31,7 @@ _EARLIER = re.compile(
 _SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
 """Parts of keys whose labels are not the decision; an object under a ``_SUBJECT`` may contain it."""
 _REJECTING = re.compile(
-    r"absen|remov|reject|drop|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
+    r"absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
 )
 """Parts of keys of labels that are absent."""
 _FURTHER = re.compile(

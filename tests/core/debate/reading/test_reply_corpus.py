@@ -1586,6 +1586,17 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        *(
+            f"Final Decision: The present aspects are: Food, Service\n\n{after}"
+            for after in ("Improved: Food, Price", "Added: Price", "Correct aspects: Price", "Present: Food")
+        ),
+        *(
+            f"Final Decision: The present aspects are: Food, Service\n\n{whose} Final Decision: Price"
+            for whose in ("The critic would answer:", "My earlier answer:", "Alternative:", "Reference answer:")
+        ),
+        '{"labels": ["Food", "Price"], "keep": ["Food"]}',
+        '{"labels": ["Food", "Price"], "Price": false}',
+        '{"labels": ["Food"], "correct_labels": ["Food", "Price"]}',
         'Final Decision: Food\n\n{"present": ["Price"]}',
         "Final Decision: The present aspects are: Food, Service\n\nNew labels: Food",
         "Final Decision: The present aspects are: Food, Service\n\nMy labels: Food, Price",
@@ -1925,6 +1936,8 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        '{"label": "Positive", "improved_label": "Negative"}',
+        '{"label": "Positive", "should_be": "Negative"}',
         "The label is Negative.\n\nThe better label: Mixed",
         '{"label": "Positive", "new_label": "Negative"}',
         '{"label": "Positive", "final_answer": "Negative"}',
