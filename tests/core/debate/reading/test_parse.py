@@ -838,6 +838,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 AFTER_A_DECISION = (
     "\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. ", "the critic is right about Food ",
     "The Service would be if would be if ", '{"present": ["Food"]}\n', "Answer: Food\n", "Better: Food, ",
+    "Response: Food\n",
 )  # fmt: skip
 
 

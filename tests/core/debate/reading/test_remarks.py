@@ -9,6 +9,7 @@ import pytest
 from core.codebook import Codebook
 from core.debate.reading.parse import read
 from tests.core.debate.reading.test_reply_corpus import book, decision
+from tests.linear_time import check_linear_time
 
 SUMMARY = book("rating", "summary", "Coherence", "Fluency", "Relevance", scale={"min": 1, "max": 5})
 REVIEW = book("multilabel", "review", "Food", "Service", "Price", "Ambience")
@@ -358,3 +359,10 @@ def test_name_as_an_attribute_of_something_in_the_text_is_no_label(remark: str, 
 
 def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
     assert decision("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", SUMMARY) == "4, 5, 3"
+
+
+def test_reading_many_foreign_words_of_withdrawal_takes_linear_time() -> None:
+    def read_words(size: int) -> None:
+        assert decision(f"{GERMAN}{'nehme Essen ' * size}", HOTEL) == "Essen, Service"
+
+    check_linear_time(read_words, 4_000)
