@@ -102,7 +102,8 @@ FOCUS = """() => {
       return inner < 100;  // Tab may move within a control, as in a table of cells
     }
     inner = 0;
-    const marked = () => styleOf(now) !== unfocused.get(now) || now.tagName === 'CANVAS';  // a canvas draws its mark
+    const marked = () => now.checkVisibility({opacityProperty: true})
+      && (styleOf(now) !== unfocused.get(now) || now.tagName === 'CANVAS');  // a canvas draws its mark
     for (let wait = 0; wait < 3 && unfocused.has(now) && !marked(); wait += 1) await frame();
     seen.set(now, !unfocused.has(now) || marked());
     order.push(now);
