@@ -31,6 +31,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import replacing
 from core.export.export_row import named_values
+from core.export.html_template import html_template
 from core.formatting import escape_markdown, format_count, format_rating
 from core.ingest import child_process
 from core.runs import RunRow
@@ -293,10 +294,7 @@ def debates_html(
     title: str, links: Sequence[tuple[str, str]], debates: Sequence[Mapping[str, Any]] | None = None
 ) -> bytes:
     """Return a page of debates with links (address, text) to the other pages, or their index without debates."""
-    from jinja2 import Environment, StrictUndefined
-
-    template = Path(__file__).with_name("debates.html").read_text(encoding="utf-8")
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
+    page = html_template(Path(__file__).with_name("debates.html"))
     return page.render(title=title, links=links, debates=debates or (), index=debates is None).encode(errors="replace")
 
 

@@ -15,6 +15,7 @@ from core.codebook import COLOUR_HEX
 from core.csv_text import to_csv
 from core.documents import VERDICT, Reference
 from core.export import replacing
+from core.export.html_template import html_template
 from core.formatting import (
     MISSING,
     format_money,
@@ -176,63 +177,56 @@ def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference
 
 def html_report(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
     """Return the report as HTML. Raises UsageError for an unknown reference."""
-    from jinja2 import Environment, StrictUndefined
-
     report, codebook = evaluate(session, run, reference), run.settings.codebook
     scores, overall = report.scores, metrics.metrics(report.scores.kind)
     debate = debate_effect.debate_effect(session, run, reference)
     again = repeated_runs.repeats(session, run, reference)
-    template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
-    return (
-        Environment(autoescape=True, undefined=StrictUndefined)
-        .from_string(template)
-        .render(
-            run=run,
-            codebook=codebook,
-            report=report,
-            scores=scores,
-            overall=overall,
-            debate=debate,
-            again=again,
-            colours=COLOUR_HEX,
-            percent=format_percent,
-            number=format_number,
-            money=format_money,
-            interval=format_interval,
-            estimate=format_estimate,
-            run_name=session.run_name(run.run_id),
-            printed=format_timestamp(time.time()),
-            noun=reference_names(reference).noun,
-            cost=cost_of_run(session, run)["usd_per_document"],
-            excluded=sum(report.coverage.left_out.values()) - report.coverage.count("no_reference"),
-            label_tables=_label_tables(scores),
-            matrices=list(_confusion_matrices(session, report)),
-            overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
-            facts=_data_facts(session, run, report),
-            effect="".join(words for words, _ in debate_effect.summary(debate)),
-            steps=[
-                (
-                    debate.titles[step.role],
-                    f"{step.total.corrected:,}",
-                    f"{step.total.regressed:,}",
-                    format_signed(step.total.net, 0),
-                    _points(step.gain),
-                    _money(debate.prices[step.role]),
-                )
-                for step in (debate.flip_table.steps if debate.flip_table else ())
-            ],
-            measures=[
-                (
-                    name.replace("_", " "),
-                    measure.n,
-                    format_number(measure.mean),
-                    format_number(measure.sd),
-                    format_interval(measure.interval) or MISSING,
-                )
-                for name, measure in (again.measures.items() if again else ())
-            ],
-            alternative=alt_test.may_replace(session, run).sentence,
-        )
+    return html_template(Path(__file__).with_name("report.html")).render(
+        run=run,
+        codebook=codebook,
+        report=report,
+        scores=scores,
+        overall=overall,
+        debate=debate,
+        again=again,
+        colours=COLOUR_HEX,
+        percent=format_percent,
+        number=format_number,
+        money=format_money,
+        interval=format_interval,
+        estimate=format_estimate,
+        run_name=session.run_name(run.run_id),
+        printed=format_timestamp(time.time()),
+        noun=reference_names(reference).noun,
+        cost=cost_of_run(session, run)["usd_per_document"],
+        excluded=sum(report.coverage.left_out.values()) - report.coverage.count("no_reference"),
+        label_tables=_label_tables(scores),
+        matrices=list(_confusion_matrices(session, report)),
+        overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
+        facts=_data_facts(session, run, report),
+        effect="".join(words for words, _ in debate_effect.summary(debate)),
+        steps=[
+            (
+                debate.titles[step.role],
+                f"{step.total.corrected:,}",
+                f"{step.total.regressed:,}",
+                format_signed(step.total.net, 0),
+                _points(step.gain),
+                _money(debate.prices[step.role]),
+            )
+            for step in (debate.flip_table.steps if debate.flip_table else ())
+        ],
+        measures=[
+            (
+                name.replace("_", " "),
+                measure.n,
+                format_number(measure.mean),
+                format_number(measure.sd),
+                format_interval(measure.interval) or MISSING,
+            )
+            for name, measure in (again.measures.items() if again else ())
+        ],
+        alternative=alt_test.may_replace(session, run).sentence,
     )
 
 
