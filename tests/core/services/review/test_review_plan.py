@@ -107,7 +107,7 @@ def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRo
     assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "only Staff affects the sizes"
 
 
-def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
+def test_f1_is_tested_once_after_the_planned_number_of_reviews(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     needed = review_plan.plan_reviews(session, run, ReviewPlan("f1", CLEAN, 0.2, 0.1), 0.5)
     assert needed is not None
@@ -122,6 +122,8 @@ def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession,
     assert status.estimate.interval is not None
     assert 0.8 in status.estimate.interval  # 100 true positives and 50 false positives
     assert review_plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
+    _review(session, run, 20)
+    assert review_plan.plan_status(session, run, new_plan) == status, "later reviews do not change the result"
 
 
 def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession, RunRow]) -> None:
@@ -141,23 +143,15 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert review_plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
-@pytest.mark.parametrize(
-    ("planned", "result"),
-    [
-        (ReviewPlan("f1", CLEAN, 0.2, 0.1, 60), "F1 of Clean is 0."),
-        (ReviewPlan("error", "", 0.35, 0.1, 30), "No verdicts can be accepted"),  # a quarter of them is wrong
-    ],
-)
-def test_reviews_after_the_planned_number_do_not_change_the_result(
-    world: tuple[ProjectSession, RunRow], planned: ReviewPlan, result: str
-) -> None:
+def test_reviews_after_the_planned_number_do_not_accept_verdicts(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
+    planned = ReviewPlan("error", "", 0.35, 0.1, 30)
     review_plan.save_plan(session, run, planned)
     _review(session, run, planned.reviews)
     once = review_plan.plan_status(session, run, planned)
     assert once.enough
     assert once.drawn == planned.reviews
-    assert review_plan.describe_result(BOOK, once).startswith(result)
+    assert review_plan.describe_result(BOOK, once).startswith("No verdicts can be accepted")  # a quarter is wrong
     _review(session, run, 20)
     assert review_plan.plan_status(session, run, planned) == once
 
@@ -313,16 +307,18 @@ def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, cou
     return review_plan.plan_status(session, run, planned)
 
 
-@pytest.mark.parametrize(("label", "share"), [("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)])
-def test_rating_is_correct_if_less_than_one_point_off(
-    rated: tuple[ProjectSession, RunRow, RunRow], label: str, share: float
-) -> None:
+def test_rating_is_correct_if_less_than_one_point_off(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
     _rate(session, run, 40)
-    status = review_plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
-    assert status.estimate == Estimate(share, Interval(share, share))
-    assert status.enough
+    for label, share in (("", (2 / 4 + 1) / 2), ("f", 2 / 4), ("c", 1.0)):
+        status = review_plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
+        assert status.estimate == Estimate(share, Interval(share, share))
+        assert status.enough
     # 3.5 for 3 and 3.01 for 4 are right; 2.5 for 4 and 4 for 3, a whole point off, are wrong.
+    # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
+    status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
+    assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40), "exact, as all are reviewed"
+    assert review_plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
 
 
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
@@ -354,14 +350,3 @@ def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[P
     assert review_plan.describe_result(RATED, status).endswith(
         "of verdicts on which all roles agree are wrong (95% confidence): 20 documents of 40 can be accepted."
     )
-
-
-def test_error_of_accepted_verdicts_is_exact_if_all_documents_are_reviewed(
-    rated: tuple[ProjectSession, RunRow, RunRow],
-) -> None:
-    session, run, _ = rated
-    _rate(session, run, 40)
-    # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
-    status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
-    assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40)
-    assert review_plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
