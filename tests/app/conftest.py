@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
@@ -28,6 +29,12 @@ def _one_script_cache() -> Iterator[None]:
         for module in (app_test, local_script_runner):
             patch.setattr(module, "ScriptCache", lambda: cache)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_telemetry() -> None:
+    """Collect no usage statistics, as in the studio."""
+    config.set_option("browser.gatherUsageStats", False)
 
 
 def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
