@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -192,10 +193,14 @@ def test_binary_message_closes_the_socket(client: TestClient) -> None:
 def test_closing_the_project_while_it_is_read_ends_the_connection(
     client: TestClient, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    is_read = threading.Event()
+
     def read(*_: str) -> None:
+        is_read.set()
         raise ProjectError("p.duckdb is closed.", "Open the project again.")
 
     monkeypatch.setattr(source, "document", read)
     with connect(client) as socket:
         socket.send_json({"type": "watch", "run": RUN, "focus": "d1"})
+        assert is_read.wait(30)
         socket.exit_stack.close()  # raises the error of the route, if it has one

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -126,15 +127,29 @@ def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
 ) -> None:
     monkeypatch.setattr(streaming, "COALESCE_SECONDS", 60)
     events = [event(piece(word)) for word in "one two three".split()]
+    readings: list[list[bytes]] = []
+    is_first_read = threading.Event()
 
-    async def go(server: Scripted) -> list[list[bytes]]:
+    async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(events[0])
+        await asyncio.to_thread(is_first_read.wait, 30)  # a busy client would read all events together
+        for data in events[1:]:
+            await response.write(data)
+            await asyncio.sleep(0.01)
+        return response
+
+    async def go(server: Scripted) -> None:
         address = f"{server.url}/chat/completions"
         async with aiohttp.ClientSession() as session, session.post(address, json={}) as response:
             async with asyncio.timeout(30):
-                return [some async for some in streaming.Lines(response, ROLE_MODEL)]
+                async for some in streaming.Lines(response, ROLE_MODEL):
+                    readings.append(some)
+                    is_first_read.set()
 
-    with Scripted(pausing(*events)) as server:
-        readings = asyncio.run(go(server))
+    with Scripted(behave) as server:
+        asyncio.run(go(server))
     assert len(readings) == 2
     assert [line for some in readings for line in some if line] == [data.strip() for data in events]
 
