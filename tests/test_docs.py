@@ -19,6 +19,7 @@ from core.documents import Document
 from core.export import registry
 from core.export.export_row import ExportRow
 from core.stats import metrics
+from tests.each_row import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -27,7 +28,7 @@ NAMED = re.compile(r"`((?:app|core|prompts|sample_data|tests|docs|\.ci|\.github)
 LINKED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", PAGES)
 def test_paths_named_in_documentation_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     missing = [name for name in NAMED.findall(text) if "<" not in name and not list(ROOT.glob(name.rstrip("/")))]
@@ -79,7 +80,7 @@ def test_protocol_in_the_documentation_is_complete() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-@pytest.mark.parametrize("page", ["development.md", "reference/custom_protocols.md"])
+@each_row("page", ["development.md", "reference/custom_protocols.md"])
 def test_prompts_in_the_documentation_warn_of_instructions(page: str) -> None:
     prompts = re.findall("## system\n(.*?)## user", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert len(prompts) == 2

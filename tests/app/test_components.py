@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from app import components
 from app.api import middleware
 from app.api.access import Access
+from tests.each_row import each_row
 
 MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 
@@ -50,7 +51,7 @@ def test_refuses_foreign_hosts(client: TestClient) -> None:
     assert answer.status_code == 421
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each_row("name", MODULES)
 def test_modules_import_only_each_other(name: str) -> None:
     script = (components.FOLDER / name).read_text("utf-8")
     imported = re.findall(r'^(?:import|export) .*?from "(.*?)"', script, re.MULTILINE | re.DOTALL)
@@ -61,7 +62,7 @@ def test_grid_loader_names_its_module() -> None:
     assert f'"{components.module_address("review_grid")}"' in components.review_grid_loader()
 
 
-@pytest.mark.parametrize("panel", ["guideline", "history"])
+@each_row("panel", ["guideline", "history"])
 def test_panel_is_styled_in_review_and_in_the_document_drawer(panel: str) -> None:
     shared = (components.FOLDER / "common.css").read_text("utf-8")
     assert f"\n.{panel} {{" in shared

@@ -6,6 +6,7 @@ import pytest
 
 from app.widgets import charts
 from app.widgets.palette import blend, both_themes, colours, contrast, palette, role_token, single_theme, text_colour
+from tests.each_row import each_row
 
 
 def test_contrast_of_known_pairs():
@@ -20,7 +21,7 @@ def test_blend_starts_and_ends_with_its_colours():
     assert blend("#000000", "#ffffff", 0.5) == "#808080"
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@each_row("dark", [False, True])
 def test_text_is_legible_on_every_shade_of_a_matrix(dark):
     shades = palette(dark)
     backgrounds = [blend(shades["bg2"], shades["bar"], charts.FULL_CELL * step / 20) for step in range(21)]
@@ -35,7 +36,7 @@ def test_colour_for_both_themes_is_resolved_for_one_theme():
     assert single_theme(words, False) == f'{{"color": "{palette(False)["tx2"]}", "fill": "{palette(False)["bg"]}"}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("token", "roles"),
     [
         ("extractor", ["extractor", "Extractor"]),

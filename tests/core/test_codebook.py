@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from core.codebook import COLOURS, Codebook, Label, Scale, dump_yaml, load_yaml, normalise, parse_codebook
 from core.errors import CodebookError
+from tests.each_row import each_row
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=20)
 NAMES = WORDS.filter(lambda name: normalise(name) not in ("", "none"))
@@ -24,7 +25,7 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
     assert load_yaml(dump_yaml(codebook)) == codebook
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("labels: [{name: Food}, {name: Food}]", "two labels have the same name: 'Food' and 'Food'"),
@@ -151,7 +152,7 @@ def test_equal_scales_of_all_dimensions_become_the_scale_of_the_codebook() -> No
         parse_codebook({"labels": [{"name": "A", **scale}]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "{kind: rating, scale: {min: 0, max: 1000000000}, labels: [{name: A}]}",

@@ -12,6 +12,7 @@ import pytest
 
 from core.errors import CodebookError, InputError
 from core.files import atomic_write, decode_text, is_disk_full, read_bytes, read_shared, read_text, replace_shared
+from tests.each_row import each_row
 
 
 def test_text_is_read_without_byte_order_mark_and_carriage_returns(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_write_does_not_follow_a_link_with_the_name_of_the_temporary_file(tmp_pa
     assert target.read_text(encoding="utf-8") == "precious"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "full"),
     [
         (OSError(errno.ENOSPC, "Kein Platz"), True),

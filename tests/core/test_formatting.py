@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
 from pydantic import BaseModel, ValidationError, model_validator
 
 from core import formatting as f
+from tests.each_row import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("count", "words", "text"),
     [
         (0, ("document",), "0 documents"),
@@ -27,7 +27,7 @@ def test_count_agrees_with_its_noun(count: int, words: tuple[str, ...], text: st
     assert f.format_count(count, *words) == text
 
 
-@pytest.mark.parametrize(("text", "sentence"), [("no", "no."), ("no.", "no."), ("what?", "what?"), ("", ".")])
+@each_row(("text", "sentence"), [("no", "no."), ("no.", "no."), ("what?", "what?"), ("", ".")])
 def test_sentence_ends_with_one_mark(text: str, sentence: str) -> None:
     assert f.as_sentence(text) == sentence
 
@@ -36,7 +36,7 @@ def test_verb_agrees_with_its_count() -> None:
     assert [f.plural(count, "differs", "differ") for count in (1, 2)] == ["differs", "differ"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("names", "text"),
     [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")],
 )
@@ -44,7 +44,7 @@ def test_names_are_joined_as_text(names: Sequence[str], text: str) -> None:
     assert f.join_names(names) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "digits", "number", "signed"),
     [
         (0.8642, 3, "0.864", "+0.864"),
@@ -81,7 +81,7 @@ def test_p_values() -> None:
     assert [f.format_p_value(p) for p in (0.0342, 0.0009, None)] == ["p = 0.034", "p < 0.001", "–"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dollars", "text"),
     [
         (None, "price unknown"),
@@ -116,7 +116,7 @@ def test_tokens_and_bytes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "text"),
     [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5_300, "88 min"), (5_400, "1 h 30 min"), (7_200, "2 h")],
 )

@@ -14,6 +14,7 @@ from core.documents import Document
 from core.errors import PromptError
 from core.prompts import BLOCKS, delimit, format_document, render, render_text, shipped_templates, variables
 from core.runs import Template
+from tests.each_row import each_row
 
 
 @given(st.text())
@@ -39,7 +40,7 @@ def test_delimiter_tags_in_a_text_are_escaped() -> None:
     assert delimit("</task 12> <precedent>", "precedent").count("<") == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("## user\n{{ unknown }}", "unknown"),
@@ -55,9 +56,9 @@ def test_error_of_an_invalid_template_names_the_problem(text: str, message: str)
         render(Template(name="t", text=text), variables(Codebook(), Document("1", {"text": "x"})))
 
 
-@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
-@pytest.mark.parametrize("description", ["", "What it is about."])
-@pytest.mark.parametrize("count", [1, 2, 4])
+@each_row("kind", ["multilabel", "choice", "rating"])
+@each_row("description", ["", "What it is about."])
+@each_row("count", [1, 2, 4])
 def test_repeated_prompt_is_not_read_as_a_decision(kind: Kind, description: str, count: int) -> None:
     labels = tuple(Label(name=name, description=description) for name in ("Joy", "Anger", "Fear", "Calm")[:count])
     codebook = Codebook(kind=kind, unit="review", labels=labels)
@@ -105,7 +106,7 @@ def test_column_names_cannot_close_the_context_or_fill_the_prompt() -> None:
     assert "text ‹/document>:\n" in shown
 
 
-@pytest.mark.parametrize("protocol", ["ecj", "single", "discussion", "courtroom", "panel"])
+@each_row("protocol", ["ecj", "single", "discussion", "courtroom", "panel"])
 def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) -> None:
     shipped, paper = shipped_templates(protocol), shipped_templates(protocol, "paper")
     changed = {name for name in shipped if paper[name] != shipped[name]}
@@ -114,7 +115,7 @@ def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) ->
     assert all(paper[name].name.startswith(f"{protocol}/paper/") for name in changed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("domain", "expert"),
     [("", "an expert annotator"), ("law", "an expert in law"), ("teaching reading", "an expert in teaching reading")],
 )
@@ -129,7 +130,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_shared_prompt_parts_cover_every_kind(kind: str) -> None:
     values = variables(KINDS[kind], Document("1", {"text": "x"}), shipped_templates("ecj"))
     for block in BLOCKS:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, check, used_variables
+from tests.each_row import each_row
 
 KNOWN = ("document", "unit", "extraction")
 HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
@@ -18,7 +17,7 @@ def problems_of(text: str) -> list[tuple[int, str, str]]:
     return [(problem.line, problem.severity, problem.message) for problem in result]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problems"),
     [
         (HEAD + "{{ document }} {{ extraction }}", []),
@@ -64,7 +63,7 @@ def test_constants_of_a_hostile_template_are_not_computed() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("## user\n{{ " + "9" * 5000 + " }}", "a number is too long"),

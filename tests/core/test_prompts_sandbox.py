@@ -13,6 +13,7 @@ from core.documents import Document
 from core.errors import PromptError
 from core.prompts import sandbox
 from core.runs import Template
+from tests.each_row import each_row
 
 BOOK = Codebook(unit="review", labels=(Label(name="Price", include=("cheap",)), Label(name="Food")))
 VALUES = prompts.variables(BOOK, Document("1", {"text": "cheap soup, \ud800 and «more»"}))
@@ -23,7 +24,7 @@ def render(text: str) -> str:
     return message.content
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("{{ ''.__class__.__mro__ }}", "unsafe"),

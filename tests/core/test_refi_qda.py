@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, parse_codebook
 from core.errors import CodebookError
 from core.refi_qda import NAMESPACE, dump_qdc, parse_qdc
+from tests.each_row import each_row
 
 GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 COLOUR = re.compile(r"#([A-Fa-f0-9]{6}|[A-Fa-f0-9]{3})")
@@ -143,7 +144,7 @@ def test_other_encodings_and_a_project_file_are_read() -> None:
         assert len(parse_qdc(content, source="x.qdc").labels) == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "message"),
     [
         (b"name: x", "is not XML"),
@@ -173,16 +174,14 @@ def test_codebook_without_labels_cannot_be_exported() -> None:
 CODE = '<Code guid="g" name="x" isCodable="true">'
 
 
-@pytest.mark.parametrize(
-    "codes", [(CODE + "</Code>") * 50_000, CODE * 50_000 + "</Code>" * 50_000], ids=["wide", "deep"]
-)
+@each_row("codes", [(CODE + "</Code>") * 50_000, CODE * 50_000 + "</Code>" * 50_000])
 def test_huge_codebook_is_refused(codes):
     with pytest.raises(CodebookError, match="at most"):
         parse_qdc(f"<CodeBook><Codes>{codes}</Codes></CodeBook>".encode(), source="a.qdc")
 
 
-@pytest.mark.parametrize("last", ["Scale: 1 to 5", "Scale: 5 to 1", "Open: word"])
-@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
+@each_row("last", ["Scale: 1 to 5", "Scale: 5 to 1", "Open: word"])
+@each_row("kind", ["multilabel", "choice", "rating"])
 def test_last_line_that_does_not_suit_the_kind_belongs_to_the_description(kind: str, last: str) -> None:
     # Versions before 0.1.0 wrote no blank line after a description that ends like a field.
     code = f'<Code guid="g" name="Effect"><Description>Of the drug.\n{last}</Description></Code>'

@@ -9,6 +9,7 @@ from core.debate import personas
 from core.debate.protocols import custom
 from core.errors import CodebookError, UsageError
 from core.yaml_text import parse
+from tests.each_row import each_row
 
 BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"k{number}: &{letter} [{', '.join([f'*{before}'] * 10)}]"
@@ -16,8 +17,8 @@ BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
 )
 
 
-@pytest.mark.parametrize("text", [BOMB, "a: &a [*a]"], ids=["bomb", "in itself"])
-@pytest.mark.parametrize(
+@each_row("text", [BOMB, "a: &a [*a]"])
+@each_row(
     ("read", "fault"),
     [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (custom.parse_definition, UsageError)],
 )
@@ -33,7 +34,7 @@ def test_small_alias_is_expanded():
     assert parse("", "it", UsageError) == (None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["a: [", "!!int ''", "!!bool x", "!!timestamp x", "? {a: 1}\n: 1", "\0", "a: 1\n---\nb: 1", "[" * 5000]
 )
 def test_invalid_yaml_is_reported(text):
@@ -41,8 +42,8 @@ def test_invalid_yaml_is_reported(text):
         parse(text, "it", UsageError)
 
 
-@pytest.mark.parametrize("number", ["1" + ":1" * 100_000, "1" + ":1" * 100_000 + ".5", "0x" + "f" * 9000])
-@pytest.mark.parametrize("text", ["a: 1\nb: {}", "a: 1\n{}: b"], ids=["value", "key"])
+@each_row("number", ["1" + ":1" * 100_000, "1" + ":1" * 100_000 + ".5", "0x" + "f" * 9000])
+@each_row("text", ["a: 1\nb: {}", "a: 1\n{}: b"])
 def test_long_number_is_refused_before_it_is_computed(text: str, number: str) -> None:
     with pytest.raises(UsageError, match="it, line 2: this is not YAML"):
         parse(text.format(number), "it", UsageError)

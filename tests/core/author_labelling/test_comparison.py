@@ -19,6 +19,7 @@ from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.errors import UsageError
 from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.intervals import Estimate, wilson
+from tests.each_row import each_row
 
 OPTIONS = ("calm", "angry", "sad")
 
@@ -159,7 +160,7 @@ def test_recommendations_match_values_or_keywords() -> None:
     assert recommend((), source, features, Selector(), arm=SELECTOR) is None
 
 
-@pytest.mark.parametrize("text", ["{}", "- name: A", "- {name: A, text: x}\n- {name: A, text: y}", "- [1"])
+@each_row("text", ["{}", "- name: A", "- {name: A, text: x}\n- {name: A, text: y}", "- [1"])
 def test_invalid_catalogue_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         load_catalogue(text)

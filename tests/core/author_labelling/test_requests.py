@@ -7,14 +7,13 @@ import pytest
 from core.author_labelling.questions import Feature, Question, Submission
 from core.author_labelling.requests import annotate, load_templates, predict, write_questions
 from core.debate.turns import Reply
+from tests.each_row import each_row
 
 FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})
 TEXT = Submission("1", "ada", 0.0, "I have to hand it in tomorrow.")
 
 
-@pytest.mark.parametrize(
-    ("given", "certainty"), [("80", 0.8), ("0.8", 0.8), ("1.0", 1), ("1", 0.01), ("100", 1), ("null", 0.5)]
-)
+@each_row(("given", "certainty"), [("80", 0.8), ("0.8", 0.8), ("1.0", 1), ("1", 0.01), ("100", 1), ("null", 0.5)])
 def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> None:
     steps = predict(TEXT, (FEATURE,), {}, load_templates())
     next(steps)
@@ -23,7 +22,7 @@ def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> N
     assert end.value.value["urgent"].certainty == pytest.approx(certainty)
 
 
-@pytest.mark.parametrize(("options", "listed"), [(("calm", "proud"), "1. calm\n2. proud"), (("1", "0"), "- 1\n- 0")])
+@each_row(("options", "listed"), [(("calm", "proud"), "1. calm\n2. proud"), (("1", "0"), "- 1\n- 0")])
 def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str, ...], listed: str) -> None:
     question = Question("1/mood", "1", "mood", "How do you feel?", options)
     (request,) = next(annotate(TEXT, question, load_templates()))

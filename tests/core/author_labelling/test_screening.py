@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.author_labelling.screening import EXCLUSIONS, exclusion, mask, passes_luhn
+from tests.each_row import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rule"),
     [
         ("  ", "empty"),
@@ -55,7 +56,7 @@ def test_names_of_the_project_are_masked_in_any_case() -> None:
     assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "masked"),
     [
         ("李明说他要买帐篷", "[name]说他要买帐篷"),
@@ -71,7 +72,7 @@ def test_names_of_the_project_are_masked_in_every_script(text: str, masked: str)
     assert mask(text, ["李明", "민수", "Sammy D.", "Sammy", "Jo", "Яна", "Я", "-", "."]).text == masked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "masked"),
     [
         ("They call her 'Anna'.", "They call her '[name]'."),

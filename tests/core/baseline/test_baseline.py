@@ -19,6 +19,7 @@ from core.codebook import CHOICE_ITEM, Codebook, Label, Scale, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
 from core.documents import Document
+from tests.each_row import each_row
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "sample_data"
@@ -732,7 +733,7 @@ def selected(book: Codebook, text: str) -> set[str]:
     return {book.label(id).name for id in baseline.select(book, text)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("Check-in took forty minutes.", {"Service"}),
@@ -747,7 +748,7 @@ def test_sample_codebook_tells_words_of_another_sense_apart(text: str, names: se
     assert selected(SAMPLE_HOTEL, text) == names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names", "chosen"),
     [
         ("i feel honoured to be part of this", EMOTIONS, "joy"),
@@ -765,7 +766,7 @@ def test_common_labels_of_a_choice_need_no_keywords(text: str, names: str, chose
     assert selected(book, text) == {chosen}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("The pool was closed and the lift out of order.", {"Facilities"}),
@@ -784,7 +785,7 @@ def test_compounds_and_common_aspects_of_hotels(text: str, names: set[str]) -> N
     assert selected(book, text) == names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "names"),
     [
         ("The risotto was bland but the waiters were charming.", {"food", "staff"}),
@@ -806,7 +807,7 @@ def restaurant(name: str = REST, description: str = "") -> Codebook:
     return Codebook(labels=(*aspects, Label(name=name, description=description)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "description"),
     [
         (REST, ""),
@@ -830,7 +831,7 @@ def test_text_without_words_of_other_labels_gets_the_label_for_the_rest(name: st
         assert present(answer, book) == ["food"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["", "  ", "12:30 ???", "Sehr schön hier", "Nous venons ici chaque année avec les enfants", "とても良いです"],
 )
@@ -838,7 +839,7 @@ def test_label_for_the_rest_is_absent_without_english_words(text: str) -> None:
     assert baseline.select(restaurant(), text) == frozenset()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "description"),
     [
         ("Other", ""),

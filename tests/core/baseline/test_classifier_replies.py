@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from core.baseline.classifier_replies import ClassifierModel, ItemPrediction, write_reply
 from core.codebook import Codebook, Label
 from core.debate.reading.parse import read
 from core.debate.turns import Request
 from core.documents import Document
+from tests.each_row import each_row
 
 CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
 SEVERAL = Codebook(labels=(Label(name="Food", id="f"), Label(name="Room", id="r")))
@@ -34,7 +33,7 @@ def test_quote_has_the_whole_word() -> None:
     assert '"The bar was loud"' in write_reply(REQUEST, CHOICE, document, model)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "text", "quote"),
     [
         ("dish", "We left. The dishes were cold.", "The dishes were cold"),
@@ -59,7 +58,7 @@ def test_reply_about_a_precedent_is_on_the_precedent() -> None:
     assert read(write_reply(request, CHOICE, DOCUMENT, model), CHOICE).values == {"label": "p"}
 
 
-@pytest.mark.parametrize("value", [None, "deleted"])
+@each_row("value", [None, "deleted"])
 def test_choice_without_a_known_label_stays_undecided(value: str | None) -> None:
     text = reply_to(CHOICE, ItemPrediction("label", value, 0.9))
     assert "stays undecided" in text

@@ -15,6 +15,7 @@ from core.codebook import Codebook, Label
 from core.debate.context import parse_reply
 from core.debate.turns import Reply, Request
 from core.documents import Document
+from tests.each_row import each_row
 
 MOODS = Codebook(
     kind="choice",
@@ -51,7 +52,7 @@ def test_probabilities_of_a_choice_add_up_to_one_and_favour_the_near_definition(
     assert joy > 0.8
 
 
-@pytest.mark.parametrize(("text", "chance"), [("Nothing of the kind.", 0.06), ("Clean.", 0.88)])
+@each_row(("text", "chance"), [("Nothing of the kind.", 0.06), ("Clean.", 0.88)])
 def test_prior_of_a_label_is_the_measured_share_of_texts_with_such_words(text: str, chance: float) -> None:
     book = Codebook(labels=(Label(name="Cleanliness", keywords=("clean",)), Label(name="Price", keywords=("fee",))))
     log_odds = baseline.example(book, text).prior[0]
@@ -74,7 +75,7 @@ def test_several_labels_are_present_if_near_enough() -> None:
     assert [reply.reading.selected for reply in debate("The queue at the counter", BOTH)] == [()] * 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "chance", "is_present"),
     [
         ("The fee was high", 0.002, True),  # a listed word
@@ -104,7 +105,7 @@ def test_words_of_a_choice_take_precedence_over_vectors() -> None:
     assert debate("A funeral. What a day")[2].reading.values == {"label": SAD}
 
 
-@pytest.mark.parametrize(("text", "vectors"), [("What a day", False), ("  ", True)])
+@each_row(("text", "vectors"), [("What a day", False), ("  ", True)])
 def test_choice_is_undecided_without_vectors_or_without_text(text: str, vectors: bool) -> None:
     replies = debate(text, vectors=vectors)
     assert not any(reply.reading.values for reply in replies)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.baseline.evidence import clauses_of, select
 from core.baseline.lexicon import (
     FEW_WORDS,
@@ -16,9 +14,10 @@ from core.baseline.lexicon import (
     tokenise,
 )
 from core.codebook import Codebook, Label
+from tests.each_row import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "found"),
     [
         ("stain", "stain stains stained staining"),
@@ -47,7 +46,7 @@ def test_inflected_forms_match(word: str, found: str) -> None:
     assert forms(word) >= set(found.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "other"),
     [
         ("menu", "men"),

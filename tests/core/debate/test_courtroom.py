@@ -22,6 +22,7 @@ from tests.core.debate.canned_debates import (
     decision_text,
     run_debate,
 )
+from tests.each_row import each_row
 
 SPEC = PROTOCOLS["courtroom"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
@@ -106,7 +107,7 @@ def test_second_answer_is_requested_without_the_first_label() -> None:
     assert verdict.values == {"label": SERVICE}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rulings", "label", "status"),
     [
         ("SSP", SERVICE, "verdict"),
@@ -128,7 +129,7 @@ def test_majority_of_parallel_judges_decides(rulings: str, label: str | None, st
     assert len({request.messages for request in judges}) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rulings", "label", "status", "readable"),
     [
         ("SSP", PRICE, "verdict", 2),
@@ -204,7 +205,7 @@ def test_long_argument_is_requested_again_and_then_cut() -> None:
     assert "it has 1 sentence and 63 words" in next(one for one in requests if one.reask).messages[-1].content
 
 
-@pytest.mark.parametrize("role", [0, 1, 2, 3])
+@each_row("role", [0, 1, 2, 3])
 def test_failed_magistrate_or_counsel_fails_the_debate(role: int) -> None:
     assert run_debate(SPEC, context_of(SPEC, "choice"), court_replies(), **{f"n{role}": BOOM})[0].status == "failed"
 
@@ -293,7 +294,7 @@ def test_ratings_are_not_supported() -> None:
         SPEC.parse_params({"judges": "6"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "count"),
     [
         ("", 0),

@@ -18,6 +18,7 @@ from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from core.errors import UsageError
 from core.files import shipped_folder
+from tests.each_row import each_row
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
 TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
@@ -132,7 +133,7 @@ def test_single_stakeholder_skips_the_merger_and_limits_apply() -> None:
     assert len(extraction.persona_set.groups[0].personas) == 1
 
 
-@pytest.mark.parametrize(("role", "count"), [("scout", 2), ("merger", 2), ("author", 3)])
+@each_row(("role", "count"), [("scout", 2), ("merger", 2), ("author", 3)])
 def test_reply_without_json_is_retried_once(role: str, count: int) -> None:
     sent: list[Request] = []
 

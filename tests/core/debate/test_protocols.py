@@ -20,6 +20,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.files import shipped_folder
 from tests.core.debate.canned_debates import CODEBOOKS, agreeing_replies, context_of, run_debate
+from tests.each_row import each_row
 
 SAMPLE = shipped_folder("sample_data") / "protocols" / "second_reading.yaml"
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -38,19 +39,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 """Parameters for the conformance tests, in addition to the defaults and the presets of a protocol."""
 
 
-def _short(given: dict[str, Any]) -> str:
-    return "-".join(str(value)[:12].strip("# ") for value in given.values()) or "default"
-
-
 CASES = [
-    pytest.param(find(spec.name, given), kind, given, id=f"{spec.name}-{kind}-{_short(given)}")
+    (find(spec.name, given), kind, given)
     for spec in PROTOCOLS.values()
     for given in ({}, *({"preset": name} for name in spec.presets), *VARIANTS.get(spec.name, []))
     for kind in find(spec.name, given).kinds
     if not spec.check(spec.parse_params(given), CODEBOOKS[kind])
 ]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
-all_cases = pytest.mark.parametrize(("spec", "kind", "given"), CASES)
+all_cases = each_row(("spec", "kind", "given"), CASES)
 
 
 @all_cases
@@ -122,13 +119,13 @@ def test_constant_part_of_the_prompt_is_the_system_message(
         assert first.messages[1] != second.messages[1]
 
 
-@pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
+@each_row("spec", PROTOCOLS.values())
 def test_unsupported_kind_is_refused_with_a_reason(spec: ProtocolSpec) -> None:
     assert spec.kinds.keys() | spec.unsupported.keys() == CODEBOOKS.keys()
     assert all(spec.unsupported.values())
 
 
-@pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
+@each_row("spec", PROTOCOLS.values())
 def test_parameters_are_parsed_from_text_and_errors_name_the_allowed_values(spec: ProtocolSpec) -> None:
     params = spec.parse_params()
     assert spec.parse_params({name: str(value) for name, value in params.items()}) == params

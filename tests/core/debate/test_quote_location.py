@@ -15,6 +15,7 @@ from core.debate.reading.decision_markers import parse_markers
 from core.debate.reading.normalise import fold
 from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import double_quoted, single_quoted
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 
 NAMES = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
@@ -39,7 +40,7 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         # The extractor's form in the ECJ paper and variants written by models.
@@ -117,7 +118,7 @@ def test_bullets_of_a_decision_are_evidence() -> None:
     assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '| Evidence | Aspect |\n|---|---|\n| "kind" | Service |\n| "eggs" | Food |',
@@ -138,7 +139,7 @@ def test_thinking_is_not_evidence() -> None:
     assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (
@@ -189,7 +190,7 @@ REVIEW = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quote", "field", "found", "match"),
     [
         ("kind", "text", "kind", "exact"),
@@ -220,7 +221,7 @@ def test_quote_is_located_exactly_or_approximately(quote: str, field: str, found
     assert (name, REVIEW[name][start:end], how) == (field, found, match)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "quote",
     [
         "",
@@ -285,7 +286,7 @@ def test_evidence_of_a_reply_is_located() -> None:
     assert locate_evidence("", HOTEL, REVIEW) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "- #Service: \"kind\", “ rude ”\n- #Food: 'stale bread'",

@@ -24,6 +24,7 @@ from core.errors import InputError
 from core.ingest import child_process
 from core.ingest.read import parse_table, read_table, read_text_file
 from core.ingest.table import TableSource
+from tests.each_row import each_row
 
 SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}
 <sheetData>{rows}</sheetData></worksheet>"""
@@ -140,7 +141,7 @@ ODS_ATTACKS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("make", ODS_ATTACKS.values(), ids=ODS_ATTACKS)
+@each_row("make", ODS_ATTACKS.values())
 def test_hostile_open_document_spreadsheet_is_refused(make: Callable[[], bytes]) -> None:
     with pytest.raises(InputError, match=r"MOOT_READ_MEMORY_GB|cannot be read as a workbook|columns; at most"):
         read_table(make(), name="a.ods")
@@ -245,7 +246,7 @@ def test_reader_that_is_stuck_at_its_memory_limit_is_stopped(monkeypatch: pytest
         list(child_process.run(f"{HERE}:stuck", b"", {"name": "a.csv"}))
 
 
-@pytest.mark.parametrize(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.3 GB")])
+@each_row(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.3 GB")])
 def test_crash_or_flood_of_a_reader_is_contained(attack: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))

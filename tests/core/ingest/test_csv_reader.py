@@ -15,6 +15,7 @@ from core.errors import InputError, UsageError
 from core.ingest.csv_reader import has_stray_quote, keep_stray_quotes
 from core.ingest.read import parse_table, read_table
 from core.ingest.table import Table, TableSource
+from tests.each_row import each_row
 
 
 def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:
@@ -36,15 +37,15 @@ def test_plain_csv_is_read() -> None:
         table.column("nope")
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("last", [True, False])
+@each_row("end", ["\n", "\r\n", "\r"])
+@each_row("last", [True, False])
 def test_any_line_end_is_accepted(end: str, last: bool) -> None:
     table = read(end.join(["id,text", "1,a", "2,b"]) + end * last)
     assert table.column("text") == ("a", "b")
     assert table.line_numbers == (2, 3)
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@each_row("delimiter", [",", ";", "\t", "|"])
 def test_delimiter_is_found_respecting_quotes(delimiter: str) -> None:
     rows = [["id", "text", "score"], ["1", "one, two; three | four\tfive", "1,5"], ["2", 'a "quoted" word', "2,5"]]
     out = io.StringIO()
@@ -66,9 +67,7 @@ def test_given_delimiter_is_used() -> None:
         read("a,b\n1,2\n", delimiter="::")
 
 
-@pytest.mark.parametrize(
-    "header", ["text", '"What did you like, if anything?"', "What did you like, if anything?", "text\n"]
-)
+@each_row("header", ["text", '"What did you like, if anything?"', "What did you like, if anything?", "text\n"])
 def test_single_column_without_delimiter_is_read(header: str) -> None:
     table = read(f'{header}\n"Great, really; great"\n\nfine\nplain, unquoted\nmore\nand more\n')
     assert table.delimiter == ""
@@ -130,7 +129,7 @@ def test_options_of_a_question_below_the_header_name_its_columns() -> None:
     assert len(read("id,text,\n1,Great,x\n")) == len(read(",text\n0,Great\n")) == 1  # rows, not options
 
 
-@pytest.mark.parametrize("second", ["id,text,food", "\ufeffid,text,food", '\ufeff"id","text","food"'])
+@each_row("second", ["id,text,food", "\ufeffid,text,food", '\ufeff"id","text","food"'])
 def test_header_that_is_repeated_in_joined_files_is_rejected(second: str) -> None:
     table = read(f"\ufeffid,text,food\n1,Great,1\n{second}\n2,Dirty,0\n")
     assert (table.column("id"), table.line_numbers) == (("1", "2"), (2, 4))
@@ -145,14 +144,14 @@ def test_fields_that_all_rows_have_beyond_the_header_are_columns() -> None:
     assert rejections(read("id,text\n1,Great\n2,Dirty, but cheap\n")) == ["row 3: 3 fields, expected 2"]
 
 
-@pytest.mark.parametrize("header", ["id,text", "id,text,food"])
+@each_row("header", ["id,text", "id,text,food"])
 def test_comments_above_the_header_are_left_out(header: str) -> None:
     table = read(f"# made by tool 1.2\n# on a Monday\n{header}\n1,#great{',1' * header.count('food')}\n")
     assert (table.columns, table.column("text")) == (tuple(header.split(",")), ("#great",))
     assert table.notes[0] == "Above the header, and left out: # made by tool 1.2; # on a Monday."
 
 
-@pytest.mark.parametrize("data", ["#id,text\n1,Great\n", "#great\n#dirty\n#cheap\n", "#,text,food\n1,Great,1\n"])
+@each_row("data", ["#id,text\n1,Great\n", "#great\n#dirty\n#cheap\n", "#,text,food\n1,Great,1\n"])
 def test_header_that_begins_with_a_hash_stays_the_header(data: str) -> None:
     assert read(data).columns == tuple(data.splitlines()[0].split(","))
 
@@ -181,7 +180,7 @@ def test_row_of_empty_fields_is_kept_and_blank_line_skipped() -> None:
     assert read('text\n""\n\n  \nx\n').column("text") == ("", "x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "text"),
     [
         ('"Great" food', '"Great" food'),
@@ -202,7 +201,7 @@ def test_stray_quotes_are_kept(field: str, text: str) -> None:
     assert table.data == (("1", "3"), (text, text), ("2", "4"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "header"),
     [
         ('3,"Shares fell sharply on Monday."\n2,"The match ended in rain."\n3,"Oil is dearer than ever."\n', "none"),
@@ -258,7 +257,7 @@ def test_unclosed_quote_over_the_row_limit_is_rejected() -> None:
     assert rejections(table) == ["row 3: more than 100 characters, with a quote that is never closed"]
 
 
-@pytest.mark.parametrize("long", ["x" * 5000, '"' + "x, " * 2000 + '"', '"' + "line\n" * 1000 + '"', '"a ""b""' * 900])
+@each_row("long", ["x" * 5000, '"' + "x, " * 2000 + '"', '"' + "line\n" * 1000 + '"', '"a ""b""' * 900])
 def test_row_over_the_limit_is_rejected_and_later_rows_are_read(long: str) -> None:
     table = read(f'id,text\n1,a\n2,{long}\n3,b\n4,"c\nd"\n', row_limit=1000)
     assert table.column("id") == ("1", "3", "4")
@@ -313,7 +312,7 @@ def test_escaped_formulas_are_restored() -> None:
     assert table.notes[0].endswith(": 3.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "problem"),
     [
         ("", "is empty"),
@@ -383,7 +382,7 @@ def test_unclosed_quote_over_most_of_the_file_stops_the_import() -> None:
     assert len(read("id,text\n" + "1,fine\n" * 60 + '2,"never closed\n' + "3,swallowed\n" * 50)) == 61
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Guest survey 2024\n\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
@@ -398,7 +397,7 @@ def test_title_above_the_header_is_left_out(text):
     assert table.line_numbers[0] == text[: text.index("Great")].count("\n") + 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "columns"),
     [
         ("text,,\na,b,c\nd,e,f\n", ("text", "column_2", "column_3")),
@@ -436,7 +435,7 @@ def test_quoted_fields_between_spaces_are_columns() -> None:
     assert len(quotation.columns) == 1
 
 
-@pytest.mark.parametrize("name", ["train.txt", "cooking.train"])
+@each_row("name", ["train.txt", "cooking.train"])
 def test_labels_of_fasttext_are_a_column(name: str) -> None:
     table = read("__label__pos __label__food Good, but late.\n__label__neg Cold, sadly\n", name)
     assert (table.columns, table.header) == (("labels", "text"), "none")
@@ -444,7 +443,7 @@ def test_labels_of_fasttext_are_a_column(name: str) -> None:
     assert table.column("text") == ("Good, but late.", "Cold, sadly")
 
 
-@pytest.mark.parametrize("first", ["review", "What they liked", "id,text"])
+@each_row("first", ["review", "What they liked", "id,text"])
 def test_first_line_of_a_txt_that_names_columns_is_the_header(first: str) -> None:
     table = read(f"{first}\n1,The food was good.\n2,The soup was cold.\n", "notes.txt")
     assert (table.header, len(table)) == ("first line", 2)

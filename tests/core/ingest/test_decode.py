@@ -13,6 +13,7 @@ import pytest
 from core.errors import InputError, UsageError
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions, Table
+from tests.each_row import each_row
 
 GERMAN = "id;text\n1;Das Zimmer war schön, die Küche roch übel.\n2;Größe: ärgerlich klein\n"
 SPANISH = "id;text\n1;La habitación era pequeña pero el señor muy amable. ¿Volvería? ¡Sí!\n"
@@ -32,7 +33,7 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
     return read_table(data, name=name, options=ReadOptions(encoding=encoding))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "encoding", "shown"),
     [
         (GERMAN, "utf-8", "utf-8"),
@@ -95,11 +96,9 @@ def test_damaged_utf_8_is_read_as_utf_8_with_a_note() -> None:
     assert table.notes == ("Characters that did not fit the encoding and became \ufffd: 1.",)
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"), [(GERMAN, "cp1252"), (FRENCH, "cp1252"), (POLISH, "cp1250"), (CZECH, "iso8859_2")]
-)
-@pytest.mark.parametrize("other", [1, 5, 9])
-@pytest.mark.parametrize("name", ["data.csv", "data.jsonl", "data.json"])
+@each_row(("text", "encoding"), [(GERMAN, "cp1252"), (FRENCH, "cp1252"), (POLISH, "cp1250"), (CZECH, "iso8859_2")])
+@each_row("other", [1, 5, 9])
+@each_row("name", ["data.csv", "data.jsonl", "data.json"])
 def test_two_encodings_in_one_file_are_both_read_and_noted(text: str, encoding: str, other: int, name: str) -> None:
     line = text.splitlines()[1][2:]
     lines = [line.encode()] * (10 - other) + [line.encode(encoding)] * other
@@ -115,7 +114,7 @@ def test_two_encodings_in_one_file_are_both_read_and_noted(text: str, encoding: 
     )
 
 
-@pytest.mark.parametrize("line", ["Das war ein Spaß…", "CAFÉ\xa0!", "«ESPAÑ»", "ÄRGER IN KÖLN”"])
+@each_row("line", ["Das war ein Spaß…", "CAFÉ\xa0!", "«ESPAÑ»", "ÄRGER IN KÖLN”"])
 def test_bytes_that_are_utf_8_by_chance_do_not_make_two_encodings(line: str) -> None:
     table = read("".join(["text\n", *(f'"{line}"\n"größere Küche: schön"\n' for _ in range(9))]).encode("cp1252"))
     assert (table.encoding, table.notes, table.column("text")[0]) == ("cp1252", (), line)
@@ -185,13 +184,13 @@ def test_text_with_the_suffix_of_a_binary_file_is_rejected() -> None:
         read(b"\x00\x01\x02\x03" * 30, "data.xls")
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data.xls"])
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+@each_row("name", ["data.xlsx", "data.xls"])
+@each_row("encoding", ["cp1252", "utf-16"])
 def test_text_that_is_called_a_workbook_is_read(name: str, encoding: str) -> None:
     assert read("id\ttext\n1\tTrès bon\n".encode(encoding), name).column("text") == ("Très bon",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "problem"),
     [
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<sentences></sentences>', "an XML file"),
@@ -221,7 +220,7 @@ def test_yaml_file_is_rejected_with_a_remedy() -> None:
     assert caught.value.remedy == "Import a codebook on Codebook. Save the table as csv, xlsx, jsonl or parquet."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         "@anna {hi},x\nb,y\n",

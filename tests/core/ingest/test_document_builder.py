@@ -23,6 +23,7 @@ from core.ingest.mapping_options import parse_gold_option, parse_value_option, s
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables, rejected_csv
+from tests.each_row import each_row
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
 PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)
@@ -43,7 +44,7 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
     return build_documents(table(text, name), ColumnMapping(text="text", **mapping), codebook, **options)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cell", "values", "unknown"),
     [
         ("[[0, 4, 'Food'], [6, 9, 'Price']]", ("Food", "Price"), False),
@@ -71,7 +72,7 @@ def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, 
     assert tuple(name for name, present in result.items() if present) == (() if unknown else values)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cell", "label"),
     [("waiting_time", "Waiting time"), ("Waiting-Time", "Waiting time"), ("-1", None), ("follow up", None)],
 )
@@ -155,7 +156,7 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
 
 
-@pytest.mark.parametrize("order", [("labels", "texts"), ("texts", "labels")])
+@each_row("order", [("labels", "texts"), ("texts", "labels")])
 def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, str]) -> None:
     contents = {"texts": "id,text|1,soup|2,tea|4,milk", "labels": "id,label|2,x|1,y|3,z"}
     data = files(**{name: contents[name] for name in order})
@@ -199,7 +200,7 @@ RATED = """doc_id,annotator,text,Food,Price
 """
 
 
-@pytest.mark.parametrize("id", ["doc_id", None])
+@each_row("id", ["doc_id", None])
 def test_rows_of_one_document_are_the_gold_of_several_raters(id: str | None) -> None:
     data = table(RATED if id else RATED.replace("doc_id", "weight"))
     mapping = suggest_mapping(data)
@@ -285,7 +286,7 @@ def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
     assert codebook_from_gold(data, mapping).names == ("x", "y")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         "product_id,reviewer,text,Food\n1,ann,Cold soup,1\n1,bo,Hot soup,1\n2,ann,Tea,0\n2,bo,Milk,1\n",
@@ -293,13 +294,12 @@ def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
         "doc_id,annotator,text,Food\n1,ann,Cold soup,1\n1,ann,Cold soup,1\n2,bo,Milk,1\n2,bo,Milk,1\n",
         "user,text,Food\nann,Cold soup,1\nbo,Cold soup,1\nann,Milk,0\nbo,Milk,0\n",
     ],
-    ids=["texts differ", "one row each", "one rater each", "shared texts"],
 )
 def test_rater_column_is_suggested_only_for_rows_of_one_document(content: str) -> None:
     assert suggest_mapping(table(content)).rater is None
 
 
-@pytest.mark.parametrize("text", ["NA", " NaN ", "NULL", "#N/A", "[deleted]", "[removed]"])
+@each_row("text", ["NA", " NaN ", "NULL", "#N/A", "[deleted]", "[removed]"])
 def test_text_that_stands_for_a_missing_one_is_no_text(text: str) -> None:
     result = build(f"text\nSoup\n{text}\nna\n")
     assert [document.text for document in result.documents] == ["Soup", "na"]
@@ -307,7 +307,7 @@ def test_text_that_stands_for_a_missing_one_is_no_text(text: str) -> None:
     assert result.empty_texts == 1
 
 
-@pytest.mark.parametrize("names", [("labels.csv", "labels.csv_2"), ("a.csv", "a.tsv")])
+@each_row("names", [("labels.csv", "labels.csv_2"), ("a.csv", "a.tsv")])
 def test_files_whose_names_differ_only_in_the_suffix_are_different_raters(names: tuple[str, str]) -> None:
     contents = ("id,text,price\n1,abc,1\n", "id,text,price\n1,abc,0\n")
     joined = join_tables([table(text, name) for text, name in zip(contents, names, strict=True)])
@@ -350,13 +350,13 @@ def test_rejected_rows_of_the_file_and_of_the_mapping_are_listed_by_line() -> No
     assert result.read == 5
 
 
-@pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True", "Checked", "t", "price"])
+@each_row("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True", "Checked", "t", "price"])
 def test_gold_values_for_presence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
 
 
-@pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0", "Unchecked", "f", "FALSO"])
+@each_row("cell", ["0", "false", "No", "n", "ABSENT", "0.0", "Unchecked", "f", "FALSO"])
 def test_gold_values_for_absence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
@@ -412,7 +412,7 @@ def test_crosses_and_empty_cells_are_reported_once_and_can_be_mapped() -> None:
     assert mapped.unknown_gold == ()
 
 
-@pytest.mark.parametrize("others", ["0", "none", "[]"])
+@each_row("others", ["0", "none", "[]"])
 def test_empty_cells_are_not_asked_about_if_other_cells_say_absent(others: str) -> None:
     kind, present = ("label", "1") if others == "0" else ("list", "Price")
     data = f"text,gold\na,{present}\nb,\nc,{others}\n"
@@ -435,7 +435,7 @@ def test_gold_of_several_raters() -> None:
     assert result.documents[1].gold == {"bob": {PRICE: True}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cell", "present"),
     [
         ("Price|Room", {PRICE, ROOM}),
@@ -458,7 +458,7 @@ def test_gold_from_a_list_column(cell: str, present: set[str]) -> None:
     assert result.documents[0].gold == {GOLD_RATER: {item: item in present for item in (PRICE, STAFF, ROOM)}}
 
 
-@pytest.mark.parametrize("cell", ["NA", "n/a", "NaN", "<NA>", "NULL", "\\N", ".", ".a", "#N/A"])
+@each_row("cell", ["NA", "n/a", "NaN", "<NA>", "NULL", "\\N", ".", ".a", "#N/A"])
 def test_words_for_no_value_are_no_gold(cell: str) -> None:
     for codebook, gold in (
         (ASPECTS, GoldSource("gold", "label", "Price")),
@@ -636,7 +636,7 @@ def test_documents_show_their_neighbours_in_the_group() -> None:
         build(data, None, neighbours=1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "expected"),
     [
         ("not so good=2", "rating", ("not so good", 2)),
@@ -653,7 +653,7 @@ def test_gold_value_options_are_parsed(text: str, kind: Any, expected: Any) -> N
     assert parse_value_option([text], codebook) == dict([expected])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind"),
     [("nothing", "rating"), ("a=9", "rating"), ("=1", "rating"), ("=1", "multilabel"), ("a=dirty", "choice")],
 )
@@ -670,7 +670,7 @@ def test_gold_without_a_codebook_is_keyed_by_name() -> None:
     assert built.documents[1].gold == {GOLD_RATER: {"label": "y"}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mapping", "codebook", "problem"),
     [
         (
@@ -745,7 +745,7 @@ def test_gold_options_are_parsed() -> None:
     assert parse_gold_option(["label=tags"], table("text,tags\na,x|y\n"), None) == (GoldSource("tags", "list"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("option", "codebook", "problem"),
     [
         ("Price", ASPECTS, "is not a gold column. Write LABEL=COLUMN"),
@@ -883,8 +883,8 @@ def test_label_in_every_row_is_proposed_last_and_named() -> None:
     assert mapping.reasons[-1] == "Gold for 2 labels: columns of 1 and 0, or yes and no. 'Food' is 1 in every row."
 
 
-@pytest.mark.parametrize("names", [("yes", "no"), ("1", "2"), ("0", "3")])
-@pytest.mark.parametrize("with_codebook", [True, False])
+@each_row("names", [("yes", "no"), ("1", "2"), ("0", "3")])
+@each_row("with_codebook", [True, False])
 def test_export_of_a_choice_stays_a_choice_whatever_its_labels(names: tuple[str, str], with_codebook: bool) -> None:
     header = "text,label,document_id,gold_label,pred_label,reviewed_label,run_id,review_status\n"
     rows = "".join(f"Some words {n},,d{n},{names[n % 2]},{names[n % 3 % 2]},,r1,Pending\n" for n in range(6))
@@ -1021,7 +1021,7 @@ def test_notes_and_reviewers_in_an_export_of_moot_are_neither_text_nor_rater() -
     assert (mapping.text, mapping.id, mapping.rater) == ("post", "document_id", None)
 
 
-@pytest.mark.parametrize("order", [sorted, lambda names: [*names[1:], names[0]]], ids=["sorted", "text at the end"])
+@each_row("order", [sorted, lambda names: [*names[1:], names[0]]])
 def test_export_of_moot_with_moved_columns_keeps_its_text(order: Callable[[list[str]], list[str]]) -> None:
     names = "text,document_id,gold_label,pred_label,reviewed_label,clerk_label,evidence_label,run_id,review_status"
     rows = [
@@ -1034,7 +1034,7 @@ def test_export_of_moot_with_moved_columns_keeps_its_text(order: Callable[[list[
     assert [source.column for source in mapping.gold] == ["gold_label", "reviewed_label"] or order is sorted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "cells", "kind"),
     [
         ("label", ["Food, drinks", "Room; view", "Sport"], "choice"),
@@ -1071,7 +1071,7 @@ def test_lists_of_tokens_are_texts() -> None:
     assert lines.documents[0].text == "Hello there.\nGood morning!"
 
 
-@pytest.mark.parametrize(("speaker", "message"), [("role", "content"), ("from", "value"), ("speaker", "text")])
+@each_row(("speaker", "message"), [("role", "content"), ("from", "value"), ("speaker", "text")])
 def test_chats_are_texts_with_a_line_for_each_message(speaker: str, message: str) -> None:
     chats = [[{speaker: "user", message: f"Joke {n}?"}, {speaker: "bot", message: None}] for n in range(6)]
     rows = [{"id": n, "chat": chat, "label": ["fun", "rude"][n % 2]} for n, chat in enumerate(chats)]
@@ -1080,14 +1080,14 @@ def test_chats_are_texts_with_a_line_for_each_message(speaker: str, message: str
     assert build_documents(data, mapping).documents[1].text == "user: Joke 1?\nbot: "
 
 
-@pytest.mark.parametrize("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
+@each_row("name", ["Code", "Thème", "Kategorie", "topic.tema", "тема", "类别"])
 def test_names_of_columns_with_one_label(name: str) -> None:
     rows = "".join(f"Some words {n},{'xy'[n % 2]}\n" for n in range(6))
     assert suggest_mapping(table(f"text,{name}\n{rows}")).gold == (GoldSource(name, "choice"),)
     assert suggest_mapping(table(f"text,zip code\n{rows}")).gold == ()
 
 
-@pytest.mark.parametrize("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°", "编号"])
+@each_row("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°", "编号"])
 def test_names_of_ids(name: str) -> None:
     assert suggest_mapping(table(f"{name},text\na7,Great food\na8,Dirty\n")).id == name
     assert suggest_mapping(table("PAID,text\n1,Great food\n0,Dirty\n")).id is None
@@ -1137,7 +1137,7 @@ def test_mapping_suggested_without_a_codebook() -> None:
     assert suggest_mapping(table("text,city\nabc,x\ndef,y\n")).gold == ()
 
 
-@pytest.mark.parametrize(("style", "kind"), [("single", "choice"), ("multiple", "multilabel")])
+@each_row(("style", "kind"), [("single", "choice"), ("multiple", "multilabel")])
 def test_kind_of_an_export_of_prodigy_is_that_of_its_choice(style: str, kind: str) -> None:
     tasks = [
         {"text": f"words {n} in it", "accept": [("good", "bad", "so-so")[n % 3]], "config": {"choice_style": style}}
@@ -1180,7 +1180,7 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     assert suggest_mapping(other_names).gold == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("columns", "labels", "raters"),
     [
         ("good food_A1,good food_A2,bar_A1,bar_A2", "good food,good food,bar,bar", "A1,A2,A1,A2"),
@@ -1285,7 +1285,7 @@ def test_missing_text_column_is_an_error() -> None:
         suggest_mapping(table("id,n\n1,2\n2,3.5\n"))
 
 
-@pytest.mark.parametrize(("second", "codes"), [("2", [1, 2]), ("1.0", [None, None])])
+@each_row(("second", "codes"), [("2", [1, 2]), ("1.0", [None, None])])
 def test_numbers_as_labels_are_codes_unless_two_are_equal(second: str, codes: list[int | None]) -> None:
     mapping = ColumnMapping(text="text", gold=(GoldSource("gold", "choice"),))
     codebook = codebook_from_gold(table(f"text,gold\na,1\nb,{second}\n"), mapping)

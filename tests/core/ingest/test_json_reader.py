@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.ingest.read import parse_table
 from core.ingest.table import Table, TableSource
+from tests.each_row import each_row
 
 
 def read(data: str | bytes, name: str = "data.jsonl", **options: Any) -> Table:
@@ -136,7 +137,7 @@ def test_deep_nesting_is_rejected() -> None:
     assert "nested too deeply" in table.rejected[0].reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "note"),
     [
         ('[{"text": "a"}, {"text": "b"}]', ()),
@@ -208,7 +209,7 @@ def test_format_follows_content_and_not_the_suffix() -> None:
     assert read(array, "data").format == "json"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "name", "problem"),
     [
         ('{"a": 1}', "x.json", "holds no array of objects"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from core.ingest.document_builder import codebook_from_gold
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
+from tests.each_row import each_row
 
 
 def task(number: int, *annotations: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +134,7 @@ def test_an_annotation_does_not_replace_the_text() -> None:
 CHOICES = {"from_name": "a", "type": "choices"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "result",
     [
         "words",
@@ -147,7 +146,6 @@ CHOICES = {"from_name": "a", "type": "choices"}
         [{**CHOICES, "value": {"choices": None}}],
         [{**CHOICES, "value": 3}],
     ],
-    ids=str,
 )
 def test_malformed_annotations_do_not_stop_the_import(result: Any) -> None:
     table = read(task(1, {"result": result}), task(2, choice_annotation("Room")))

@@ -18,6 +18,7 @@ from core.errors import InputError, UsageError
 from core.ingest import child_process
 from core.ingest.read import SUFFIXES, parse_table, read_table, read_text_file
 from core.ingest.table import TableSource, join_tables
+from tests.each_row import each_row
 
 PIECES = st.sampled_from(
     [
@@ -132,7 +133,7 @@ def test_persona_sources_are_read_verbatim_and_pdfs_as_text(tmp_path: Path) -> N
     assert read_text_file(path, path.name) == "Words."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "name", "problem"),
     [
         (b"x", "a.docx", "not a supported text file"),

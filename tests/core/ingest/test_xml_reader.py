@@ -11,6 +11,7 @@ from core.ingest.gold import GoldSource
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions, Table
+from tests.each_row import each_row
 
 SENTENCES = """<?xml version="1.0" encoding="UTF-8"?>
 <sentences>
@@ -85,7 +86,7 @@ def test_encoding_is_that_of_the_declaration_or_of_the_user() -> None:
     assert read(text.encode("latin-1"), encoding="latin-1").row(0) == {"text": "Café"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("<rows><row><text>cut", "is not XML: "),

@@ -18,6 +18,7 @@ from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
+from tests.each_row import each_row
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 ALERT = b"\x15\x03\x03\x00\x02\x02\x28"
@@ -94,7 +95,7 @@ def _short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "LOOK_SECONDS", 0.3)
 
 
-@pytest.mark.parametrize("serve", [plain, waiting])
+@each_row("serve", [plain, waiting])
 def test_https_to_a_plain_http_server_is_named(serve: Serve) -> None:
     error, _ = failure(serve, "https")
     assert type(error) is errors.OtherProtocol

@@ -14,6 +14,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_status
 from core.runs import RoleModel
 from tests.core.llm.asking import ask, refusing
+from tests.each_row import each_row
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
 FINE = reply_with("fine")
@@ -27,7 +28,7 @@ def has(name: str) -> Any:
     return lambda body: name in body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "status", "words", "sampling"),
     [
         ("temperature", 400, error_body("Unsupported value: 'temperature' does not support 0.2 with this model."), {"temperature": 0.2}),
@@ -48,7 +49,7 @@ def test_refused_parameter_is_left_out_once(name: str, status: int, words: Any, 
     assert ("stream" in outcome.sent[-1]) or "stream_options" not in outcome.sent[-1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         error_body("For this model, temperature is not supported."),
@@ -86,7 +87,7 @@ def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
     assert [body["max_tokens"] for body in outcome.sent] == [4000, 512, 512]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "`max_tokens` must be less than or equal to `512`, the maximum value for `max_tokens` is less than the `context_window` for this model",
@@ -102,7 +103,7 @@ def test_maximum_is_found_in_the_words_of_many_servers(words: str) -> None:
     assert [body["max_tokens"] for body in ask(refusing(FINE, rule), max_tokens=4000).sent] == [4000, 512]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is 4096 tokens and your request has 600 input tokens (4000 > 4096 - 600).",
@@ -143,7 +144,7 @@ def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repet
     assert sent == [4000, 2048]
 
 
-@pytest.mark.parametrize(("tokens", "refused"), [(7159, False), (7160, True), (7168, True), (7169, False)])
+@each_row(("tokens", "refused"), [(7159, False), (7160, True), (7168, True), (7169, False)])
 def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refused: bool) -> None:
     # Xinference keeps the last "context - max_tokens - 8" tokens of a longer prompt and reports only these.
     usage = {"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 4, "total_tokens": tokens + 4}}
@@ -161,7 +162,7 @@ def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refu
     assert caught.value.partial == "fine"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "words", "wait"),
     [
         ({"retry-after": "7"}, "slow", 7.0),
@@ -233,7 +234,7 @@ def test_missing_page_of_a_web_interface_suggests_the_address() -> None:
     )
 
 
-@pytest.mark.parametrize("status", [400, 500])
+@each_row("status", [400, 500])
 def test_refused_system_message_is_merged_into_the_user_message(status: int) -> None:
     words = error_body("System role not supported")
     rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
@@ -256,7 +257,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
     assert error.server_text == "bad"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "body", "expected"),
     [
         (400, error_body("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"), errors.Unauthorised),
@@ -408,7 +409,7 @@ def test_shorter_timeout_is_used() -> None:
         asyncio.run(go(server))
 
 
-@pytest.mark.parametrize("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
+@each_row("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
 def test_server_out_of_memory_suggests_a_smaller_model(words: str) -> None:
     with pytest.raises(errors.ServerFault, match="smaller model"):
         ask(refusing(FINE, (lambda _body: True, 500, error_body(words))))

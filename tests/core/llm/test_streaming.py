@@ -17,6 +17,7 @@ from core.llm import streaming
 from core.llm.connections import Dialect
 from core.runs import RoleModel
 from tests.core.llm.asking import ask
+from tests.each_row import each_row
 from tests.servers.scripted import Behaviour, event, piece
 
 REPLY = "The aspects present in this review are: #Service"
@@ -46,16 +47,16 @@ def sending(*data: bytes, kind: str = "text/event-stream") -> Behaviour:
     return behave
 
 
-@pytest.mark.parametrize("body", [COMPACT, PRETTY], ids=["one line per event", "several lines"])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["", "BOM"])
+@each_row("body", [COMPACT, PRETTY])
+@each_row("end", [b"\n", b"\r\n", b"\r"])
+@each_row("bom", [b"", b"\xef\xbb\xbf"])
 def test_any_line_end_and_multi_line_events_are_read(body: bytes, end: bytes, bom: bytes) -> None:
     reply = ask(sending(bom + body.replace(b"\n", end))).reply
     assert reply.text == REPLY
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
 
 
-@pytest.mark.parametrize("end", [b"\r\n", b"\r"])
+@each_row("end", [b"\r\n", b"\r"])
 def test_stream_is_read_byte_by_byte(end: bytes) -> None:
     body = PRETTY.replace(b"\n", end)
     assert ask(sending(*[body[at : at + 1] for at in range(len(body))])).reply.text == REPLY
@@ -91,8 +92,8 @@ def test_second_choice_is_ignored() -> None:
 WHOLE = {"choices": [{"message": {"content": REPLY}, "finish_reason": "stop"}], "usage": USAGE["usage"]}
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
-@pytest.mark.parametrize("indent", [None, 2])
+@each_row("kind", ["application/json", "text/event-stream", "text/plain"])
+@each_row("indent", [None, 2])
 def test_complete_reply_is_read_under_any_content_type(kind: str, indent: int | None) -> None:
     assert ask(sending(json.dumps(WHOLE, indent=indent).encode(), kind=kind)).reply.text == REPLY
     assert ask(sending(COMPACT, kind=kind)).reply.text == REPLY
@@ -107,7 +108,7 @@ def test_complete_reply_without_a_finish_reason_is_read() -> None:
         ask(sending(b"{}", kind="application/json"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "expected", "message"),
     [
         (event(EVENTS[0]) + b'error: {"code": 500, "message": "slot gone"}\n\n', errors.ServerFault, "slot gone"),
@@ -135,7 +136,7 @@ def test_too_long_event_is_not_requested_again(monkeypatch: pytest.MonkeyPatch, 
     assert not caught.value.retryable
 
 
-@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+@each_row("kind", ["application/json", "text/event-stream"])
 def test_json_null_body_is_rejected(kind: str) -> None:
     with pytest.raises(errors.MalformedStream if kind == "application/json" else errors.CutStream):
         ask(sending(b"null", kind=kind))
@@ -225,7 +226,7 @@ def test_client_does_not_wait_for_a_finished_stream_that_stays_open(
     assert time.monotonic() - began < 6
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reason", "expected"),
     [
         ("stop", "stop"),
@@ -242,7 +243,7 @@ def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
     assert ask(sending(event(EVENTS[0]) + event(piece(finish=reason)) + DONE)).reply.finish_reason == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("last", "expected"),
     [
         (piece(finish="error"), errors.CutStream),
@@ -305,7 +306,7 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@each_row("name", STREAMS)
 def test_streams_of_real_servers_are_read(name: str) -> None:
     reply = ask(sending(*STREAMS[name], DONE)).reply
     assert (reply.text, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (REPLY, 11, 7)

@@ -18,6 +18,7 @@ from core.stats.agreement import (
     table_agreement,
     with_interval,
 )
+from tests.each_row import each_row
 
 NAN = float("nan")
 LEVELS = ["nominal", "ordinal"]
@@ -31,7 +32,7 @@ OBSERVERS = [
 UNITS = np.array(OBSERVERS).T
 
 
-@pytest.mark.parametrize(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815)])
+@each_row(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815)])
 def test_alpha_reproduces_krippendorffs_example(level: str, value: float) -> None:
     # The twelfth unit has a single value and does not count.
     for units in (UNITS, UNITS[:11]):
@@ -180,7 +181,7 @@ def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "value"),
     [
         ([[1, 1], [0, 0], [1, 1]], 1.0),  # without errors, the data do not show how many are possible
@@ -248,7 +249,7 @@ def test_divergence_by_hand_and_degenerate() -> None:
         divergence([1], [1, 2])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reference", "score"),
     [
         ("police killed the gunman", "police kill the gunman", 2 * 3 / 8),  # "police the gunman", Lin's example

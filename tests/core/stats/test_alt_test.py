@@ -6,6 +6,7 @@ from scipy import stats
 
 from core.codebook import Kind
 from core.stats.alt_test import alternative_test
+from tests.each_row import each_row
 
 
 def people(rng: np.random.Generator, n: int, noise: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -130,8 +131,8 @@ def authors_test(model: np.ndarray, people: dict[str, np.ndarray], epsilon: floa
     return float(rejected.mean()), float(np.mean(wins))
 
 
-@pytest.mark.parametrize("kind", ["multilabel", "rating"])
-@pytest.mark.parametrize("seed", range(6))
+@each_row("kind", ["multilabel", "rating"])
+@each_row("seed", range(6))
 def test_alternative_test_agrees_with_the_authors_definition(kind: Kind, seed: int) -> None:
     # Four people label 60 documents; a tenth of their labels is missing.
     rng = np.random.default_rng(seed)
@@ -163,7 +164,7 @@ def test_model_and_person_are_compared_on_the_same_items() -> None:
     assert (left["B"].n, left["B"].model_wins.value, left["B"].person_wins.value) == (2, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("documents", [10, 40])
+@each_row("documents", [10, 40])
 def test_equal_annotators_are_not_better_by_nothing(documents: int) -> None:
     # Everybody agrees on every document. The lead is exactly the allowance of 0, so nothing can be shown.
     same = np.ones((documents, 1))

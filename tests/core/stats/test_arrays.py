@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.stats import arrays
+from tests.each_row import each_row
 
 
 def test_none_nan_and_negatives_are_missing_and_not_absent() -> None:
@@ -12,13 +13,13 @@ def test_none_nan_and_negatives_are_missing_and_not_absent() -> None:
     assert arrays.codes(np.array([[-3, 1]])).tolist() == [[-1, 1]]
 
 
-@pytest.mark.parametrize("values", [[[0.5]], [[float("inf")]]])
+@each_row("values", [[[0.5]], [[float("inf")]]])
 def test_codes_are_whole_numbers(values: object) -> None:
     with pytest.raises(ValueError, match="expected"):
         arrays.codes(values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("width", [1, 5, 26, 27, 40])
+@each_row("width", [1, 5, 26, 27, 40])
 def test_distinct_rows_are_in_lexical_order(width: int) -> None:
     rng = np.random.default_rng(width)
     rows = rng.integers(-1, 4, size=(300, width)).astype(np.int8)

@@ -12,6 +12,7 @@ from core.stats.sampling import WeightedSample
 from tests.core.stats import other_libraries
 from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED
 from tests.core.stats.samples import uniform_sample
+from tests.each_row import each_row
 
 ONES = np.ones(DOCUMENTS)
 
@@ -33,7 +34,7 @@ def ends(coefficient: Coefficient) -> list[float]:
     return [coefficient.estimate.interval.low, coefficient.estimate.interval.high]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tuning", "share", "logistic"),
     [(1.0, 0.40745583, [-0.44637322, 0.95560901]), (0.5, 0.40369125, [-0.47008158, 0.92196525])],
 )
@@ -69,7 +70,7 @@ def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     assert values(result) == pytest.approx([share.value], abs=1e-9)
 
 
-@pytest.mark.parametrize("family", ["linear", "logistic"])
+@each_row("family", ["linear", "logistic"])
 def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family: Family) -> None:
     # The expected standard errors are robust and clustered, without the small-sample correction of statsmodels.
     x, human, model, _ = other_libraries.documents()
@@ -114,7 +115,7 @@ def study(seed: int, *, as_predictor: bool = False) -> Regression:
     return regression("logistic", rows[0], rows[1].take(order), rows[2], order, sample)
 
 
-@pytest.mark.parametrize(("as_predictor", "truth"), [(False, 0.6), (True, 0.8)])
+@each_row(("as_predictor", "truth"), [(False, 0.6), (True, 0.8)])
 def test_corrected_intervals_cover_and_naive_intervals_do_not(as_predictor: bool, truth: float) -> None:
     # The benchmark simulates more than these 40 studies.
     slopes = [study(seed, as_predictor=as_predictor).coefficients[1] for seed in range(40)]

@@ -16,6 +16,7 @@ import pytest
 from core.stats.metrics import Counts
 from core.stats.significance import paired_t, welch_t
 from tests.core.stats.samples import scores_of
+from tests.each_row import each_row
 
 POSITIVES, DOCUMENTS = 143, 350
 SCORES = ("accuracy", "precision", "recall", "f1")
@@ -77,7 +78,7 @@ def _read() -> list[Printed]:
 ROWS = _read()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.key)))
+@each_row("row", ROWS)
 def test_every_corrected_row_agrees_with_its_counts(row: Printed) -> None:
     counts = row.counts()
     assert (sum(astuple(counts)), counts.positives) == (DOCUMENTS, POSITIVES)
@@ -87,7 +88,7 @@ def test_every_corrected_row_agrees_with_its_counts(row: Printed) -> None:
     assert wrong == (["precision", "f1"] if row.key == UNRESOLVED else [])
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.key in ERRATA], ids=lambda row: "-".join(map(str, row.key)))
+@each_row("row", [row for row in ROWS if row.key in ERRATA])
 def test_rows_with_errata_are_inconsistent_as_printed(row: Printed) -> None:
     # The printed counts contradict either the shares of the row or the 143 positives of 350 documents.
     cells = {name: float(text) for name, text in row.cells.items()}
@@ -108,14 +109,14 @@ def _f1(table: int, model: str, *, corrected: bool) -> list[float]:
     return [100 * row.scores()["f1"] if corrected else float(row.cells["f1"]) for row in rows]
 
 
-@pytest.mark.parametrize(("model", "t"), list(zip(MODELS, T_PRINTED, strict=True)))
+@each_row(("model", "t"), list(zip(MODELS, T_PRINTED, strict=True)))
 def test_table_4_from_the_printed_f1(model: str, t: float) -> None:
     test = paired_t(_f1(9, model, corrected=False), _f1(10, model, corrected=False))
     assert abs(test.t or 0) == pytest.approx(t, abs=0.006)
     assert test.direction == ("loss" if model in LOSSES else "gain")
 
 
-@pytest.mark.parametrize(("model", "t"), list(zip(MODELS, T_CORRECTED, strict=True)))
+@each_row(("model", "t"), list(zip(MODELS, T_CORRECTED, strict=True)))
 def test_table_4_from_corrected_counts(model: str, t: float) -> None:
     single, debate = _f1(9, model, corrected=True), _f1(10, model, corrected=True)
     test = paired_t(single, debate)
@@ -139,7 +140,7 @@ MEANS: dict[tuple[int, str, str], tuple[float | None, ...]] = {
 }
 
 
-@pytest.mark.parametrize("which", MEANS, ids=lambda which: "-".join(map(str, which)))
+@each_row("which", MEANS)
 def test_misprinted_means_of_tables_3_and_5(which: tuple[int, str, str]) -> None:
     rows = [row.scores() for row in ROWS if (row.key[0], *row.key[2:]) == which]
     assert len(rows) == 5

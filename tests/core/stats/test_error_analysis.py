@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from core.stats.error_analysis import MIN_Z, by_number, cues
+from tests.each_row import each_row
 
 
 def test_cue_words_separate_errors_from_hits() -> None:
@@ -68,6 +69,6 @@ def test_words_of_the_same_errors_give_one_cue() -> None:
     assert not {"broken", "lift", "broken lift"} & {cue.word for cue in cues(MISSED, RIGHT, ignore=["broken", "lift"])}
 
 
-@pytest.mark.parametrize(("errors", "others"), [([], RIGHT), (["one error"], RIGHT), (["the of", "and a"], ["it is"])])
+@each_row(("errors", "others"), [([], RIGHT), (["one error"], RIGHT), (["the of", "and a"], ["it is"])])
 def test_too_few_documents_give_no_cues(errors: list[str], others: list[str]) -> None:
     assert cues(errors, others) == ()

@@ -16,6 +16,7 @@ from core.stats import metrics, scoring
 from core.stats.metrics import Counts
 from core.stats.scoring import Scores, score
 from tests.core.stats.samples import scores_of
+from tests.each_row import each_row
 
 LABELS = ["Cleanliness", "Price", "Pool"]
 # Cleanliness: tp 1, fp 1, fn 1, tn 1; Price: tp 2, fp 0, fn 0, tn 2; Pool never occurs, is predicted once.
@@ -38,7 +39,7 @@ def choice(reference: list[str | None], chosen: list[str | None]) -> Scores:
     return score("choice", *(np.array(side, dtype=float) for side in coded), CHOICES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("counts", "precision", "recall", "f1", "accuracy"),
     [
         (Counts(), None, None, None, None),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from core.stats import panels
 from core.stats.agreement import kendall, krippendorff_alpha, pearson, spearman
 from core.stats.intervals import Estimate
+from tests.each_row import each_row
 
 rated = st.one_of(st.integers(1, 5).map(float), st.just(float("nan")))
 tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_size=n, max_size=n) for _ in range(4)]))
@@ -128,9 +129,7 @@ def test_gain_in_agreement_of_more_than_one_has_an_interval():
     assert 1 < gain.interval.low < gain.value < gain.interval.high
 
 
-@pytest.mark.parametrize(
-    ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
-)
+@each_row(("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)])
 def test_ratings_without_spread_have_no_score(reference, member):
     assert panels.scores(reference, [member, member])["spearman"] == Estimate()
     assert panels.gains(reference, [member, member], [member])["spearman"] == Estimate()

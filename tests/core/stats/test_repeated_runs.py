@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.stats.repeated_runs import CONSISTENCIES, difference_rate, repeated, stability
+from tests.each_row import each_row
 
 
 def test_mean_sd_and_interval_by_hand() -> None:
@@ -94,7 +95,7 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
             assert CONSISTENCIES[result.documents[row]] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "requests", "rate"),
     [
         ("aaaaa", 5, 1.0),

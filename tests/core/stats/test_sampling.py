@@ -13,6 +13,7 @@ from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import score
 from tests.core.stats.samples import uniform_sample
+from tests.each_row import each_row
 
 
 def test_weights_of_draws_by_hand() -> None:
@@ -209,7 +210,7 @@ REPEATED = 300
 ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: 1.3%
 
 
-@pytest.mark.parametrize("share", [0.25, 1.0])
+@each_row("share", [0.25, 1.0])
 def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
     # 300 studies of 1,500 documents with 15% wrong verdicts, 400 of them reviewed (150 if all are draws).
     covered = dict.fromkeys(("accuracy", "f1", "sample", "powered"), 0)

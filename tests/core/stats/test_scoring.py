@@ -15,6 +15,7 @@ from core.stats.intervals import Estimate, Interval, wilson
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import difference, normal_p, score
 from tests.core.stats.samples import uniform_sample
+from tests.each_row import each_row
 
 ABC = ["a", "b", "c"]
 
@@ -119,7 +120,7 @@ def test_scores_of_a_label_have_the_interval_of_a_share() -> None:
     assert less.interval.low < -0.4 < less.interval.high
 
 
-@pytest.mark.parametrize("documents", [2, 10, 80])
+@each_row("documents", [2, 10, 80])
 def test_label_accuracy_has_the_interval_of_the_ratio_of_right_cells(documents: int) -> None:
     reference, weak, _ = grids(documents, seed=3)
     right = (reference == weak).sum(axis=1)
@@ -242,7 +243,7 @@ def test_strict_scores_count_excluded_documents_as_wrong() -> None:
     assert scoring.strict_scores("rating", [[1]], [[1]], ["a"]) == {}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_row("kind", KINDS)
 def test_scores_are_exact_if_all_documents_are_reviewed(kind: metrics.Kind) -> None:
     # Regression: correlations and mean errors had neither a value nor an interval, as nothing was left to estimate.
     rng, names = np.random.default_rng(3), ["a", "b", "c"]

@@ -29,6 +29,7 @@ from core.stats.significance import (
     sign_flip,
     welch_t,
 )
+from tests.each_row import each_row
 
 # F1 of five iterations as printed in the ECJ paper (tables 9 and 10): single model, ECJ, and the t of table 4.
 ECJ = {
@@ -43,7 +44,7 @@ ECJ = {
 LOSSES = {"o4-mini", "gpt-4.1-mini"}
 
 
-@pytest.mark.parametrize("model", ECJ)
+@each_row("model", ECJ)
 def test_table_4_of_the_ecj_paper_with_its_directions(model: str) -> None:
     single, debate, t = ECJ[model]
     result = paired_t(single, debate)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.parse import read
+from tests.each_row import each_row
 
 HOTEL = parse_codebook(
     {
@@ -324,22 +323,22 @@ STANCE_HARD = [
 """Replies for one label with the allowed readings; leaving the reply unresolved is allowed too."""
 
 
-@pytest.mark.parametrize(("text", "expected"), HOTEL_READ)
+@each_row(("text", "expected"), HOTEL_READ)
 def test_reads_labels(text: str, expected: tuple[str, ...]) -> None:
     assert decided(text, HOTEL) in expected
 
 
-@pytest.mark.parametrize(("text", "allowed"), HOTEL_HARD)
+@each_row(("text", "allowed"), HOTEL_HARD)
 def test_never_misreads_labels(text: str, allowed: tuple[str, ...]) -> None:
     assert decided(text, HOTEL) in (None, *allowed)
 
 
-@pytest.mark.parametrize(("text", "expected"), STANCE_READ)
+@each_row(("text", "expected"), STANCE_READ)
 def test_reads_a_choice(text: str, expected: tuple[str, ...]) -> None:
     assert decided(text, STANCE) in expected
 
 
-@pytest.mark.parametrize(("text", "allowed"), STANCE_HARD)
+@each_row(("text", "allowed"), STANCE_HARD)
 def test_never_misreads_a_choice(text: str, allowed: tuple[str, ...]) -> None:
     assert decided(text, STANCE) in (None, *allowed)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.codebook import parse_codebook
 from core.debate.reading.parse import read
 from core.debate.turns import Reading
+from tests.each_row import each_row
 
 STANCE = parse_codebook(
     {"kind": "choice", "unit": "sentence", "labels": [{"name": name} for name in ("Hawkish", "Dovish", "Neutral")]}
@@ -175,14 +174,14 @@ def chosen(reading: Reading) -> str:
     return STANCE.label(str(reading.values["label"])).name
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each_row("form", FORMS)
 def test_common_forms_are_read(form: str) -> None:
     for label in LABELS:
         text = fill(form, label)
         assert chosen(read(text, STANCE)) == label, text
 
 
-@pytest.mark.parametrize("form", NEVER)
+@each_row("form", NEVER)
 def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
     for label in LABELS:
         reading = read(fill(form, label), STANCE)
@@ -190,7 +189,7 @@ def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
         assert reading.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *("3", "3.", "Label: 3", "3 - it names a court", "Code: 3", "3: Governing Law", "Governing Law (3)", "[3]"),
@@ -201,9 +200,7 @@ def test_label_codes_are_read(text: str) -> None:
     assert read(text, CODED).values == {"label": CODED.labels[0].id}
 
 
-@pytest.mark.parametrize(
-    "text", ["17 (Governing Law)", "3 of the clauses are about courts.", "It is 3.", "3 or 17", "99", "3.5"]
-)
+@each_row("text", ["17 (Governing Law)", "3 of the clauses are about courts.", "It is 3.", "3 or 17", "99", "3.5"])
 def test_numbers_other_than_codes_are_not_read(text: str) -> None:
     assert not read(text, CODED).values
 
@@ -213,7 +210,7 @@ SUPPORT = parse_codebook(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "expected"),
     [
         ("The label is Support (with conditions)", None),
@@ -229,7 +226,7 @@ def test_words_of_a_longer_name_after_a_name_are_not_ignored(reply: str, expecte
     assert (item and SUPPORT.label(str(item)).name) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "It is best classified as Dovish.",
@@ -244,7 +241,7 @@ def test_further_announcements_are_read(reply: str) -> None:
     assert STANCE.label(str(item)).name == "Dovish"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "Hawkish? No.\nNeutral? No.\nDovish? Yes.",

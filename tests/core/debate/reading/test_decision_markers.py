@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from core.codebook import Codebook, Label
 from core.debate.reading import decision_markers
 from core.debate.reading.marker_patterns import marker_patterns
 from core.debate.reading.parse import read
+from tests.each_row import each_row
 
 UNIT = "hotel review"
 PIECES = (
@@ -44,7 +44,7 @@ def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str
 FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "expected"),
     [
         ("Prosecution: The label is Food.\nDefence: The label is Pool.", None),
@@ -68,7 +68,7 @@ def test_decisions_of_other_speakers_and_on_other_documents_are_not_the_replys_o
     assert reading.values == ({} if expected is None else {"label": expected})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "It could be that the label is Food",
@@ -86,7 +86,7 @@ def test_supposed_and_ignored_decisions_do_not_count(reply: str) -> None:
 ABSENT_IN_OTHER_WORDS = ("Los aspectos no presentes son", "不存在的方面", "未提到的方面", "没有在文中提到的方面")
 
 
-@pytest.mark.parametrize("heading", ABSENT_IN_OTHER_WORDS)
+@each_row("heading", ABSENT_IN_OTHER_WORDS)
 def test_heading_of_absent_labels_does_not_announce_the_present_ones(heading: str) -> None:
     codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     assert read(f"{heading}: Pool", codebook).values == {}
@@ -95,9 +95,7 @@ def test_heading_of_absent_labels_does_not_announce_the_present_ones(heading: st
         assert reading.values in ({}, {"f": True, "p": False})
 
 
-@pytest.mark.parametrize(
-    "text", ["Food：有\nPool：无", "Food：提到\nPool：未提到", "存在的方面：Food", "最终决定：Food"]
-)
+@each_row("text", ["Food：有\nPool：无", "Food：提到\nPool：未提到", "存在的方面：Food", "最终决定：Food"])
 def test_decisions_in_chinese_are_read(text: str) -> None:
     codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     assert read(text, codebook).values == {"f": True, "p": False}
@@ -108,7 +106,7 @@ def test_labels_joined_by_a_chinese_word_are_read() -> None:
     assert read("最终决定：服务和价格", codebook).values == {"s": True, "p": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "heading",
     [
         "The aspects present in this hotel review seem to be:",
@@ -135,9 +133,7 @@ def test_list_of_other_labels_is_no_decision(heading: str) -> None:
     assert read(f"{heading} Food\n\nFinal Decision: Pool", codebook).values == {"f": False, "p": True}
 
 
-@pytest.mark.parametrize(
-    "unit", ["prompt", "instruction", "example", "guideline", "draft", "definition", "user prompt"]
-)
+@each_row("unit", ["prompt", "instruction", "example", "guideline", "draft", "definition", "user prompt"])
 def test_unit_of_the_codebook_is_no_other_text(unit: str) -> None:
     codebook = Codebook(unit=unit, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     noun = unit.split()[-1]
@@ -147,7 +143,7 @@ def test_unit_of_the_codebook_is_no_other_text(unit: str) -> None:
     assert read(f"The aspects present in the {other} are: Food", codebook).values == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "expected"),
     [
         ("Label: Food (unsicher)", None),

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from core.debate.reading.label_names import Names, split_ordinals
+from tests.each_row import each_row
 
 
 def names(*labels: str) -> Names:
@@ -12,7 +11,7 @@ def names(*labels: str) -> Names:
 TOPICS = names("Law and order", "Food & Drink", "Pro-government", "Battery life", "Health", "Sci/Tech")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("law & order", "Law and order"),
@@ -34,7 +33,7 @@ def test_finds_name_with_other_marks_between_its_words(text: str, found: str) ->
     assert TOPICS.find(text) == found
 
 
-@pytest.mark.parametrize("text", ["batterylife", "law, order", "#lawless", "battery - life", ""])
+@each_row("text", ["batterylife", "law, order", "#lawless", "battery - life", ""])
 def test_does_not_find_other_words(text: str) -> None:
     assert TOPICS.mentions(text) == []
 
@@ -53,7 +52,7 @@ def test_spelling_of_two_names_finds_neither() -> None:
     assert names("Co op", "Co-op").find("coop") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "split"),
     [
         ("1. Health 2. Battery life", "   Health ;  Battery life"),
@@ -69,7 +68,7 @@ def test_splits_numbered_names_of_a_line(line: str, split: str) -> None:
     assert split_ordinals(line, TOPICS) == split
 
 
-@pytest.mark.parametrize("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}", "{}: {}", "{} - {}"])
+@each_row("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}", "{}: {}", "{} - {}"])
 def test_numbered_name_is_found_without_its_number_and_by_it(style: str) -> None:
     first, second = labels = (style.format(1, "Aim"), style.format(2, "Method"))
     index = names(*labels)

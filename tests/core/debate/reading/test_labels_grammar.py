@@ -17,6 +17,7 @@ from core.debate.reading.parse import CUT, NO_DECISION, read
 from core.debate.reading.tokens import NO_ANSWER
 from core.debate.turns import Reading
 from tests.core.debate.reading.decisions import BEFORE, COMMON, HARD
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 
 STAY = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in ("Food", "Service", "Q: Price")]})
@@ -35,7 +36,7 @@ def present(text: str, finish_reason: str = "stop") -> set[str]:
     return {STAY.label(item).name for item in result.present}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"Food": true, "Service": false, "Q: Price": false}',
@@ -70,7 +71,7 @@ def test_decisions_per_label_are_read(text: str) -> None:
     assert present(text + "\n\nFinal Decision: Service") == {"Service"}, "an announced decision takes precedence"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ('{"Food": false, "Service": false, "Q: Price": false}', set()),
@@ -86,7 +87,7 @@ def test_decisions_for_no_label_and_for_several_labels_are_read(text: str, expec
     assert present(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ('{"Food": true, "Service": false}', 'not for "Q: Price"'),
@@ -130,7 +131,7 @@ def test_open_or_contradictory_labels_stay_undecided() -> None:
     assert 'different things about "Food"' in reading("Food: yes\nService: no\nQ: Price: yes\nFood: no").problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "complete"),
     [
         ('{"Food": true, "Service": false, "Q: Price": false}', True),
@@ -147,7 +148,7 @@ def test_cut_reply_is_read_only_if_complete(text: str, complete: bool) -> None:
         assert reading(text, finish_reason="length").problem == CUT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Final Decision:\n\n| Label | Present |\n|---|---|\n| Food | yes |\n| Service | no |\n\nBye.", {"Food"}),
@@ -170,7 +171,7 @@ def test_announced_values_that_are_not_answers_are_a_problem() -> None:
         assert reading(f'{{"labels": {{"Food": true, "Service": {value}, "Q: Price": false}}}}').problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"Warm": true, "Cold": false}',
@@ -189,7 +190,7 @@ def test_choice_statements_are_read(text: str) -> None:
     assert reading(text, TONE).values == {"label": TONE.labels[0].id}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"Warm": true, "Cold": true}', '{"Warm": false, "Cold": false}', "Warm: yes\nCold: yes", "Warm, Cold", "3",
@@ -203,7 +204,7 @@ def test_statements_without_a_single_choice_have_a_problem(text: str) -> None:
     assert result.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"Fluency": 4, "Effect": 2}',
@@ -219,7 +220,7 @@ def test_rating_statements_are_read(text: str) -> None:
     assert reading(text, SUMMARY).values == dict(zip(SUMMARY.items, (4, 2), strict=True))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Fluency: 4",
@@ -238,7 +239,7 @@ def test_statements_without_ratings_have_a_problem(text: str) -> None:
     assert result.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "answer"),
     [
         ("yes", True), ("**Yes**", True), ("Present (twice)", True), ("Y", True), ("1", True), ("[x]", True),
@@ -314,14 +315,14 @@ def decided(text: str) -> set[str] | None:
     return None if result.problem or result.undecided else {HOTEL.label(item).name for item in result.present}
 
 
-@pytest.mark.parametrize("form", COMMON)
+@each_row("form", COMMON)
 def test_common_forms_are_read_for_every_subset(form: str) -> None:
     for present in SUBSETS:
         text = COMMON[form](present, [name for name in HOTEL.names if name not in present])
         assert decided(text) == set(present), text
 
 
-@pytest.mark.parametrize("form", [*COMMON, *HARD])
+@each_row("form", [*COMMON, *HARD])
 def test_no_form_is_misread_after_any_text(form: str) -> None:
     for present, before in itertools.product(SUBSETS, BEFORE):
         text = before + (COMMON | HARD)[form](present, [name for name in HOTEL.names if name not in present])
@@ -345,7 +346,7 @@ def test_decision_is_read_correctly_or_unresolved(
     assert decided(text) in (None, set(present)), text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         ("Final Decision: Present: Cleanliness, Service; Absent: Price, Location, Food", {"Cleanliness", "Service"}),
@@ -388,8 +389,8 @@ def test_earlier_misreadings_are_fixed(text: str, present: set[str] | None) -> N
     assert decided(text) == present
 
 
-@pytest.mark.parametrize("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}"])
-@pytest.mark.parametrize(
+@each_row("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}"])
+@each_row(
     "text",
     [
         "Final Decision: The present aspects are: {0}",
@@ -410,7 +411,7 @@ def test_numbered_names_are_read_with_and_without_their_numbers(style: str, text
     assert [codebook.label(item).name for item in result.present] == [labels[0]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         ("Background: no\nResults: yes\nConclusion: no", ["Results"]),
@@ -431,7 +432,7 @@ def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
     assert present("Final Decision: Food, Service (absent: Q: Price)") == {"Food", "Service"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         ("✅ Present: Food, Price\n❌ Absent: Cleanliness, Service, Location", {"Food", "Price"}),
@@ -462,7 +463,7 @@ def test_answers_in_further_words_are_read(text: str, present: set[str] | None) 
 DECISION = "Final Decision: The present aspects are: Service\n\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         (DECISION + "Excluded:\n- Price", {"Service"}),
@@ -496,7 +497,7 @@ def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -
     assert decided(text) == present
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         ('{"labels": ["Food"], "added": ["Price"]}', None),
@@ -513,7 +514,7 @@ def test_json_with_further_labels_is_not_read_in_part(text: str, present: set[st
     assert decided(text) == present
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "present"),
     [
         ("Absent: Food - not absent\nPresent: Q: Price, Service", None),

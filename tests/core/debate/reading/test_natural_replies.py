@@ -8,10 +8,9 @@ expected decision.
 
 from __future__ import annotations
 
-import pytest
-
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.parse import read
+from tests.each_row import each_row
 
 
 def book(kind: str, *labels: object) -> Codebook:
@@ -692,12 +691,12 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in READ.items() for row in rows])
+@each_row(("name", "text", "expected"), [(name, *row) for name, rows in READ.items() for row in rows])
 def test_natural_reply_is_read(name: str, text: str, expected: str) -> None:
     assert decision(text, BOOKS[name]) == expected
 
 
-@pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in OPEN.items() for row in rows])
+@each_row(("name", "text", "expected"), [(name, *row) for name, rows in OPEN.items() for row in rows])
 def test_unclear_reply_is_read_correctly_or_unresolved(name: str, text: str, expected: str) -> None:
     result = decision(text, BOOKS[name])
     if name == "rating":
@@ -712,8 +711,8 @@ RATED = "Fluency: 2\nOverall: 3\nRelevance: 4"
 RATED_JSON = '{"ratings": {"Fluency": 2, "Overall": 3, "Relevance": 4}}'
 
 
-@pytest.mark.parametrize("ratings", [f"Final Ratings:\n{RATED}", RATED, RATED_JSON], ids=["marked", "plain", "json"])
-@pytest.mark.parametrize(
+@each_row("ratings", [f"Final Ratings:\n{RATED}", RATED, RATED_JSON])
+@each_row(
     ("after", "expected"),
     [
         ("\n\nThe critic is right that Relevance is 2.", "?, ?, ?"),
@@ -735,7 +734,7 @@ def test_rating_is_refused_if_its_own_line_agrees_with_another_number() -> None:
     assert decision(text, BOOKS["rating"]) == "?, ?, ?"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("According to Analysis 1, the label is Hawkish.", "nothing"),
@@ -751,7 +750,7 @@ def test_decision_of_another_role_is_not_its_own(text: str, expected: str) -> No
     assert decision(text, BOOKS["stance"]) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The label is Hawkish. The right label would be Neutral.", "nothing"),
@@ -767,7 +766,7 @@ def test_correction_on_the_line_of_a_decision_is_a_contradiction(text: str, expe
     assert decision(text, BOOKS["stance"]) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "expected"),
     [("2 minus 1 for length = 1", "?"), ("2 plus one", "?"), ("2 (minus nothing)", "2"), ("2, minus the typos", "2")],
 )

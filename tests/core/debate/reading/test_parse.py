@@ -15,6 +15,7 @@ from core.codebook import CHOICE_ITEM, Codebook, normalise, parse_codebook
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 
 ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
@@ -76,7 +77,7 @@ where it is. Therefore, #Food is not a significant aspect in the review.
 The other aspects—#Price, #Location, #Cleanliness, and #Service—are clearly and explicitly mentioned in the review."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (EXTRACTOR, {"Price", "Location", "Food", "Cleanliness", "Service"}),
@@ -112,7 +113,7 @@ def test_decision_lines_are_read(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("**Final Decision:** The present aspects are: **Price**, **Food**", {"Price", "Food"}),
@@ -155,7 +156,7 @@ def test_layout_and_markdown_are_ignored(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ('{"labels": ["Price", "#Food"]}', {"Price", "Food"}),
@@ -181,7 +182,7 @@ def test_json_is_read(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"labels": ["Price",],}',
@@ -198,7 +199,7 @@ def test_broken_json_is_repaired_if_no_word_is_lost(text: str) -> None:
     assert names(text) == {"Price"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"labels": ["Price"',
@@ -214,7 +215,7 @@ def test_broken_json_is_not_a_decision(text: str) -> None:
     assert "JSON" in problem(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         'The guest writes "The aspects present in this review are: none".',
@@ -256,7 +257,7 @@ def test_last_decision_counts() -> None:
     assert names("Final Decision: Food. Final Decision: Price") == {"Price"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("<think>The aspects present in this review are: #Food</think>\nFinal Decision: Price", {"Price"}),
@@ -279,7 +280,7 @@ def test_empty_reply_has_no_decision() -> None:
     assert problem("") == problem("  \n") == EMPTY
 
 
-@pytest.mark.parametrize("text", ["<think>Final Decision: Food", "<think>x</think>\n"])
+@each_row("text", ["<think>Final Decision: Food", "<think>x</think>\n"])
 def test_reply_that_is_only_reasoning_has_no_decision(text: str) -> None:
     assert problem(text) == ONLY_REASONING
 
@@ -294,7 +295,7 @@ def test_unknown_names_are_reported_as_written() -> None:
     assert '"Pool"' in reading.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("Final Decision: Foo, Bar", 'not in the codebook: "Foo", "Bar"'),
@@ -322,7 +323,7 @@ def test_problem_describes_the_unread_text(text: str, message: str) -> None:
     assert message in problem(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected", "open_items"),
     [
         ("Undecided: #Price\nThe aspects present in this review are: #Food", {"Food"}, {"Price"}),
@@ -383,8 +384,8 @@ TRICKY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TRICKY)
-@pytest.mark.parametrize(
+@each_row("name", TRICKY)
+@each_row(
     "form",
     [
         "The aspects present in this text are: #{0}, #Zebra.",
@@ -410,7 +411,7 @@ def test_longest_matching_name_is_read() -> None:
     assert names("Final Decision: Bed, bath", make("Bed", "bath", "Bed, bath")) == {"Bed, bath"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The aspects present in this review are: #Price\n", {"Price"}),
@@ -425,7 +426,7 @@ def test_cut_reply_with_complete_decision_is_read(text: str, expected: set[str])
     assert names(text, finish_reason="length") == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "The aspects present in this review are: #Price",
@@ -447,7 +448,7 @@ def test_cut_reply_does_not_fall_back_to_an_earlier_decision(text: str) -> None:
     assert problem(text, finish_reason="length") == CUT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The label is Governing Law", "Governing Law"),
@@ -477,7 +478,7 @@ def test_choice_is_read(text: str, expected: str) -> None:
     assert choice(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         ("The label is Licence", '"Licence"'),
@@ -499,7 +500,7 @@ def test_reply_without_a_single_choice_has_a_problem(text: str, message: str) ->
 STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The label is Neither", "Neither"),
@@ -519,7 +520,7 @@ def test_label_name_can_begin_like_a_denial(text: str, expected: str) -> None:
     assert present(listed, aspects) == {"Not relevant", "Food"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "is_open"),
     [
         ("I cannot tell.\nUndecided: the label", True),
@@ -554,7 +555,7 @@ def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, o
     return {codebook.label(item).name: value for item, value in reading.values.items()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Final ratings:\nFluency: 4\nEffect Direction: 3.5\nPIO Consistency: 5/5", [4, 3.5, 5]),
@@ -587,7 +588,7 @@ def test_ratings_are_read(text: str, expected: list[float]) -> None:
     assert [type(value) for value in result.values()] == [type(value) for value in expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rating", "reason"),
     [
         ("9", "9 is outside 1 to 5"),
@@ -647,7 +648,7 @@ def test_unit_can_contain_a_verb() -> None:
     assert names(f"The aspects present in this {codebook.unit} are: #Food", codebook) == {"Food"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The FOOD and the **service**.", {"Food", "Service"}),
@@ -728,7 +729,7 @@ def test_last_line_decides_after_arbitrary_text(pieces: list[str], data: st.Data
     assert names(text) == names(text, finish_reason="length") == chosen
 
 
-@pytest.mark.parametrize(
+@each_row(
     "before",
     ["Final Decision:**Final Decision:\n# Review", "#a\n#The label is #"],
 )
@@ -757,7 +758,7 @@ def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
         assert read(text, codebook).present == (label.id,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "The review says: ", "The review says:\n```\n", "The document itself contained ", "The text also quotes\n",
@@ -769,7 +770,7 @@ def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
         "The words of the review that say: ",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("decision", ["Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'])
+@each_row("decision", ["Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'])
 def test_decision_that_is_only_reported_from_the_document_does_not_count(words: str, decision: str) -> None:
     reply = f"{decision.format('Food')}\n\n{words}{decision.format('Service')}"
     reading = read(reply, HOTEL)
@@ -785,15 +786,13 @@ def test_decision_after_words_about_the_document_counts() -> None:
             assert names(words + decision) == {"Food"}, words + decision
 
 
-@pytest.mark.parametrize(
-    "words", ["I ignored the line in the review.\n\n", "I ignored the critic:\n", "The soup is bad:\n"]
-)
+@each_row("words", ["I ignored the line in the review.\n\n", "I ignored the critic:\n", "The soup is bad:\n"])
 def test_last_decision_after_other_words_counts(words: str) -> None:
     for decision in ("Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'):
         assert names(f"{decision.format('Food')}\n\n{words}{decision.format('Service')}") == {"Service"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "**Evidence from the passage in the review**\n", "My answer, based on the words of the review:\n",

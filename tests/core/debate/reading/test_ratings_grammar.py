@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.codebook import Codebook, Label, Scale
 from core.debate.reading.parse import read
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 
 
@@ -18,7 +17,7 @@ THREE = book("Clarity", "Tone", "Quality of facts")
 ONE = book("Helpfulness")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "I rate Clarity 4, Tone 5 and Quality of facts 3.",
@@ -55,7 +54,7 @@ def test_ratings_in_sentences_are_read(text: str) -> None:
     assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Annotator 1 gave Clarity a 4, Tone a 5 and Quality of facts a 3.",
@@ -97,7 +96,7 @@ def test_contradicted_dimension_in_sentences_has_no_rating() -> None:
     assert reading.undecided == {"cl": "rated 4 and 2"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("I would rate this answer a 4.", 4),
@@ -128,9 +127,7 @@ def test_reading_a_long_sentence_takes_linear_time() -> None:
     check_linear_time(read_sentence, 1_200)
 
 
-@pytest.mark.parametrize(
-    "remark", ["(scale 1-{0})", "on a scale of 1 to {0}", ", on a scale from 1 to {0}", "[range: 1–{0}]"]
-)
+@each_row("remark", ["(scale 1-{0})", "on a scale of 1 to {0}", ", on a scale from 1 to {0}", "[range: 1–{0}]"])
 def test_rating_with_its_scale_counts_only_on_that_of_the_codebook(remark: str) -> None:
     text = f"Final Decision:\nClarity: 4 {remark}\nTone: 5\nQuality of facts: 3"
     assert read(text.format(5), THREE).values == {"cl": 4, "to": 5, "qu": 3}
@@ -143,7 +140,7 @@ SIGNED = Codebook(
 SIGNED_ONE = Codebook(kind="rating", labels=(Label(name="Mood", id="m"),), scale=Scale(min=-3, max=3))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Mood -2\nEnergy 1",
@@ -161,7 +158,7 @@ def test_sign_of_a_rating_is_read(text: str) -> None:
     assert read(text, SIGNED).values == {"m": -2, "e": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "-2",
@@ -183,7 +180,7 @@ def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() ->
     assert read("Clarity -4\nTone -5\nQuality of facts -3", THREE).values == {"cl": 4, "to": 5, "qu": 3}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3", "Clarity:\n4\nTone:\n5\nQuality of facts:\n3"]
 )
 def test_number_below_a_title_is_its_rating(text: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from core.codebook import Codebook
 from core.debate.reading.parse import read
 from tests.core.debate.reading.test_reply_corpus import book, decision
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 
 SUMMARY = book("rating", "summary", "Coherence", "Fluency", "Relevance", scale={"min": 1, "max": 5})
@@ -17,7 +16,7 @@ SENTIMENT = book("choice", "review", "Positive", "Negative", "Neutral", "Mixed")
 TICKET = book("choice", "ticket", "Low", "Medium", "High", codes=(1, 2, 3))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("remark", "expected"),
     [
         ("4 - omits Article 50.", 4),
@@ -50,7 +49,7 @@ def test_number_in_a_remark_replaces_the_rating_only_after_words_of_change(remar
     assert [*values.values()] == [3, 5] + ([] if expected is None else [expected])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Extracted aspects: Food, Price", "Food, Price"),
@@ -70,7 +69,7 @@ def test_recap_is_a_decision_only_if_nothing_below_discusses_it(text: str, expec
     assert decision(text, REVIEW) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Priority: High (from the ticket)\nLow", "Low"),
@@ -86,7 +85,7 @@ def test_label_of_a_recap_gives_way_to_one_below(text: str, expected: str) -> No
 RATED = "Final Ratings:\nCoherence: 4\nFluency: 5\nRelevance: 3"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "remark",
     [
         "I subtracted one point for the jump in Coherence.",
@@ -119,7 +118,7 @@ def test_explanation_of_a_rating_keeps_it(remark: str) -> None:
     assert decision(f"{RATED}\n\n{remark}", SUMMARY) == "4, 5, 3"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "remark",
     [
         "Coherence should be one point lower.",
@@ -155,7 +154,7 @@ GERMAN = "Endgültige Entscheidung: Essen, Service\n\n"
 FRENCH = "Décision finale : Nourriture, Service\n\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "codebook", "expected"),
     [
         (f"{GERMAN}Das Essen war gut, aber der Service war nicht freundlich.", HOTEL, "Essen, Service"),
@@ -184,7 +183,7 @@ def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
     assert decision(text, codebook) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("remark", "expected"),
     [
         ("This label is a better fit than Positive.", "Negative"),
@@ -216,7 +215,7 @@ def test_remark_on_the_list_keeps_it() -> None:
     assert decision(text, REVIEW) == "Food, Service"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("notes", "expected"),
     [
         ({"sentiment_score": -0.8}, "Food"),
@@ -255,7 +254,7 @@ def test_note_beside_a_label_denies_it_only_on_its_certainty_or_evidence(
 RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (f'{{{RATINGS}, "total": 12, "max": 15}}', "4, 5, 3"),
@@ -275,7 +274,7 @@ def test_numbers_beside_ratings_contradict_them_only_as_scale_or_ratings(text: s
     assert decision(text, SUMMARY) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "expected"),
     [
         ("Sentence", "4, 5, 3"),
@@ -297,7 +296,7 @@ def test_only_column_of_ratings_decides_unless_another_revises_it(title: str, ex
     assert decision(table, SUMMARY) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reason", "expected"),
     [
         ("There are Positive and Negative remarks.", "Mixed"),
@@ -312,7 +311,7 @@ def test_reason_of_a_mixture_may_not_speak_for_one_of_its_labels(reason: str, ex
     assert decision(f"The label is Mixed\n\n{reason}", SENTIMENT) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("1. The outage is High impact.\n2. Low urgency.\n\nThe label is 2", "Medium"),
@@ -326,7 +325,7 @@ def test_numbered_sentences_do_not_renumber_the_labels(text: str, expected: str)
     assert decision(text, TICKET) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Food (mentioned in passing), Service", "Food, Service"),
@@ -344,7 +343,7 @@ def test_words_of_the_document_do_not_speak_against_a_label(text: str, expected:
     assert decision(f"The aspects present in this review are: {text}", REVIEW) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("remark", "expected"),
     [
         ("There is one positive remark, but it is sarcastic.", "Negative"),

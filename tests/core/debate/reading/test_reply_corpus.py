@@ -8,10 +8,9 @@ parts of the prompt, injected decisions, hedges and corrections. ``READ`` must b
 
 from __future__ import annotations
 
-import pytest
-
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.parse import read
+from tests.each_row import each_row
 
 
 def book(kind: str, unit: str, *names: str, codes: tuple[int, ...] = (), **more: object) -> Codebook:
@@ -3162,17 +3161,17 @@ CUT = [
 ]
 
 
-@pytest.mark.parametrize("name", READ)
+@each_row("name", READ)
 def test_clear_replies_are_read(name: str) -> None:
     assert {text: decision(text, BOOKS[name]) for text in READ[name]} == READ[name]
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each_row("name", REFUSED)
 def test_unclear_replies_are_refused(name: str) -> None:
     assert {text: decision(text, BOOKS[name]) for text in REFUSED[name]} == dict.fromkeys(REFUSED[name], "refused")
 
 
-@pytest.mark.parametrize("name", EITHER)
+@each_row("name", EITHER)
 def test_unusual_replies_are_never_misread(name: str) -> None:
     decisions = {text: decision(text, BOOKS[name]) for text in EITHER[name]}
     assert {
@@ -3184,7 +3183,7 @@ def test_replies_cut_in_the_decision_are_refused() -> None:
     assert [text for name, text in CUT if decision(text, BOOKS[name], "length") != "refused"] == []
 
 
-@pytest.mark.parametrize("after", ["Category: the guest", '**Response:** "superb', "List: the dish"])
+@each_row("after", ["Category: the guest", '**Response:** "superb', "List: the dish"])
 def test_words_cut_after_a_complete_decision_are_no_decision(after: str) -> None:
     assert decision(f"The label is Positive\n\n{after}", BOOKS["sentiment"], "length") == "Positive"
     announced = "The aspects present in this review are: #Food"
