@@ -231,9 +231,9 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     These are the words before it in its sentence, a heading above it, or the beginning of its line up to a colon.
     """
     begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
-    before = marked.lines[begin:start]
+    before = marked.lines[max(begin, start - _LOOK_BACK) : start]
     last = _SENTENCE_END.split(before)[-1]
-    above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2]
+    above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2][-_LOOK_BACK:]
     is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
     words = last if CONTENT.search(last) else before.partition(":")[0] if ":" in before and earlier < begin else ""
     return not (_SOMEBODY_ELSES.search(words) or (is_heading and _SOMEBODY_ELSES.search(above)))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
-from core.debate.reading.json_blocks import entry_name, nested
+from core.debate.reading.json_blocks import DEPTH, entry_name, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
 from core.debate.reading.tokens import NEGATION_KINDS, NO_ANSWER, UNITS, MaybeAnswer, tokenise
@@ -83,9 +83,9 @@ def by_name(data: Any, names: Names) -> dict[str, Any]:
     return {}
 
 
-def own_part(data: Any, names: Names) -> Any:
+def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:
     """Return an object without the objects in it, or in the one that it wraps, that are not its decision."""
-    if not isinstance(data, dict) or any(names.find(key) is not None for key in data):
+    if not depth or not isinstance(data, dict) or any(names.find(key) is not None for key in data):
         return data
     own = {
         key: value
@@ -93,7 +93,7 @@ def own_part(data: Any, names: Names) -> Any:
         if key.strip().casefold() in UNDECIDED or not (isinstance(value, dict) and _EARLIER.search(key.casefold()))
     }
     inner = [key for key, value in own.items() if isinstance(value, dict)]
-    return {**own, inner[0]: own_part(own[inner[0]], names)} if len(inner) == 1 else own
+    return {**own, inner[0]: own_part(own[inner[0]], names, depth - 1)} if len(inner) == 1 else own
 
 
 def label_named(name: Any, names: Names) -> str | None:

@@ -22,7 +22,8 @@ _REPAIRS = 5
 _REPAIRED_CHARACTERS = 8_000
 _REPAIRED_BRACKETS = 400
 _REGION = 10_000
-_DEPTH = 3
+DEPTH = 3
+"""Objects inside each other in which a decision is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ def lookup(data: Any, *keys: str) -> Any:
 
 def nested(data: Any) -> Iterator[dict[str, Any]]:
     """Yield an object and the objects that it only wraps: {"result": {"labels": ["A"]}}."""
-    for _ in range(_DEPTH):
+    for _ in range(DEPTH):
         if not isinstance(data, dict):
             return
         yield data
