@@ -212,6 +212,7 @@ def test_bad_usage_is_reported_and_leaves_no_project(folder: Path, more: tuple[s
 def test_unreachable_server_stops_the_run_before_it_starts(folder: Path) -> None:
     done = annotate(folder, "--connection", f"mock=http://127.0.0.1:{free_port()}/v1", "--model", "mock/m", code=2)
     assert "cannot be reached" in done.stderr
+    assert "the server is running" in done.stderr
     assert not (folder / "p.duckdb").exists()
 
 

@@ -19,7 +19,6 @@ from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
 from tests.servers.faults import LASTING, STOPPING, answer, sending
-from tests.servers.running import free_port
 from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece, reply_with
 
 
@@ -64,12 +63,6 @@ def test_failure_visible_in_one_request_costs_one_request(folder: Path, behave: 
     assert len(server.paths) == 1, server.paths
     assert message in result.stderr
     assert not (folder / "p.duckdb").exists()
-
-
-def test_unreachable_server_stops_before_the_start(folder: Path) -> None:
-    result = annotate(folder, *toy(f"http://127.0.0.1:{free_port()}/v1"), code=2)
-    assert "cannot be reached" in result.stderr
-    assert "the server is running" in result.stderr
 
 
 def thinking_only(role: str) -> Behaviour:

@@ -225,14 +225,6 @@ def test_repeated_faults_pause_the_run_until_it_is_resumed(folder: Path, fault: 
     assert {**again.json, "seconds": 0} == {**done.json, "seconds": 0}
 
 
-def test_unreadable_replies_never_pause_a_run(folder: Path) -> None:
-    with Scripted(debating(extractor="Well.", critic="Hm.", judge="It depends.")) as server:
-        result = annotate(folder, *toy(server))
-    assert (result.json["status"], result.json["unresolved"], result.json["failed"]) == ("done", 10, 0)
-    assert result.json["calls"] == 50  # extractor and judge are retried once
-    assert set(rows(folder, "SELECT text FROM replies")) == {("Well.",), ("Hm.",), ("It depends.",)}
-
-
 @pytest.mark.parametrize("how", ["error", "finish", "refusal"])
 def test_content_filter_fails_only_the_refused_document(folder: Path, how: str) -> None:
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -40,9 +40,47 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
     ]
 
 
+def test_decision_line_is_not_evidence() -> None:
+    text = (
+        'The aspects present in this review are: "Service", "Food".\n'
+        '"lost"\n'
+        '- #Service: "kind"\n'
+        'Undecided: #Price "x"\n'
+        '#Food: "eggs". Final Decision: The present aspects are: Food ("eggs, too")\n'
+    )
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+def test_bullets_of_a_decision_are_evidence() -> None:
+    text = 'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold'
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+@each_row(
+    "text",
+    [
+        '| Evidence | Aspect |\n|---|---|\n| "kind" | Service |\n| "eggs" | Food |',
+        '| Aspect | Evidence |\n|---|---|\n| Service | "kind" |\n| Food | "eggs" |',
+        "- #Service: 「kind」\n- #Food: 『eggs』",
+    ],
+)
+def test_quotes_in_tables_and_corner_brackets_belong_to_their_label(text: str) -> None:
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
+
+
+def test_row_without_label_continues_the_row_above() -> None:
+    text = '| Service | "kind" |\n| | "quick" |\n| Food | "eggs" |'
+    assert quotes_by_label(text) == [("Service", "kind"), ("Service", "quick"), ("Food", "eggs")]
+
+
+def test_thinking_is_not_evidence() -> None:
+    assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
+
+
 @each_row(
     ("text", "expected"),
     [
+        # Quotations are assigned to labels.
         # The extractor's form in the ECJ paper and variants written by models.
         ('- #Service: "The staff was friendly."', [("Service", "The staff was friendly.")]),
         ("- **Service**: “friendly staff”, «gentil»", [("Service", "friendly staff"), ("Service", "gentil")]),
@@ -96,52 +134,7 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
         ('- #Food: "cold\n- #Price: "cheap"', [("Price", "cheap")]),
         ("- #Food: “cold\n- #Price: “cheap”", [("Price", "cheap")]),
         ("", []),
-    ],
-)
-def test_quotations_are_assigned_to_labels(text: str, expected: list[tuple[str, str]]) -> None:
-    assert quotes_by_label(text) == expected
-
-
-def test_decision_line_is_not_evidence() -> None:
-    text = (
-        'The aspects present in this review are: "Service", "Food".\n'
-        '"lost"\n'
-        '- #Service: "kind"\n'
-        'Undecided: #Price "x"\n'
-        '#Food: "eggs". Final Decision: The present aspects are: Food ("eggs, too")\n'
-    )
-    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
-
-
-def test_bullets_of_a_decision_are_evidence() -> None:
-    text = 'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold'
-    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
-
-
-@each_row(
-    "text",
-    [
-        '| Evidence | Aspect |\n|---|---|\n| "kind" | Service |\n| "eggs" | Food |',
-        '| Aspect | Evidence |\n|---|---|\n| Service | "kind" |\n| Food | "eggs" |',
-        "- #Service: 「kind」\n- #Food: 『eggs』",
-    ],
-)
-def test_quotes_in_tables_and_corner_brackets_belong_to_their_label(text: str) -> None:
-    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
-
-
-def test_row_without_label_continues_the_row_above() -> None:
-    text = '| Service | "kind" |\n| | "quick" |\n| Food | "eggs" |'
-    assert quotes_by_label(text) == [("Service", "kind"), ("Service", "quick"), ("Food", "eggs")]
-
-
-def test_thinking_is_not_evidence() -> None:
-    assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
-
-
-@each_row(
-    ("text", "expected"),
-    [
+        # Quotations in JSON are read.
         (
             '{"labels": [{"label": "food", "quotes": ["eggs", "toast"]}, {"name": "Price", "evidence": "cheap"}]}',
             [("Food", "eggs"), ("Food", "toast"), ("Price", "cheap")],
@@ -167,7 +160,7 @@ def test_thinking_is_not_evidence() -> None:
         ('{"labels": [{"label": "Food", "quotes": ["eggs"', []),
     ],
 )
-def test_quotations_in_json_are_read(text: str, expected: list[tuple[str, str]]) -> None:
+def test_quotations_of_text_and_json_are_assigned_to_labels(text: str, expected: list[tuple[str, str]]) -> None:
     assert quotes_by_label(text) == expected
 
 

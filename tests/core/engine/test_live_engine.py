@@ -217,7 +217,9 @@ def test_provider_faults_on_consecutive_documents_pause_the_run(
 def test_unreadable_replies_never_pause_a_run() -> None:
     world = World(script=lambda ask, document, times: "mumble")
     status = drive(world, count=12)
-    assert (status.state, status.unresolved) == ("done", 12)
+    assert (status.state, status.unresolved, status.failed) == ("done", 12, 0)
+    assert len(world.requested) == 5 * 12, "extractor and judge are asked once more"
+    assert {reply.text for reply in world.replies.values()} == {"mumble"}
 
 
 def test_document_that_is_too_long_does_not_stop_the_run() -> None:
@@ -367,21 +369,6 @@ def test_full_disk_pauses_the_run() -> None:
     world.verdict = full
     drive(world)
     assert world.states[-1] == ("paused", StopReason("errors", "disk full free some space"))
-
-
-def test_judge_cannot_add_labels_named_by_neither_analysis() -> None:
-    def add_price(ask: Request, document: Document, times: int) -> str:
-        if ask.role == "judge":
-            return "Final Decision: The present aspects are: Service, Price"
-        return find_service(ask, document, times)
-
-    world = World(script=add_price)
-    drive(world, count=1)
-    verdict = world.verdicts["d0"].verdict
-    assert list(verdict.values.values()) == [True, False]
-    assert any("Price" in note for note in verdict.notes)
-    reached = next(event for event in world.events if isinstance(event, VerdictReached))
-    assert reached.verdict.status == "verdict"
 
 
 def test_cancelled_partial_reply_is_recorded_as_billed() -> None:

@@ -229,27 +229,19 @@ def test_words_of_a_longer_name_after_a_name_are_not_ignored(reply: str, expecte
 @each_row(
     "reply",
     [
+        # Further announcements are read.
         "It is best classified as Dovish.",
         "最终标签：Dovish",
         "这句话的标签是Dovish。",
         "Etichetta: Dovish",
         "Метка: Dovish",
-    ],
-)
-def test_further_announcements_are_read(reply: str) -> None:
-    item = read(reply, STANCE).values["label"]
-    assert STANCE.label(str(item)).name == "Dovish"
-
-
-@each_row(
-    "reply",
-    [
+        # Label after questions struck names and adverbs is read.
         "Hawkish? No.\nNeutral? No.\nDovish? Yes.",
         "The label is ~~Hawkish~~ Dovish",
         "The label is certainly Dovish.",
         "The label is indeed Dovish.",
     ],
 )
-def test_label_after_questions_struck_names_and_adverbs_is_read(reply: str) -> None:
+def test_label_in_further_words_is_read(reply: str) -> None:
     item = read(reply, STANCE).values["label"]
     assert STANCE.label(str(item)).name == "Dovish"

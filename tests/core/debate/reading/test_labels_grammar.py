@@ -72,22 +72,6 @@ def test_decisions_per_label_are_read(text: str) -> None:
 
 
 @each_row(
-    ("text", "expected"),
-    [
-        ('{"Food": false, "Service": false, "Q: Price": false}', set()),
-        ("Food: no\nService: no\nQ: Price: no", set()),
-        ("none", set()),
-        ("Final Decision: none, not a single one.", set()),
-        ("[]", set()),
-        ("Food, Service", {"Food", "Service"}),
-        ("- Food\n- Service", {"Food", "Service"}),
-    ],
-)
-def test_decisions_for_no_label_and_for_several_labels_are_read(text: str, expected: set[str]) -> None:
-    assert present(text) == expected
-
-
-@each_row(
     ("text", "message"),
     [
         ('{"Food": true, "Service": false}', 'not for "Q: Price"'),
@@ -151,6 +135,15 @@ def test_cut_reply_is_read_only_if_complete(text: str, complete: bool) -> None:
 @each_row(
     ("text", "expected"),
     [
+        # Decisions for no label and for several labels are read.
+        ('{"Food": false, "Service": false, "Q: Price": false}', set()),
+        ("Food: no\nService: no\nQ: Price: no", set()),
+        ("none", set()),
+        ("Final Decision: none, not a single one.", set()),
+        ("[]", set()),
+        ("Food, Service", {"Food", "Service"}),
+        ("- Food\n- Service", {"Food", "Service"}),
+        # Answers in an announced list are read.
         ("Final Decision:\n\n| Label | Present |\n|---|---|\n| Food | yes |\n| Service | no |\n\nBye.", {"Food"}),
         ("Final Decision:\n[x] Food\n[ ] Service", {"Food"}),
         ("Final Decision:\nFood: Yes, the meal.\nService: No, nothing is said.", {"Food"}),
@@ -161,7 +154,7 @@ def test_cut_reply_is_read_only_if_complete(text: str, complete: bool) -> None:
         ('{"labels": [{"label": "Food", "value": true}, {"label": "Service", "value": false}]}', {"Food"}),
     ],
 )
-def test_answers_in_an_announced_list_are_read(text: str, expected: set[str]) -> None:
+def test_decisions_for_no_label_several_labels_and_in_a_list_are_read(text: str, expected: set[str]) -> None:
     # Regression: a "no" next to a name in JSON and an empty box without a bullet counted as present.
     assert present(text) == expected
 
@@ -346,49 +339,6 @@ def test_decision_is_read_correctly_or_unresolved(
     assert decided(text) in (None, set(present)), text
 
 
-@each_row(
-    ("text", "present"),
-    [
-        ("Final Decision: Present: Cleanliness, Service; Absent: Price, Location, Food", {"Cleanliness", "Service"}),
-        ("Final Decision: Reject #Food; keep #Price", {"Price"}),
-        ("Final Decision:\nCleanliness: Yes\nService: No\nPrice: No\nLocation: No\nFood: Yes", {"Cleanliness", "Food"}),
-        ("Final Decision: Price, Food, excluding Location", {"Price", "Food"}),
-        ("Final Decision: Price. Location, Food are absent.", {"Price"}),
-        ("Final Decision: Price, and not Food", {"Price"}),
-        ("Final Decision: Price, ~~Food~~", {"Price"}),
-        ("Final Decision: all except Food", None),
-        ("Final Decision: Price, Food\nOn second thought, drop Food.", None),
-        ("Final Decision: Price, Food\n\nThe critic is right that Food is absent.", None),
-        ("Final Decision: Price, Food\n\nI agree with the extractor that Location is present.", None),
-        ("Final Decision: Price, Food\n\nThe critic's objection to Food is valid.", None),
-        ("Final Decision: Price\n\nThe critic's objection to Food is valid.", {"Price"}),
-        ("Final Decision: Price, Food\n\nThe critic's objection to Food is not valid.", {"Price", "Food"}),
-        ("The critic's objection to Food is valid.", None),
-        ("Labels: Cleanliness, Service, Price, Location, Food (choose those that apply)", None),
-        ("Final Decision: Cleanliness, Service, Price, Location, Food. Select all that apply.", None),
-        ("Select all that apply.\nFinal Decision: Price, Food", {"Price", "Food"}),
-        ("Final Decision: Price, Food\n\nThe critic is not right that Food is absent.", {"Price", "Food"}),
-        ("Final Decision: Price, Food\n\nThe critic says that Food is absent.", {"Price", "Food"}),
-        ("Final Decision: Service\n\n```\nFinal Decision: Price\n```\nis what the text tries to inject.", None),
-        ('```json\n{"labels": ["Price"]}\n```\nis only what the text tries to inject.', None),
-        ("Final Decision: Price, Food*\n\n* uncertain", None),
-        ("Final Decision:\n- Price\n- Food*\n\n\\* borderline", None),
-        ("**Final Decision:** *Price*, *Food*\n\n* uncertain about the tone only", {"Price", "Food"}),
-        ("Final Decision: Price; (Food)", None),
-        ("(Price), Food", None),
-        ("Price and (Food)", None),
-        ("(Price), (Food)", {"Price", "Food"}),
-        ("Final Decision: (Price, Food). Location is absent.", {"Price", "Food"}),
-        ("Final Decision: Price, Food. Scratch that.", None),
-        ("Final Decision: Price, Food (not sure)", None),
-        ("Final Decision: Price, Food and Wi-Fi", None),
-        ("The review speaks about Price and Food.", None),
-    ],
-)
-def test_earlier_misreadings_are_fixed(text: str, present: set[str] | None) -> None:
-    assert decided(text) == present
-
-
 @each_row("style", ["{}. {}", "{}) {}", "({}) {}", "{}.{}"])
 @each_row(
     "text",
@@ -432,9 +382,48 @@ def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
     assert present("Final Decision: Food, Service (absent: Q: Price)") == {"Food", "Service"}
 
 
+DECISION = "Final Decision: The present aspects are: Service\n\n"
+
+
 @each_row(
     ("text", "present"),
     [
+        # Earlier misreadings are fixed.
+        ("Final Decision: Present: Cleanliness, Service; Absent: Price, Location, Food", {"Cleanliness", "Service"}),
+        ("Final Decision: Reject #Food; keep #Price", {"Price"}),
+        ("Final Decision:\nCleanliness: Yes\nService: No\nPrice: No\nLocation: No\nFood: Yes", {"Cleanliness", "Food"}),
+        ("Final Decision: Price, Food, excluding Location", {"Price", "Food"}),
+        ("Final Decision: Price. Location, Food are absent.", {"Price"}),
+        ("Final Decision: Price, and not Food", {"Price"}),
+        ("Final Decision: Price, ~~Food~~", {"Price"}),
+        ("Final Decision: all except Food", None),
+        ("Final Decision: Price, Food\nOn second thought, drop Food.", None),
+        ("Final Decision: Price, Food\n\nThe critic is right that Food is absent.", None),
+        ("Final Decision: Price, Food\n\nI agree with the extractor that Location is present.", None),
+        ("Final Decision: Price, Food\n\nThe critic's objection to Food is valid.", None),
+        ("Final Decision: Price\n\nThe critic's objection to Food is valid.", {"Price"}),
+        ("Final Decision: Price, Food\n\nThe critic's objection to Food is not valid.", {"Price", "Food"}),
+        ("The critic's objection to Food is valid.", None),
+        ("Labels: Cleanliness, Service, Price, Location, Food (choose those that apply)", None),
+        ("Final Decision: Cleanliness, Service, Price, Location, Food. Select all that apply.", None),
+        ("Select all that apply.\nFinal Decision: Price, Food", {"Price", "Food"}),
+        ("Final Decision: Price, Food\n\nThe critic is not right that Food is absent.", {"Price", "Food"}),
+        ("Final Decision: Price, Food\n\nThe critic says that Food is absent.", {"Price", "Food"}),
+        ("Final Decision: Service\n\n```\nFinal Decision: Price\n```\nis what the text tries to inject.", None),
+        ('```json\n{"labels": ["Price"]}\n```\nis only what the text tries to inject.', None),
+        ("Final Decision: Price, Food*\n\n* uncertain", None),
+        ("Final Decision:\n- Price\n- Food*\n\n\\* borderline", None),
+        ("**Final Decision:** *Price*, *Food*\n\n* uncertain about the tone only", {"Price", "Food"}),
+        ("Final Decision: Price; (Food)", None),
+        ("(Price), Food", None),
+        ("Price and (Food)", None),
+        ("(Price), (Food)", {"Price", "Food"}),
+        ("Final Decision: (Price, Food). Location is absent.", {"Price", "Food"}),
+        ("Final Decision: Price, Food. Scratch that.", None),
+        ("Final Decision: Price, Food (not sure)", None),
+        ("Final Decision: Price, Food and Wi-Fi", None),
+        ("The review speaks about Price and Food.", None),
+        # Answers in further words are read.
         ("✅ Present: Food, Price\n❌ Absent: Cleanliness, Service, Location", {"Food", "Price"}),
         (
             "**1. Cleanliness:** Absent\n**2. Service:** Absent\n**3. Price:** Present\n**4. Location:** Absent\n"
@@ -454,18 +443,7 @@ def test_bracket_that_nothing_is_absent_takes_nothing_back() -> None:
         ("Final Decision: The present aspects are: Food, Price</s>", {"Food", "Price"}),
         ("Final Decision: The present aspects are: Food, Price (disputed)", None),
         ("Final Decision: The present aspects are: Food, Price (incorrectly extracted)", None),
-    ],
-)
-def test_answers_in_further_words_are_read(text: str, present: set[str] | None) -> None:
-    assert decided(text) == present
-
-
-DECISION = "Final Decision: The present aspects are: Service\n\n"
-
-
-@each_row(
-    ("text", "present"),
-    [
+        # Words around a decision are read.
         (DECISION + "Excluded:\n- Price", {"Service"}),
         (
             DECISION + 'Excluded:\n- Price (the phrase "worth it" is too vague)\n- Food (no meal is mentioned)',
@@ -491,15 +469,7 @@ DECISION = "Final Decision: The present aspects are: Service\n\n"
         ("<document>\nFinal Decision: Food", None),
         ("Final Decision: Food!!!", {"Food"}),
         ("Final Decision: Food n Price", None),
-    ],
-)
-def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -> None:
-    assert decided(text) == present
-
-
-@each_row(
-    ("text", "present"),
-    [
+        # JSON with further labels is not read in part.
         ('{"labels": ["Food"], "added": ["Price"]}', None),
         ('{"labels": ["Food"], "additional_labels": ["Price"]}', None),
         ('{"present": ["Food"], "implied": "Price"}', None),
@@ -510,7 +480,7 @@ def test_words_around_a_decision_are_read(text: str, present: set[str] | None) -
         ('{"labels": ["Food"]}\n\nCorrected:\n{"labels": ["Price"]}', {"Price"}),
     ],
 )
-def test_json_with_further_labels_is_not_read_in_part(text: str, present: set[str] | None) -> None:
+def test_decision_in_other_words_is_read_completely_or_unresolved(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
 
 

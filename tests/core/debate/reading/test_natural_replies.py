@@ -737,6 +737,7 @@ def test_rating_is_refused_if_its_own_line_agrees_with_another_number() -> None:
 @each_row(
     ("text", "expected"),
     [
+        # Decision of another role is not its own.
         ("According to Analysis 1, the label is Hawkish.", "nothing"),
         ("According to the prosecution, the label is Hawkish.", "nothing"),
         ("In the defence's view, the label is Hawkish.", "nothing"),
@@ -744,15 +745,7 @@ def test_rating_is_refused_if_its_own_line_agrees_with_another_number() -> None:
         ("According to Analysis 1, the label is Hawkish.\n\nI see it otherwise.\n\nThe label is Dovish.", "Dovish"),
         ("According to the text, the label is Dovish.", "Dovish"),
         ("The defence is right. The label is Dovish.", "Dovish"),
-    ],
-)
-def test_decision_of_another_role_is_not_its_own(text: str, expected: str) -> None:
-    assert decision(text, BOOKS["stance"]) == expected
-
-
-@each_row(
-    ("text", "expected"),
-    [
+        # Correction on the line of a decision is a contradiction.
         ("The label is Hawkish. The right label would be Neutral.", "nothing"),
         ("The label is Hawkish. However, the correct label is Neutral.", "nothing"),
         ("Hawkish. However, the correct label is Neutral.", "nothing"),
@@ -762,7 +755,7 @@ def test_decision_of_another_role_is_not_its_own(text: str, expected: str) -> No
         ("My initial label is Hawkish. However, the correct label is Neutral.", "Neutral"),
     ],
 )
-def test_correction_on_the_line_of_a_decision_is_a_contradiction(text: str, expected: str) -> None:
+def test_other_role_and_correction_are_not_its_own_decision(text: str, expected: str) -> None:
     assert decision(text, BOOKS["stance"]) == expected
 
 

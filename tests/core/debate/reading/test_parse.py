@@ -78,111 +78,6 @@ The other aspects—#Price, #Location, #Cleanliness, and #Service—are clearly 
 
 
 @each_row(
-    ("text", "expected"),
-    [
-        (EXTRACTOR, {"Price", "Location", "Food", "Cleanliness", "Service"}),
-        ('Aspects present: #Cleanliness, #Price.\n\n- Cleanliness: "clean bath"', {"Cleanliness", "Price"}),
-        (
-            "The present aspects are: Price, Location, Cleanliness, Service.",
-            {"Price", "Location", "Cleanliness", "Service"},
-        ),
-        ("Final Decision: The present aspects are: [Price], [Location]", {"Price", "Location"}),
-        ("The aspects present in this hotel review are: #Service, #Price", {"Service", "Price"}),
-        ("the ASPECTS present in THE text ARE: #service & #PRICE", {"Service", "Price"}),
-        ("The labels present in this conversation of two doctors are: Service; Price", {"Service", "Price"}),
-        ("The labels are: Service / Price", {"Service", "Price"}),
-        ("The only aspect present in this review is #Food.", {"Food"}),
-        ("The aspects I believe are present in the review are: Price and Food.", {"Price", "Food"}),
-        ("The following aspects are present in this review: Price, Food", {"Price", "Food"}),
-        ("The aspects present in this review are as follows: Price", {"Price"}),
-        ("I think the aspects present are Price and Service.", {"Price", "Service"}),
-        ("Final Decision: Price", {"Price"}),
-        ("My final decision is: Price", {"Price"}),
-        ("Final decision - Price, Food", {"Price", "Food"}),
-        ("FINAL DECISION (after weighing both): Price", {"Price"}),
-        ("Judge: Final Decision: #Food and drinks and Service", {"Food and drinks", "Service"}),
-        ("Final Decision: none", set()),
-        ("Final Decision: The present aspects are: None.", set()),
-        ("The aspects present in this review are: none of the listed aspects.", set()),
-        ("The aspects present in this review are: no aspects", set()),
-        ("The aspects present in this review are: none, as it is about the weather.", set()),
-        ("The aspects present in this hotel review are none of the aspects.", set()),
-    ],
-)
-def test_decision_lines_are_read(text: str, expected: set[str]) -> None:
-    assert names(text) == expected
-
-
-@each_row(
-    ("text", "expected"),
-    [
-        ("**Final Decision:** The present aspects are: **Price**, **Food**", {"Price", "Food"}),
-        ("**Final Decision**: Price", {"Price"}),
-        ("__Final Decision:__ _Price_", {"Price"}),
-        ("The **aspects present** in this review are: `#Price`", {"Price"}),
-        ("> The aspects present in this review are: #Price", {"Price"}),
-        ("- The aspects present in this review are: #Price", {"Price"}),
-        ("## Final Decision\n\nPrice, Food\n\nBecause of the words.", {"Price", "Food"}),
-        (
-            "### Final Decision:\n- **Price**: cheap, a bargain\n- **Food** (breakfast)\n  - nice\n\nBye.",
-            {"Price", "Food"},
-        ),
-        ("Final Decision:\n\n1. Price\n2. Food\n", {"Price", "Food"}),
-        ("Final Decision:\n* #Price\n* #Food", {"Price", "Food"}),
-        ("The aspects present in this review are:\n#Price\n#Food\n\nDone", {"Price", "Food"}),
-        ("Final Decision:\n**Price**\n**Food**: good, tasty\nThe critic overlooked Service.", {"Price", "Food"}),
-        ("Final Decision:\n- [x] Price\n- [ ] Food\n- Service: absent\n- Location (not mentioned)", {"Price"}),
-        ("Final Decision:\n```\nPrice, Food\n```", {"Price", "Food"}),
-        ("Final Decision: Price,\nFood", {"Price", "Food"}),
-        ("Final Decision:\nThe present aspects are: Price", {"Price"}),
-        ('Final Decision:\n"The present aspects are: Price, Food"', {"Price", "Food"}),
-        ('Final Decision: "The present aspects are: Price, Food"', {"Price", "Food"}),
-        ('The aspects present in this review are: "Service", "Food"', {"Service", "Food"}),
-        ('The aspects present in this review are: "Service" “Food” «Price»', {"Service", "Food", "Price"}),
-        ("The aspects present in this review are: #Service #Food #Price", {"Service", "Food", "Price"}),
-        (
-            "The aspects present in this review are: #Service (staff, desk), #Food – tasty, #Price",
-            {"Service", "Food", "Price"},
-        ),
-        ('The aspects present in this review are: #Service: "a, b", #Food because of breakfast', {"Service", "Food"}),
-        ("The aspects present in this review are: #Service. The rest, Food, is absent.", {"Service"}),
-        ("<answer>Final Decision: Price</answer>", {"Price"}),
-        ("Ｆinal Decision： Price\n\nFinal Decision： Ｐｒｉｃｅ，Food", {"Price", "Food"}),
-        ("Final Decision: Price, but not Food", {"Price"}),
-        ("Final Decision: Price\r\nBye\r\n", {"Price"}),
-    ],
-)
-def test_layout_and_markdown_are_ignored(text: str, expected: set[str]) -> None:
-    assert names(text) == expected
-
-
-@each_row(
-    ("text", "expected"),
-    [
-        ('{"labels": ["Price", "#Food"]}', {"Price", "Food"}),
-        ('Here it is:\n```json\n{"aspects": [{"name": "price", "quotes": ["cheap"]}]}\n```\nDone.', {"Price"}),
-        (
-            '{"labels": [{"label": "Food", "evidence": "x"}, {"aspect": "Service"}], "reason": "The label is Price"}',
-            {"Food", "Service"},
-        ),
-        ('{"Labels": []}', set()),
-        ('{"labels": ["none"]}', set()),
-        ('{"labels": "Price, Food"}', {"Price", "Food"}),
-        ('{"labels": {"Price": true, "Food": false}}', {"Price"}),
-        ('{"labels": [{"label": "Price", "present": true}, {"label": "Food", "present": false}]}', {"Price"}),
-        ('[{"label": "Price", "quotes": []}, {"label": "Food", "quotes": []}]', {"Price", "Food"}),
-        ('{"answer": {"labels": ["Price"]}}', {"Price"}),
-        ('{"note": "line one\nline two", "labels": ["Price"]}', {"Price"}),
-        ('{"labels": ["Food"]}\nFinal Decision: Price', {"Price"}),
-        ('Final Decision: Food\n{"labels": ["Price"]}', {"Price"}),
-        ('{"labels": ["Food"]} {"labels": ["Price"]}', {"Price"}),
-    ],
-)
-def test_json_is_read(text: str, expected: set[str]) -> None:
-    assert names(text) == expected
-
-
-@each_row(
     "text",
     [
         '{"labels": ["Price",],}',
@@ -260,13 +155,95 @@ def test_last_decision_counts() -> None:
 @each_row(
     ("text", "expected"),
     [
+        # Decision lines are read.
+        (EXTRACTOR, {"Price", "Location", "Food", "Cleanliness", "Service"}),
+        ('Aspects present: #Cleanliness, #Price.\n\n- Cleanliness: "clean bath"', {"Cleanliness", "Price"}),
+        (
+            "The present aspects are: Price, Location, Cleanliness, Service.",
+            {"Price", "Location", "Cleanliness", "Service"},
+        ),
+        ("Final Decision: The present aspects are: [Price], [Location]", {"Price", "Location"}),
+        ("The aspects present in this hotel review are: #Service, #Price", {"Service", "Price"}),
+        ("the ASPECTS present in THE text ARE: #service & #PRICE", {"Service", "Price"}),
+        ("The labels present in this conversation of two doctors are: Service; Price", {"Service", "Price"}),
+        ("The labels are: Service / Price", {"Service", "Price"}),
+        ("The only aspect present in this review is #Food.", {"Food"}),
+        ("The aspects I believe are present in the review are: Price and Food.", {"Price", "Food"}),
+        ("The following aspects are present in this review: Price, Food", {"Price", "Food"}),
+        ("The aspects present in this review are as follows: Price", {"Price"}),
+        ("I think the aspects present are Price and Service.", {"Price", "Service"}),
+        ("Final Decision: Price", {"Price"}),
+        ("My final decision is: Price", {"Price"}),
+        ("Final decision - Price, Food", {"Price", "Food"}),
+        ("FINAL DECISION (after weighing both): Price", {"Price"}),
+        ("Judge: Final Decision: #Food and drinks and Service", {"Food and drinks", "Service"}),
+        ("Final Decision: none", set()),
+        ("Final Decision: The present aspects are: None.", set()),
+        ("The aspects present in this review are: none of the listed aspects.", set()),
+        ("The aspects present in this review are: no aspects", set()),
+        ("The aspects present in this review are: none, as it is about the weather.", set()),
+        ("The aspects present in this hotel review are none of the aspects.", set()),
+        # Layout and markdown are ignored.
+        ("**Final Decision:** The present aspects are: **Price**, **Food**", {"Price", "Food"}),
+        ("**Final Decision**: Price", {"Price"}),
+        ("__Final Decision:__ _Price_", {"Price"}),
+        ("The **aspects present** in this review are: `#Price`", {"Price"}),
+        ("> The aspects present in this review are: #Price", {"Price"}),
+        ("- The aspects present in this review are: #Price", {"Price"}),
+        ("## Final Decision\n\nPrice, Food\n\nBecause of the words.", {"Price", "Food"}),
+        (
+            "### Final Decision:\n- **Price**: cheap, a bargain\n- **Food** (breakfast)\n  - nice\n\nBye.",
+            {"Price", "Food"},
+        ),
+        ("Final Decision:\n\n1. Price\n2. Food\n", {"Price", "Food"}),
+        ("Final Decision:\n* #Price\n* #Food", {"Price", "Food"}),
+        ("The aspects present in this review are:\n#Price\n#Food\n\nDone", {"Price", "Food"}),
+        ("Final Decision:\n**Price**\n**Food**: good, tasty\nThe critic overlooked Service.", {"Price", "Food"}),
+        ("Final Decision:\n- [x] Price\n- [ ] Food\n- Service: absent\n- Location (not mentioned)", {"Price"}),
+        ("Final Decision:\n```\nPrice, Food\n```", {"Price", "Food"}),
+        ("Final Decision: Price,\nFood", {"Price", "Food"}),
+        ("Final Decision:\nThe present aspects are: Price", {"Price"}),
+        ('Final Decision:\n"The present aspects are: Price, Food"', {"Price", "Food"}),
+        ('Final Decision: "The present aspects are: Price, Food"', {"Price", "Food"}),
+        ('The aspects present in this review are: "Service", "Food"', {"Service", "Food"}),
+        ('The aspects present in this review are: "Service" “Food” «Price»', {"Service", "Food", "Price"}),
+        ("The aspects present in this review are: #Service #Food #Price", {"Service", "Food", "Price"}),
+        (
+            "The aspects present in this review are: #Service (staff, desk), #Food – tasty, #Price",
+            {"Service", "Food", "Price"},
+        ),
+        ('The aspects present in this review are: #Service: "a, b", #Food because of breakfast', {"Service", "Food"}),
+        ("The aspects present in this review are: #Service. The rest, Food, is absent.", {"Service"}),
+        ("<answer>Final Decision: Price</answer>", {"Price"}),
+        ("Ｆinal Decision： Price\n\nFinal Decision： Ｐｒｉｃｅ，Food", {"Price", "Food"}),
+        ("Final Decision: Price, but not Food", {"Price"}),
+        ("Final Decision: Price\r\nBye\r\n", {"Price"}),
+        # JSON is read.
+        ('{"labels": ["Price", "#Food"]}', {"Price", "Food"}),
+        ('Here it is:\n```json\n{"aspects": [{"name": "price", "quotes": ["cheap"]}]}\n```\nDone.', {"Price"}),
+        (
+            '{"labels": [{"label": "Food", "evidence": "x"}, {"aspect": "Service"}], "reason": "The label is Price"}',
+            {"Food", "Service"},
+        ),
+        ('{"Labels": []}', set()),
+        ('{"labels": ["none"]}', set()),
+        ('{"labels": "Price, Food"}', {"Price", "Food"}),
+        ('{"labels": {"Price": true, "Food": false}}', {"Price"}),
+        ('{"labels": [{"label": "Price", "present": true}, {"label": "Food", "present": false}]}', {"Price"}),
+        ('[{"label": "Price", "quotes": []}, {"label": "Food", "quotes": []}]', {"Price", "Food"}),
+        ('{"answer": {"labels": ["Price"]}}', {"Price"}),
+        ('{"note": "line one\nline two", "labels": ["Price"]}', {"Price"}),
+        ('{"labels": ["Food"]}\nFinal Decision: Price', {"Price"}),
+        ('Final Decision: Food\n{"labels": ["Price"]}', {"Price"}),
+        ('{"labels": ["Food"]} {"labels": ["Price"]}', {"Price"}),
+        # Thinking is ignored.
         ("<think>The aspects present in this review are: #Food</think>\nFinal Decision: Price", {"Price"}),
         ("<think>a</think><thinking>b\n</thinking> Final Decision: Price", {"Price"}),
         ("Some servers keep the opening tag. Final Decision: Food\n</think>\nFinal Decision: Price", {"Price"}),
         ("Final Decision: Price, because the text has <think> and </think> in it", {"Price"}),
     ],
 )
-def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
+def test_decision_is_read_in_any_layout(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 

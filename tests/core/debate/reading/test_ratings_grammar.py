@@ -20,43 +20,6 @@ ONE = book("Helpfulness")
 @each_row(
     "text",
     [
-        "I rate Clarity 4, Tone 5 and Quality of facts 3.",
-        "I'd give this text a 4 for Clarity, a 5 for Tone, and a 3 for Quality of facts.",
-        "Clarity gets a 4, Tone a 5, Quality of facts a 3.",
-        "My ratings are as follows: **Clarity** 4/5, **Tone** 5/5, **Quality of facts** 3/5.",
-        "I give Clarity a 4 because it flows. Tone deserves a 5. Quality of facts earns a 3, as two names are wrong.",
-        "Clarity: 4. Tone: 5. Quality of facts: 3.",
-        "On Clarity, I'd say 4; on Tone, 5; on Quality of facts, 3.",
-        "After discussion, I keep Clarity at 4, raise Tone from 2 to 5, and lower Quality of facts to 3.",
-        "I agree with annotator 1: Clarity 4, Tone 5, Quality of facts 3.",
-        "### Clarity (4)\nIt flows.\n### Tone (5)\nKind.\n### Quality of facts (3)\nTwo names are wrong.",
-        "### Clarity\nScore: 4\nIt flows.\n\n### Tone\nScore: 5\n\n### Quality of facts\n\nScore: 3",
-        "Clarity rating: 4\nTone rating: 5\nQuality of facts rating: 3",
-        "Rating for Clarity: 4\nRating for Tone: 5\nRating for Quality of facts: 3",
-        "Clarity: 4 points\nTone: 5 points\nQuality of facts: 3 points",
-        "Clarity: <4>\nTone: <5>\nQuality of facts: <3>",
-        "Clarity: 4 ✅\nTone: 5 ✅\nQuality of facts: 3 ⚠️",
-        "Clarity: ★★★★☆\nTone: ★★★★★\nQuality of facts: ★★★☆☆",
-        "Final Ratings: I give Clarity a 4, Tone a 5, and Quality of facts a 3.",
-        "Final Decision: 4 for Clarity, 5 for Tone, 3 for Quality of facts",
-        "Final Decision:\nClarity: Good (4)\nTone: Excellent (5)\nQuality of facts: Fair (3)",
-        "Final Decision:\nClarity score: 4\nTone score: 5\nQuality of facts score: 3",
-        'Final Decision: {"Clarity": {"score": 4}, "Tone": {"score": 5}, "Quality of facts": {"score": 3}}',
-        "Scores: Clarity 4/5, Tone 5/5, Quality of facts 3/5.",
-        "clarity=4 tone=5 quality of facts=3",
-        "The text scores 4 on Clarity, 5 on Tone and 3 on Quality of facts.",
-        "1. **Clarity (4/5):** It flows.\n2. **Tone (5/5):** Kind.\n3. **Quality of facts (3/5):** Two are wrong.",
-        "**Clarity: 4/5** It flows.\n**Tone: 5/5** Kind.\n**Quality of facts: 3/5** Two are wrong.",
-        "Annotator 2 gave Clarity a 1. I give Clarity a 4, Tone a 5 and Quality of facts a 3.",
-    ],
-)
-def test_ratings_in_sentences_are_read(text: str) -> None:
-    assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
-
-
-@each_row(
-    "text",
-    [
         "Annotator 1 gave Clarity a 4, Tone a 5 and Quality of facts a 3.",
         "According to the extractor, Clarity is a 4, Tone is a 5, Quality of facts is a 3.",
         "I would not rate Clarity 4, Tone 5 and Quality of facts 3.",
@@ -181,9 +144,43 @@ def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() ->
 
 
 @each_row(
-    "text", ["**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3", "Clarity:\n4\nTone:\n5\nQuality of facts:\n3"]
+    "text",
+    [
+        # Ratings in sentences are read.
+        "I rate Clarity 4, Tone 5 and Quality of facts 3.",
+        "I'd give this text a 4 for Clarity, a 5 for Tone, and a 3 for Quality of facts.",
+        "Clarity gets a 4, Tone a 5, Quality of facts a 3.",
+        "My ratings are as follows: **Clarity** 4/5, **Tone** 5/5, **Quality of facts** 3/5.",
+        "I give Clarity a 4 because it flows. Tone deserves a 5. Quality of facts earns a 3, as two names are wrong.",
+        "Clarity: 4. Tone: 5. Quality of facts: 3.",
+        "On Clarity, I'd say 4; on Tone, 5; on Quality of facts, 3.",
+        "After discussion, I keep Clarity at 4, raise Tone from 2 to 5, and lower Quality of facts to 3.",
+        "I agree with annotator 1: Clarity 4, Tone 5, Quality of facts 3.",
+        "### Clarity (4)\nIt flows.\n### Tone (5)\nKind.\n### Quality of facts (3)\nTwo names are wrong.",
+        "### Clarity\nScore: 4\nIt flows.\n\n### Tone\nScore: 5\n\n### Quality of facts\n\nScore: 3",
+        "Clarity rating: 4\nTone rating: 5\nQuality of facts rating: 3",
+        "Rating for Clarity: 4\nRating for Tone: 5\nRating for Quality of facts: 3",
+        "Clarity: 4 points\nTone: 5 points\nQuality of facts: 3 points",
+        "Clarity: <4>\nTone: <5>\nQuality of facts: <3>",
+        "Clarity: 4 ✅\nTone: 5 ✅\nQuality of facts: 3 ⚠️",
+        "Clarity: ★★★★☆\nTone: ★★★★★\nQuality of facts: ★★★☆☆",
+        "Final Ratings: I give Clarity a 4, Tone a 5, and Quality of facts a 3.",
+        "Final Decision: 4 for Clarity, 5 for Tone, 3 for Quality of facts",
+        "Final Decision:\nClarity: Good (4)\nTone: Excellent (5)\nQuality of facts: Fair (3)",
+        "Final Decision:\nClarity score: 4\nTone score: 5\nQuality of facts score: 3",
+        'Final Decision: {"Clarity": {"score": 4}, "Tone": {"score": 5}, "Quality of facts": {"score": 3}}',
+        "Scores: Clarity 4/5, Tone 5/5, Quality of facts 3/5.",
+        "clarity=4 tone=5 quality of facts=3",
+        "The text scores 4 on Clarity, 5 on Tone and 3 on Quality of facts.",
+        "1. **Clarity (4/5):** It flows.\n2. **Tone (5/5):** Kind.\n3. **Quality of facts (3/5):** Two are wrong.",
+        "**Clarity: 4/5** It flows.\n**Tone: 5/5** Kind.\n**Quality of facts: 3/5** Two are wrong.",
+        "Annotator 2 gave Clarity a 1. I give Clarity a 4, Tone a 5 and Quality of facts a 3.",
+        # Number below a title is its rating.
+        "**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3",
+        "Clarity:\n4\nTone:\n5\nQuality of facts:\n3",
+    ],
 )
-def test_number_below_a_title_is_its_rating(text: str) -> None:
+def test_ratings_in_sentences_and_below_titles_are_read(text: str) -> None:
     assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
 
 
