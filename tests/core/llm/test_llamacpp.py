@@ -59,7 +59,7 @@ def test_same_seed_repeats_the_reply_and_usage_is_exact(server: str, monkeypatch
 
 def test_output_limit_gives_finish_reason_length(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    assert ask(server, max_tokens=2, temperature=0.0).finish_reason == "length"
+    assert ask(server, max_tokens=2, temperature=0.8, seed=5).finish_reason == "length"
 
 
 def test_wrong_key_raises_unauthorised(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
