@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from core.services import projects, workspace
+
 ASK = """
 import sys, threading
 from app import preload
@@ -42,7 +44,11 @@ finally:
 assert page.sidebar.children and not page.exception
 print(*(name for name in (*preload.BEFORE_PAGES, *preload.LIBRARIES) if name in sys.modules))
 """
-    subprocess.run([sys.executable, "-c", ask], check=True, timeout=120)  # creates the sample project with pandas
+    workspace.start(url="")
+    try:
+        projects.open_last(workspace.current())  # creates the sample project with pandas
+    finally:
+        workspace.stop()
     loaded = subprocess.run([sys.executable, "-c", ask], check=True, timeout=120, capture_output=True, text=True)
     assert loaded.stdout.split() == []
 
