@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from core.stats import sampling
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
@@ -72,6 +71,8 @@ def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
 
 @each_row("family", ["linear", "logistic"])
 def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family: Family) -> None:
+    import statsmodels.api as sm  # takes long
+
     # The expected standard errors are robust and clustered, without the small-sample correction of statsmodels.
     x, human, model, _ = other_libraries.documents()
     x, human, model = x[:200], human[:200], model[:200]
