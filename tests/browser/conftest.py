@@ -25,12 +25,8 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-SHORT_LIVED = (
-    "--process-per-site",
-    "--js-flags=--no-opt --initial-heap-size=256 --min-semi-space-size=32 --max-semi-space-size=64",
-)
-"""Flags that save processor time: tabs share compiled scripts, and a page that is open for seconds needs neither the
-slow compiler nor an early collection of garbage."""
+SHARED = "--process-per-site"
+"""Flag with which a new tab finds the scripts of the other tabs compiled."""
 SLOW = 90_000
 """Milliseconds that a page may take on a busy machine."""
 
@@ -55,7 +51,7 @@ def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with playwright.sync_playwright() as running:
         executable = HEADLESS if HEADLESS.exists() else CHROMIUM
-        chromium = running.chromium.launch(executable_path=str(executable), args=[*FLAGS, *SHORT_LIVED])
+        chromium = running.chromium.launch(executable_path=str(executable), args=[*FLAGS, SHARED])
         playwright.expect.set_options(timeout=SLOW)
         yield chromium
         chromium.close()
@@ -77,9 +73,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def tab(profile: BrowserContext) -> Iterator[Page]:
-    """Return a tab for all tests of a module, because a new tab takes about two seconds of processor time.
+    """Return a tab for all tests, because a new tab takes about two seconds of processor time.
 
     A test that routes web sockets, adds scripts or closes its tab opens another one.
     """
@@ -115,17 +111,17 @@ def open_tab(profile: BrowserContext) -> Iterator[OpenTab]:
 
 
 @pytest.fixture
-def open_studio(open_tab: OpenTab, tmp_path: Path) -> Iterator[OpenStudio]:
-    """Return a function that starts a studio with these options and opens it in a tab.
+def open_studio(open_tab: OpenTab, tab: Page, tmp_path: Path) -> Iterator[OpenStudio]:
+    """Return a function that starts a studio with these options and opens it in the tab, or in a new one.
 
-    The studio is stopped afterwards. The tab is a new one without ``tab``, and closed afterwards.
+    The studio is stopped afterwards, and a new tab closed.
     """
     with contextlib.ExitStack() as stack:
 
-        def open_studio(*options: object, tab: Page | None = None, **place: Any) -> tuple[Studio, Page]:
+        def open_studio(*options: object, new_tab: bool = False, **place: Any) -> tuple[Studio, Page]:
             running = stack.enter_context(studio(tmp_path, *map(str, options)))
-            page = open_tab(running.entrance, tab=tab, **place)
-            if tab is None:
+            page = open_tab(running.entrance, tab=None if new_tab else tab, **place)
+            if new_tab:
                 stack.callback(page.close)
             return running, page
 

@@ -24,7 +24,7 @@ from tests.browser.studios import Studio, settle, studio, visit
 from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
 pytestmark = pytest.mark.browser
 
@@ -280,15 +280,17 @@ def requests() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def page(tab: Page, running: Studio, axe: str, requests: list[str]) -> Page:
-    tab.add_init_script(RECORD)
-    tab.on("request", lambda request: requests.append(request.url))
-    tab.set_viewport_size({"width": 1280, "height": 800})
-    tab.goto(running.entrance)
-    tab.get_by_text("Next steps").wait_for()
-    tab.add_style_tag(content=NO_ANIMATION)
-    tab.evaluate(axe)
-    return tab
+def page(profile: BrowserContext, running: Studio, axe: str, requests: list[str]) -> Iterator[Page]:
+    page = profile.new_page()
+    page.add_init_script(RECORD)
+    page.on("request", lambda request: requests.append(request.url))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(running.entrance)
+    page.get_by_text("Next steps").wait_for()
+    page.add_style_tag(content=NO_ANIMATION)
+    page.evaluate(axe)
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="module", params=[page.title for page in PAGES.values()])

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -51,12 +51,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_filled(open_studio: OpenStudio, path: Path, tab: Page) -> OpenFilled:
+def open_filled(open_studio: OpenStudio, path: Path) -> OpenFilled:
     """Return a function that starts a studio on a project with this many documents and opens Review."""
 
-    def open_filled(count: int = COUNT, tab: Page | None = tab) -> tuple[Studio, Page]:
+    def open_filled(count: int = COUNT, **place: Any) -> tuple[Studio, Page]:
         run_in_thread(fill, path, count)
-        return open_studio("--project", path, path="/review", tab=tab)
+        return open_studio("--project", path, path="/review", **place)
 
     return open_filled
 
@@ -270,7 +270,7 @@ SUBMITTED = """async (wanted) => {
 
 def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_filled: OpenFilled, path: Path) -> None:
     """Close the tab and open another page while keys wait; the browser asks before the tab is closed."""
-    running, page = open_filled(tab=None)
+    running, page = open_filled(new_tab=True)
     page.add_init_script(SLOW_DOCUMENTS)
     page.reload()
     wait_for_form(page)

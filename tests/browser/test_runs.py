@@ -215,12 +215,10 @@ def fill(path: Path) -> None:
             asyncio.run(debates(run.run_id, n))
 
 
-def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(
-    open_studio: OpenStudio, tmp_path: Path, tab: Page
-) -> None:
+def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "twelve.duckdb"
     run_in_thread(fill, path)
-    _, page = open_studio("--project", path, path="/runs", tab=tab)
+    _, page = open_studio("--project", path, path="/runs")
     rows = page.locator(".leaderboard tbody tr")
     rows.nth(TWELVE - 1).wait_for()
     texts = rows.all_inner_texts()
