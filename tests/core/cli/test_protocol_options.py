@@ -8,6 +8,7 @@ import pytest
 
 from core.files import shipped_folder
 from tests.core.cli.invoking import moot
+from tests.each_row import each_row
 
 SAMPLES = shipped_folder("sample_data")
 BANK = (
@@ -59,7 +60,7 @@ def test_invalid_options_are_refused_with_the_allowed_values(
     assert not project.exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "options",
     [
         ("--protocol", "single", "--param", "method=self_refine"),
@@ -70,7 +71,6 @@ def test_invalid_options_are_refused_with_the_allowed_values(
         ("--protocol", "courtroom", "--param", "preset=paper"),
         ("--protocol", "courtroom", "--param", "preset=parallel-5"),
     ],
-    ids=lambda options: options[1],
 )
 def test_each_protocol_runs_with_the_built_in_model(tmp_path: Path, options: tuple[str, ...]) -> None:
     result = moot(*BANK, "--limit", 4, "--project", tmp_path / "p.duckdb", *options).json

@@ -15,6 +15,7 @@ from core.services.data import sample_projects
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
+from tests.each_row import each_row
 
 FOLDER = shipped_folder("sample_data")
 CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
@@ -46,8 +47,8 @@ def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample
         assert groups == sorted(groups, key=groups.index), "documents of a group are adjacent"
 
 
-@pytest.mark.parametrize("protocol", sorted(protocols.PROTOCOLS))
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
+@each_row("protocol", sorted(protocols.PROTOCOLS))
 def test_every_protocol_runs_on_every_sample(
     workspace: Workspace, sample: sample_projects.SampleDataset, protocol: str
 ) -> None:
