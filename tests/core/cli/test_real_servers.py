@@ -125,7 +125,7 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
         "--param",
         "temperature=0",
         "--param",
-        "max_tokens=3000",
+        "max_tokens=12000",
     )  # with greedy decoding this model does not stop
     chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
     # Both replies have begun, so that each call that is cut has a partial reply.
