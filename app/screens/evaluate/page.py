@@ -63,8 +63,9 @@ def main() -> None:
         _no_reference(references)
         return
     evaluation = evaluate(session, run, reference)
-    if 0 < evaluation.n <= MAX_SHARE_WARNED * (evaluation.n + evaluation.excluded):
-        _few_scored_documents(evaluation)
+    ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
+    if 0 < evaluation.n <= MAX_SHARE_WARNED * ended:
+        _few_scored_documents(evaluation.n, ended)
     _key_numbers(evaluation)
     if not evaluation.n:
         _no_scored_documents(evaluation)
@@ -119,7 +120,7 @@ def _no_reference(references: dict[Reference, int]) -> None:
 def _no_scored_documents(evaluation: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun = reference_names(evaluation.reference).noun
-    advice = "Decide unresolved documents in Review, or start a run with other models or definitions."
+    advice = "Retry unresolved documents on Run, or start a run with other models or definitions."
     if set(evaluation.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
     layout.empty(
@@ -131,10 +132,11 @@ def _no_scored_documents(evaluation: EvaluationReport) -> None:
     )
 
 
-def _few_scored_documents(evaluation: EvaluationReport) -> None:
+def _few_scored_documents(scored: int, ended: int) -> None:
     """Say that the scores are those of a selection: the documents that the debate decided."""
-    head = f"Only {evaluation.n:,} of {evaluation.n + evaluation.excluded:,} documents are scored"
-    notice("warn", head, "The others have no verdict, and may be harder. Decide them in Review, or retry them on Run.")
+    head = f"Only {scored:,} of {ended:,} debated documents are scored"
+    text = "The others have no verdict, and may be harder. Retry them on Run, or use other models or definitions."
+    notice("warn", head, text)
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:

@@ -223,9 +223,9 @@ def _detail(
 
     def change(act: Callable[[], actions.SavedAction]) -> actions.SavedAction:
         """Act on the document, unless the user has already selected another row."""
-        if _grid_state(run, actor).get("row") != focused:
+        if _grid_state(run, actor).get("row") not in (focused, document_id):
             words = f"Document {document_id} was not changed, because you selected another row."
-            raise UsageError(words, "Its document is shown now. Click again to change it.")
+            raise UsageError(words, "The document of that row is shown now. Click again to change it.")
         return act()
 
     def submit() -> actions.SavedAction:

@@ -66,7 +66,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
     usual = list(table.DEFAULT_FIGURES)
     if all(row.coverage in (None, 1) for row in rows):
         usual.remove("strict")  # it equals the score
-    with layout.panel("All runs", "highlighted: differs from most runs", key="runs-panel") as head:
+    with layout.panel("All runs", "by strict score; highlighted: differs from most runs", key="runs-panel") as head:
         with head:
             words = st.text_input(
                 "Filter",
@@ -230,7 +230,9 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     """Draw quality against cost."""
     scored = [row for row in rows if row.main is not None]
     with layout.panel(
-        "Quality and cost", "green: no other run of the same documents scores as well at a lower cost", key="runs-cost"
+        "Quality and cost",
+        "green: no other run of the same documents has as high a strict score at a lower cost",
+        key="runs-cost",
     ):
         if not scored:
             line("No run has been scored against this reference.")

@@ -35,7 +35,8 @@ class LeaderboardRow:
     group: int = 0
     """number of the group of runs with the same labels and documents, in which costs are compared"""
     efficient: bool = False
-    """no other run of the group is as good at a lower cost, nor better at the same cost; False without other runs"""
+    """no other run of the group has as high a ``rank_score`` at a lower cost, nor a higher one at the same cost; False
+    if no other run of the group has a score"""
     unit: str = "usd"
     """unit in which costs are compared, as in ``cost_unit``"""
 
@@ -43,6 +44,13 @@ class LeaderboardRow:
     def main(self) -> Estimate | None:
         """The main score with its interval."""
         return self.scores.main if self.scores is not None else None
+
+    @property
+    def rank_score(self) -> float | None:
+        """Strict score, so that a run that decides only easy documents does not lead; for ratings the main score."""
+        if self.strict.value is not None:
+            return self.strict.value
+        return self.main.value if self.main is not None else None
 
     @property
     def metric(self) -> Metric:
@@ -54,20 +62,21 @@ class LeaderboardRow:
 def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple[LeaderboardRow, ...]:
     """Return the runs of the project, pinned ones first, then by strict score, then the latest first.
 
-    Otherwise a run that decides only what is easy would lead. Deleted runs are left out, and canary runs, which repeat
-    a run on a few documents.
+    Deleted runs are left out, and canary runs, which repeat a run on a few documents.
     """
     runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
-    points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
+    points = [(row.cost[f"{unit}_per_document"], row.rank_score) for row in rows]
     document_sets = session.store.runs.document_sets()
     groups: dict[tuple[Hashable, ...], list[int]] = {}
     for index, run in enumerate(runs):
         groups.setdefault((label_key(run.settings.codebook), document_sets.get(run.run_id)), []).append(index)
     for group, indices in enumerate(groups.values(), start=1):
-        for index, best in zip(indices, efficient([points[index] for index in indices]), strict=True):
-            rows[index] = replace(rows[index], group=group, efficient=best and len(indices) > 1, unit=unit)
+        of_group = [points[index] for index in indices]
+        several = sum(None not in point for point in of_group) > 1
+        for index, best in zip(indices, efficient(of_group), strict=True):
+            rows[index] = replace(rows[index], group=group, efficient=best and several, unit=unit)
     return tuple(sorted(rows, key=_rank))
 
 
@@ -95,6 +104,4 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:
-    scores = (row.strict.value, row.main.value if row.main is not None else None)  # ratings have no strict score
-    value = next((score for score in scores if score is not None), None)
-    return not row.run.details.pinned, -value if value is not None else 2.0
+    return not row.run.details.pinned, -row.rank_score if row.rank_score is not None else 2.0
