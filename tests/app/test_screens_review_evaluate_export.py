@@ -215,6 +215,16 @@ def test_buttons_beside_the_grid_change_only_the_document_of_the_focused_row(scr
     assert statuses == ["Pending", "Discarded"]
 
 
+def test_buttons_beside_the_grid_accept_a_click_on_the_row_that_is_shown_first(screen, project, session):
+    run_id = sample_world.build(project)
+    app = screen("review", review_reviewer="ann", review_view="Grid")
+    (first,) = (button.key.removeprefix("review-discard-") for button in app.button if "review-discard-" in button.key)
+    app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": first}  # before the page is drawn again
+    app.button(key=f"review-discard-{first}").click().run()
+    (row,) = queue.review_rows(session, project.store.runs.get(run_id), [first], actor="ann")
+    assert row.status == "Discarded"
+
+
 def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen, project, session):
     run_id = sample_world.build(project)
     run, by = project.store.runs.get(run_id), actions.Attribution("ann")
