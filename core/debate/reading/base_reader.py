@@ -46,6 +46,7 @@ from core.debate.reading.labels_grammar import (
     is_comment,
     quoted_names,
     residue,
+    sole_answer,
     unknown_names,
     without_bullet,
 )
@@ -290,13 +291,25 @@ class ReplyReader(ABC):
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
         start = self.start
         for block in self.marked.blocks[-_LATER_BLOCKS:]:
-            if block.start > max(last.start, start) and block is not last and not is_reported(self.marked, block.start):
-                later = None
-                with suppress(Unreadable):  # evidence for some labels
-                    later = self._read_answers_by_name(block)
-                if later is not None and dict(later.values) != dict(reading.values):
-                    raise Unreadable("it announces different decisions")
+            is_later = block.start > max(last.start, start) and block is not last
+            if is_later and not is_reported(self.marked, block.start) and self._answers_otherwise(block, reading):
+                raise Unreadable("it announces different decisions")
         self.start = start
+
+    def _answers_otherwise(self, block: Block, reading: Reading) -> bool:
+        """Return True if JSON answers otherwise than a reading, or says yes to a label that is not in it."""
+        with suppress(Unreadable):  # evidence for some labels
+            later = self._read_answers_by_name(block)
+            return later is not None and dict(later.values) != dict(reading.values)
+        if self.codebook.kind == "rating":
+            return False
+        chosen = {item if value is True else value for item, value in reading.values.items() if value is not False}
+        stated = by_name(block.data, self.names)
+        return any(
+            (value == 1 or (isinstance(value, str) and sole_answer(value, self.names) is True))
+            and self.names.find(name) not in (None, *chosen)
+            for name, value in stated.items()
+        )
 
     def _check_later_lists(self, end: int, chosen: Set[str]) -> None:
         """Raise ``Unreadable`` if a heading after a decision announces others: "The label is A.\\n\\nVerdict: B".

@@ -78,9 +78,18 @@ def by_name(data: Any, names: Names) -> dict[str, Any]:
     for inner in nested(data):
         if any(names.find(key) is not None for key in inner):
             return inner
-        if any(key.strip().casefold() in _DECIDING and not isinstance(value, dict) for key, value in inner.items()):
+        if any(key.strip().casefold() in _DECIDING and _decides(value, names) for key, value in inner.items()):
             break
     return {}
+
+
+def _decides(value: Any, names: Names) -> bool:
+    """Return True if a value names a label or is "none", unlike the "positive" of {"sentiment": ...}."""
+    listed = [entry_name(entry) for entry in (value if isinstance(value, list) else [value])]
+    is_none = any(
+        isinstance(name, str) and {token.kind for token in tokenise(name, names)} == {"none"} for name in listed
+    )
+    return is_none or any(label_named(name, names) is not None for name in listed)
 
 
 def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:

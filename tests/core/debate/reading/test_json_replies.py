@@ -1,0 +1,42 @@
+"""Tests of replies in JSON whose other keys confirm, wrap or contradict the decision."""
+
+from __future__ import annotations
+
+import json
+
+from tests.core.debate.reading.test_reply_corpus import book, decision
+from tests.each_row import each_row
+
+REVIEW = book("multilabel", "review", "Food", "Service", "Price", "Ambience")
+ANSWERS = {"Food": True, "Service": False, "Price": True, "Ambience": False}
+
+
+@each_row(
+    ("beside", "expected"),
+    [
+        ({"codes": []}, "Food, Price"),
+        ({"sentiment": "positive"}, "Food, Price"),
+        ({"category": "restaurant"}, "Food, Price"),
+        ({"tags": ["dinner"]}, "Food, Price"),
+        ({"verdict": "done"}, "Food, Price"),
+        ({"tags": ["Food"]}, "Food"),
+        ({"answer": "none"}, "refused"),
+    ],
+)
+def test_key_without_a_label_beside_a_wrapper_is_not_the_decision(beside: dict[str, object], expected: str) -> None:
+    assert decision(json.dumps({**beside, "result": ANSWERS}), REVIEW) == expected
+
+
+@each_row(
+    ("later", "expected"),
+    [
+        ({"Food": True, "Price": True}, "refused"),
+        ({"Food": "yes", "Price": "yes"}, "refused"),
+        ({"Price": 1}, "refused"),
+        ({"Food": True}, "Food"),
+        ({"Food": ["the soup"], "Price": ["cheap"]}, "Food"),
+        ({"Food": True, "Price": False}, "Food"),
+    ],
+)
+def test_later_json_says_yes_to_labels_of_the_decision_only(later: dict[str, object], expected: str) -> None:
+    assert decision(f"Final Decision: The present aspects are: Food\n\n{json.dumps(later)}", REVIEW) == expected
