@@ -123,15 +123,13 @@ def batch_server() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def llama_cpp(folder: Path, *options: str, quote: int = 4) -> Iterator[str]:
+def llama_cpp(folder: Path, *options: str, quote: int = 4, layers: int = 1) -> Iterator[str]:
     """Start llama.cpp's server with a small random model and yield its base URL."""
     model = folder / "tiny.gguf"
     if not model.exists():
-        subprocess.run(
-            [sys.executable, str(HERE / "make_tiny_gguf.py"), str(model), "--quote", str(quote)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        make = [sys.executable, str(HERE / "make_tiny_gguf.py"), str(model)]
+        options_of_model = ["--quote", str(quote), "--layers", str(layers)]
+        subprocess.run([*make, *options_of_model], check=True, stdout=subprocess.DEVNULL)
     port = free_port()
     command = [sys.executable, str(HERE / "serve_llamacpp.py"), str(model), "--port", str(port), *options]
     with running(command, f"http://127.0.0.1:{port}/health"):
