@@ -170,7 +170,8 @@ def _unread(text: Any, so_far: str) -> Any:
     so_far = so_far.lstrip()
     if not (so_far and isinstance(text, str) and text.lstrip().startswith(so_far.rstrip())):
         return text
-    return text.lstrip().removeprefix(so_far.rstrip())
+    text = text.lstrip()
+    return text.removeprefix(so_far if text.startswith(so_far) else so_far.rstrip())
 
 
 def _parts(content: Any) -> tuple[Any, str]:
