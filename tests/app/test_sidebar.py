@@ -44,7 +44,7 @@ class ProjectSession:
     def latest_run(self) -> str | None:
         return "r1"
 
-    def runs(self) -> Sequence[SimpleNamespace]:
+    def all_runs(self) -> Sequence[SimpleNamespace]:
         archived = SimpleNamespace(status="archived")
         return [SimpleNamespace(run_id="r1"), SimpleNamespace(run_id="r2", title="Old", details=archived)]
 
