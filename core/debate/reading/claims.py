@@ -108,6 +108,10 @@ _ATTRIBUTE = re.compile(
     r"|opinion|sentiment|side|stance|tone|view|could|fits|might|seems|was|would)\b)[^\W\d_]{3,}"
 )
 """A label's name as a word for something in the text: "one positive remark", "a high chance"."""
+_CHOOSES = _words(
+    r"better|best|accurate|appropriate|correct|right|fits?|deserves?|prefer|go (?:for|with)|agree|should|needs?"
+)
+"""Words that choose a label: "a neutral reading fits better"."""
 _DENYING_NAME = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
 """A name like "Not mentioned" in a longer phrase."""
 _AGREED = re.compile(
@@ -244,7 +248,7 @@ def _clauses(words: str) -> Iterator[str]:
 
 def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     """Return what a clause says of the labels in it, None if nothing."""
-    if is_choice and (CONCEDED.match(clause) or (not written and _ATTRIBUTE.search(clause))):
+    if is_choice and (CONCEDED.match(clause) or _is_attribute(clause, written=written)):
         return None
     if _EXISTENCE.search(clause) and _NEGATION.search(clause):
         return "against"
@@ -256,6 +260,11 @@ def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     if _NEGATION.search(clause):
         return "against"
     return "doubt" if _HEDGE.search(clause) or _MODAL.search(clause) else "for"
+
+
+def _is_attribute(clause: str, *, written: bool) -> bool:
+    """Return True if a label's name only describes something in the text."""
+    return not written and _ATTRIBUTE.search(clause) is not None and _CHOOSES.search(clause) is None
 
 
 def _is_reported(before: str, clause: str) -> bool:

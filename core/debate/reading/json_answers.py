@@ -65,10 +65,8 @@ _NO_EVIDENCE = re.compile(
     r"|\W*n/?a\W*\Z",
     re.IGNORECASE,
 )
-_ALONE = re.compile(
-    rf"(?: ?(?:available|found|given|is|of it|provided|was|(?:for|in|of) (?:the |this )?(?:{UNITS}|§)))*\W*"
-)
-"""What may follow where a quote only says that there is none: "No mention of the price on the menu" is a quote."""
+_PLACED = re.compile(rf"\b(?:on|at|from|by|with) (?!all\b|(?:the |this )?(?:{UNITS})\b)", re.IGNORECASE)
+"""Words of a place behind "no mention", which make it a quote: "No mention of the price on the menu"."""
 _DOUBTS = NEGATION_KINDS | {"open", "hedge"}
 """Kinds of tokens that doubt a label."""
 
@@ -187,7 +185,7 @@ def _denies_evidence(quote: Any, names: Names) -> bool:
     """
     if not isinstance(quote, str) or sole_answer(quote, names) is False:
         return True
-    if (denied := _NO_EVIDENCE.match(quote)) and _ALONE.fullmatch(names.masked(quote[denied.end() :])):
+    if (denied := _NO_EVIDENCE.match(quote)) and not _PLACED.search(quote, denied.end()):
         return True
     kinds = [token.kind for token in tokenise(quote, names) if token.kind not in ("stop", "fill", "verb", "link")]
     return kinds == ["none"]

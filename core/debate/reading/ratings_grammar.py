@@ -43,11 +43,13 @@ _NEXT = re.compile(r"[,;|]\s")
 _BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|[,;|(]))")
 """Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
 _REVISED = re.compile(
-    r"\b(?:or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*|no(?=,)"
-    r"|make it|wait|correction|so|otherwise|now|final(?:ly)?|after|down|up|eher|vielleicht|später|korrigiert"
-    r"|(?:lower|rais|reduc|increas|chang|revis|correct|adjust)\w*)\b(?P<words>(?:\W+(?:also|an?|at|auf|be(?:en|tter)?"
-    r"|closer|deba\w+|discuss\w+|even|from|give|have|i|is|it|just|make|mind|more|my|of|only|rather|rating|remarks?|review"
-    r"|say|score|the|think|to(?:wards?)?))*\W+)(?P<number>\d{1,15}(?:\.\d{1,15})?)(?=\W*(?:$|[.,;:!?)]"
+    r"\b(?:(?:or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
+    r"|no(?=[,:])|make it|wait|correction|so|otherwise|now|final(?:ly)?|after|down|up|eher|vielleicht|später|korrigiert"
+    r"|(?:lower|rais|reduc|increas|chang|revis|correct|adjust)(?!i?on)\w*)\b(?P<words>(?:\W+(?:also|an?|at|auf"
+    r"|be(?:en|tter)?|closer|deba\w+|discuss\w+|even|from|give|have|i|is|it|just|make|mind|more|my|of|only|rather|rating|remarks?|review"
+    r"|say|score|the|think|to(?:wards?)?))*\W+)"
+    r"|(?:to|at|on|then|new|better|later|becomes|consensus|judge|agreed|thoughts?|reflection|end|updated)"
+    r"[,:]? (?!\d+ of\b))(?P<number>\d{1,15}(?:\.\d{1,15})?)(?=\W*(?:$|[.,;:!?)]"
     r"|(?:after|and|because|but|due|for|given|instead|of|or|out|points?|since|stars?|then|though|too)\b))"
     r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
@@ -453,7 +455,7 @@ class _CollectedRatings:
             if other is None or (
                 float(other) != float(_MINUS.sub("-", number["number"]))
                 and scale.min <= float(other) <= scale.max
-                and not NOT_GIVEN.search(revised["words"])
+                and not NOT_GIVEN.search(revised["words"] or "")
             ):
                 return revised
         return None

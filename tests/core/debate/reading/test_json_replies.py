@@ -40,3 +40,18 @@ def test_key_without_a_label_beside_a_wrapper_is_not_the_decision(beside: dict[s
 )
 def test_later_json_says_yes_to_labels_of_the_decision_only(later: dict[str, object], expected: str) -> None:
     assert decision(f"Final Decision: The present aspects are: Food\n\n{json.dumps(later)}", REVIEW) == expected
+
+
+@each_row(
+    ("quote", "expected"),
+    [
+        ("No mention of cost", "refused"),
+        ("No evidence of this aspect", "refused"),
+        ("No mention of the price at all", "refused"),
+        ("No quote supports this label", "refused"),
+        ("No mention of the price in the review", "refused"),
+        ("No mention of the price on the menu", "Price"),
+    ],
+)
+def test_quote_of_a_label_may_deny_evidence(quote: str, expected: str) -> None:
+    assert decision(json.dumps({"labels": [{"label": "Price", "quotes": [quote]}]}), REVIEW) == expected
