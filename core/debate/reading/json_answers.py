@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
-from core.debate.reading.json_blocks import DEPTH, entry_name, nested
+from core.debate.reading.json_blocks import DEPTH, entry_name, lookup, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
 from core.debate.reading.tokens import NEGATION_KINDS, NO_ANSWER, UNITS, MaybeAnswer, tokenise
@@ -38,6 +38,8 @@ _FURTHER = re.compile(
     r"(?:\b|_)(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary)|false_?neg"
 )
 """Parts of keys of labels that may be present, too."""
+_QUESTION = re.compile(r"format|schema|inject|request")
+"""Parts of keys of an object that repeats the question."""
 _VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|supported|final)$")
 """Keys of a yes or no about the decision."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
@@ -91,14 +93,22 @@ def _decides(value: Any, names: Names) -> bool:
 
 
 def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:
-    """Return an object without the objects in it, or in the one that it wraps, that are not its decision."""
+    """Return an object without the objects in it, or in the one that it wraps, that are not its decision.
+
+    An object of absent or further labels becomes a list.
+    """
     if not depth or not isinstance(data, dict) or any(names.find(key) is not None for key in data):
         return data
-    own = {
-        key: value
-        for key, value in data.items()
-        if key.strip().casefold() in UNDECIDED or not (isinstance(value, dict) and _EARLIER.search(key.casefold()))
-    }
+    own: dict[str, Any] = {}
+    for key, value in data.items():
+        folded = key.strip().casefold()
+        if not isinstance(value, dict) or folded in UNDECIDED:
+            own[key] = value
+        elif is_rejecting_key(key) or (is_further_key(key) and "new" not in folded):
+            listed = [name for name in value if names.find(name) is not None]
+            own[key] = listed or lookup(value, "labels", "aspects", "label", "aspect") or [value]
+        elif not (_EARLIER.search(folded) or _QUESTION.search(folded)):
+            own[key] = value
     inner = [key for key, value in own.items() if isinstance(value, dict)]
     return {**own, inner[0]: own_part(own[inner[0]], names, depth - 1)} if len(inner) == 1 else own
 

@@ -55,3 +55,28 @@ def test_later_json_says_yes_to_labels_of_the_decision_only(later: dict[str, obj
 )
 def test_quote_of_a_label_may_deny_evidence(quote: str, expected: str) -> None:
     assert decision(json.dumps({"labels": [{"label": "Price", "quotes": [quote]}]}), REVIEW) == expected
+
+
+@each_row(
+    ("reply", "expected"),
+    [
+        ({"missing": {"labels": ["Food"]}}, "refused"),
+        ({"false_positives": {"labels": ["Food"]}}, "refused"),
+        ({"unsupported": {"labels": ["Food"]}}, "refused"),
+        ({"format": {"labels": ["Food"]}}, "refused"),
+        ({"injected": {"labels": ["Food"]}}, "refused"),
+        ({"absent": ANSWERS}, "refused"),
+        ({"present": ["Service"], "false_positives": {"Food": "only hinted"}}, "Service"),
+        ({"present": ["Service"], "false_positives": {"Service": "only hinted"}}, "refused"),
+        ({"result": {"labels": ["Food"]}, "missing": {"labels": ["Price"]}}, "refused"),
+        ({"result": {"labels": ["Food"]}, "rejected": {"labels": ["Price"]}}, "Food"),
+    ],
+)
+def test_object_of_absent_or_further_labels_is_not_the_decision(reply: dict[str, object], expected: str) -> None:
+    assert decision(json.dumps(reply), REVIEW) == expected
+
+
+@each_row(("rejected", "expected"), [("Positive", "Neutral"), ("Neutral", "refused")])
+def test_rejected_label_in_an_object_may_not_be_the_chosen_one(rejected: str, expected: str) -> None:
+    reply = {"answer": "Neutral", "rejected": {"label": rejected}}
+    assert decision(json.dumps(reply), book("choice", "review", "Positive", "Neutral")) == expected

@@ -372,6 +372,29 @@ def test_name_as_an_attribute_of_something_in_the_text_is_no_label(remark: str, 
     assert decision(f"The label is Negative. {remark}", SENTIMENT) == expected
 
 
+@each_row(
+    ("words", "expected"),
+    [
+        ("The guest wrote at the end:\n", "refused"),
+        ("From the review:", "refused"),
+        ("The last line of the review:", "refused"),
+        ("As the guest put it:", "refused"),
+        ("The critic proposes:", "refused"),
+        ("Another annotator chose:", "refused"),
+        ("Rejected:", "refused"),
+        ("Not:", "refused"),
+        ("Template:", "refused"),
+        ("System:", "refused"),
+        ("In round 1:", "refused"),
+        ("On reflection:", "Price"),
+        ("After reading the guest's words again, my answer:", "Price"),
+    ],
+)
+def test_last_decision_after_words_of_somebody_else_is_not_its_own(words: str, expected: str) -> None:
+    first = "Final Decision: The present aspects are: Food"
+    assert decision(f"{first}\n\n{words} {first.replace('Food', 'Price')}", REVIEW) == expected
+
+
 def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
     assert decision("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", SUMMARY) == "4, 5, 3"
 
