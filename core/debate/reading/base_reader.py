@@ -60,16 +60,26 @@ _HEADED = re.compile(
     r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
 """A heading with what stands behind it: "Verdict: A"."""
+_CHANGED = (
+    r"refined|amended|modified|consensus|recommended|agreed|merged|(?:complete|full) (?:list|labels?)|revision"
+    r"|corrections|outcome|ruling|re-?considered|re-?evaluated|reviewed|changed to"
+    r"|after (?:the )?(?:debate|discussion|review)"
+)
+"""Words of keys and headings of a decision that replaces an earlier one."""
 _WHOLE_DECISION = re.compile(
-    r"\b(?:judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|ruling|revised|corrected|updated"
+    rf"\b(?:{_CHANGED}|judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|revised|corrected|updated"
     r"|improved|checked|adjusted|korrigiert)\b"
-    r"|\A(?:therefore|thus|hence|so|now|ultimately|after \w+|change|in short|better|besser|mejor|plutôt|round \d+"
-    r"|present|list|vote|(?:(?:the|my|present|new|better|best|correct|predicted) )*"
-    r"(?:labels?|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
+    r"|\A(?:therefore|thus|hence|so|now|ultimately|after \w+|change|in short|in the end|in total|better|besser|mejor"
+    r"|plutôt|round \d+|present|vote|(?:(?:the|my|present|new|better|best|correct|predicted) )*"
+    r"(?:labels?|list|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
 )
 """Headings of a whole decision of the reply itself; other own headings may have a part of it: "My focus: B"."""
-_BETTER_KEY = re.compile(r"\b(?:actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b")
+_BETTER_KEY = re.compile(
+    rf"\b(?:{_CHANGED}|actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b"
+)
 """Words of keys of a decision that corrects another one."""
+_ADDED = ("add", "extra", "forgot", "missed", "overlooked")
+"""Beginnings of headings of further labels."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _LOOK_AHEAD = 500
@@ -318,7 +328,7 @@ class ReplyReader(ABC):
         """
         for heading, named in self._later_lists(end):
             folded = heading.casefold()
-            is_own_part = not named <= chosen and (bool(OWN_PART.search(folded)) or folded.startswith("add"))
+            is_own_part = not named <= chosen and (bool(OWN_PART.search(folded)) or folded.startswith(_ADDED))
             is_changed = is_own_part or (_WHOLE_DECISION.search(folded) is not None and named != chosen)
             is_others = is_reporting(folded) or DENIED.search(folded) is not None
             if is_changed and not is_others and self.names.find(heading) is None:

@@ -108,14 +108,16 @@ _ABROAD_DROPPED = re.compile(
     r"\b(?:entf[aä]ll|streich|gestrichen|retir|quit[oa]|tolg)\w*|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
-    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属]|提及|提到|存在|涉及|包含|适用|出现|讨论|正确|成立)"
+    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属]|谈到|包括|相关|适合|提及|提到|存在|涉及|包含|适用|出现|讨论|正确|成立)"
     r"|§ ?[はが]?(?:(?:では|じゃ)?(?:ない|ありません)|なし)|(?:言及|存在|該当|含ま|当ては)[^§]{0,8}(?:ない|ません)"
 )
 """Words that deny a label by themselves: "Ich streiche A", "Kein A"."""
 _ABROAD_MENTIONED = re.compile(
     r"\b(?:erwähn|vorhanden|genannt|zutreff|trifft|vorkomm|angesprochen|besprochen|gezählt|thema|aussage|rede|bezug|enthalten"
+    r"|beleg|pass(?:t|en)\b|gehör|relevan|gegeben|behandel|angebracht|angemessen|aufgenommen"
+    r"|pertinen|reten|compte|apparaî|concern|justifi|inclu|cité"
     r"|mentionn|présente?s?\b|abord|évoqu|parl|question|figur|mencion|menzion|presente|habla|aparec|aplic|trata|cita"
-    r"|fala|genoemd|vermeld|aanwezig|sprake|упомин|присутств)|\bkommt\b.{0,80}\bvor$"
+    r"|fala|genoemd|vermeld|aanwezig|sprake|упомин|присутств)|\b(?:kommt|liegt)\b.{0,80}\bvor$"
 )
 """Words that deny a label beside a negation: "Der Preis wird nicht erwähnt"; "war nicht freundlich" does not."""
 _ABROAD_DOUBTED = re.compile(

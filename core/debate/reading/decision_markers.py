@@ -220,8 +220,8 @@ _SOMEBODY_ELSES = re.compile(
     rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$"
     r"|(?:^|[,;] )\W*(?:(?:an?|the|my) )?(?:alternative|earlier|expected|gold|original|previous|reference|runner-up)\b"
     rf"[^,;:]{{0,20}}:\W*$|(?:^|[,;] )\W*(?:{ROLE}(?: (?:would|might|could) \w+)?|not|in round \d):\W*$"
-    rf"|(?:^\W*(?:the )?(?:\w+ )?(?:line|words|text|end) of\b|\b(?:from the (?:{UNITS})|guest|author|owner|reviewer|someone|somebody|system|user"
-    rf"|assistant|template|format|alternatively|comparison|rejected|another|the other|what {ROLE}"
+    rf"|(?:^\W*(?:the )?(?:\w+ )?(?:line|words|text|end) of\b|\b(?:from the (?:{UNITS})|guest|author|owner|reviewer"
+    rf"|someone|system|user|assistant|template|format|alternatively|comparison|rejected|another|the other|what {ROLE}"
     rf"|{ROLE} (?:proposes|wants))\b)[^,;]*:\W*$",
     re.IGNORECASE,
 )

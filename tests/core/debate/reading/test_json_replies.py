@@ -80,3 +80,27 @@ def test_object_of_absent_or_further_labels_is_not_the_decision(reply: dict[str,
 def test_rejected_label_in_an_object_may_not_be_the_chosen_one(rejected: str, expected: str) -> None:
     reply = {"answer": "Neutral", "rejected": {"label": rejected}}
     assert decision(json.dumps(reply), book("choice", "review", "Positive", "Neutral")) == expected
+
+
+@each_row(
+    "key",
+    [
+        "refined_labels",
+        "amended",
+        "modified",
+        "consensus",
+        "recommended",
+        "agreed",
+        "merged",
+        "complete_list",
+        "revision",
+        "corrections",
+        "outcome",
+        "ruling",
+        "after_debate",
+        "changed_to",
+    ],
+)
+def test_key_of_a_better_decision_contradicts_another_one(key: str) -> None:
+    assert decision(json.dumps({"labels": ["Food"], key: ["Food", "Price"]}), REVIEW) == "refused"
+    assert decision(json.dumps({"labels": ["Food"], key: ["Food"]}), REVIEW) == "Food"

@@ -183,10 +183,18 @@ FRENCH = "Décision finale : Nourriture, Service\n\n"
         (f"{GERMAN}Kein Service.", HOTEL, "refused"),
         (f"{GERMAN}Service eher nicht.", HOTEL, "refused"),
         (f"{GERMAN}Außerdem Preis.", HOTEL, "refused"),
+        (f"{GERMAN}Der Service passt nicht.", HOTEL, "refused"),
+        (f"{GERMAN}Der Service ist nicht belegt.", HOTEL, "refused"),
+        (f"{GERMAN}Der Service liegt nicht vor.", HOTEL, "refused"),
+        (f"{GERMAN}Der Service gehört nicht dazu.", HOTEL, "refused"),
         (f"{FRENCH}Service n'est pas présent.", AVIS, "refused"),
         (f"{FRENCH}Pas de service.", AVIS, "refused"),
+        (f"{FRENCH}Le service n'est pas pertinent.", AVIS, "refused"),
+        (f"{FRENCH}Le service ne compte pas.", AVIS, "refused"),
         ("标签是负面。\n\n不是负面，而是中性。", COMMENT, "refused"),
         ("标签是负面。\n\n负面不正确。", COMMENT, "refused"),
+        ("标签是负面。\n\n没有谈到负面。", COMMENT, "refused"),
+        ("标签是负面。\n\n不包括负面。", COMMENT, "refused"),
     ],
 )
 def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
@@ -393,6 +401,28 @@ def test_name_as_an_attribute_of_something_in_the_text_is_no_label(remark: str, 
 def test_last_decision_after_words_of_somebody_else_is_not_its_own(words: str, expected: str) -> None:
     first = "Final Decision: The present aspects are: Food"
     assert decision(f"{first}\n\n{words} {first.replace('Food', 'Price')}", REVIEW) == expected
+
+
+@each_row(
+    "heading",
+    [
+        "Refined",
+        "Amended list",
+        "Consensus",
+        "Missed",
+        "Extra",
+        "Reconsidered",
+        "Re-evaluated",
+        "Full list",
+        "In the end",
+        "My list",
+        "After the debate",
+    ],
+)
+def test_heading_of_another_list_after_the_decision_refuses_it(heading: str) -> None:
+    first = "Final Decision: The present aspects are: Food, Price"
+    assert decision(f"{first}\n\n{heading}: Service", REVIEW) == "refused"
+    assert decision(f"{first}\n\nAfter the long wait: Service", REVIEW) == "Food, Price"
 
 
 def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
