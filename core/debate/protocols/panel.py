@@ -43,9 +43,12 @@ COORDINATOR, AGGREGATOR = "coordinator", "aggregator"
 _NEXT = re.compile(r"\bnext\b[^:\n]{0,20}:", re.IGNORECASE)
 _DONE = re.compile(
     r"^(?:[^\w\n>]|_)*+no (?:more|further) comments?"
-    r"(?: (?:from (?:me|my (?:side|end))|at (?:this (?:time|point|stage)|the moment)|for now|needed|necessary"
-    r"|to (?:add|make|offer)))*+"
-    r"(?:(?:[^\w\n?]|_)*$|[^\w\n?]+(?:(?:my |the )?(?:final|present|labels?|aspects?|ratings?)\b|i agree\b[^\n?,;]*$))",
+    r"(?: (?:from (?:me|my (?:side|end))|at (?:this (?:time|point|stage)|the moment)|for now"
+    r"|(?:are )?(?:needed|necessary)|to (?:add|make|offer)))*+"
+    r"(?:(?:[^\w\n?]|_)*$|[^\w\n?]+(?:(?:my |the )?(?:final|present|labels?|aspects?|ratings?)\b"
+    r"(?: (?:decision|answer|verdict|labels?|aspects?|ratings?|present|in this \w+))*(?:[\s*_]*(?:$|[:(–—-])|"
+    r" (?:is|are|stays?|remains?)\b)|i agree\b(?![^\n]*\b(?:but|however|except|though)\b)[^\n?,;]*$"
+    r"|(?:thank(?:s| you)|agreed|i have nothing (?:\w+ )?to add|i stand by my \w+)[^\w\n?]*$))",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line with nothing more, a plain agreement or the words before a final decision; not a quoted line."""

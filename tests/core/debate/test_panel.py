@@ -240,6 +240,18 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
         ("No more comments. Anna is wrong.", False),
         ("NO MORE COMMENTS is premature here", False),
         ("No further comments were addressed to me", False),
+        ("No more comments. Labels need to change, Anna: Price is missing.", False),
+        ("No more comments. The ratings of Anna are too low, so lower them.", False),
+        ("No more comments. I agree with Anna but Price is missing.", False),
+        ("No more comments. Thank you.", True),
+        ("No more comments, thanks.", True),
+        ("No more comments. Agreed.", True),
+        ("No more comments. I stand by my labels.", True),
+        ("No more comments. I have nothing to add.", True),
+        ("No further comments are needed.", True),
+        ("No more comments. The aspects present in this review are: Food", True),
+        ("No more comments. **Final Decision**", True),
+        ("No more comments. My ratings stay.", True),
     ],
 )
 def test_speaker_is_done_if_a_line_says_only_that(text: str, is_done: bool) -> None:
