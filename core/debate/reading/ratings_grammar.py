@@ -15,7 +15,7 @@ from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names, split_ordinals
 from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
-from core.debate.reading.tokens import LEFT_OPEN, NUMERALS
+from core.debate.reading.tokens import LEFT_OPEN, NUMERALS, UNITS
 from core.debate.turns import Reading
 from core.documents import Value
 
@@ -62,6 +62,7 @@ _OTHER_SCALE = re.compile(
 )
 """A scale in a heading, a column or beside a rating: "(1-10)", "(out of 10)", "Score /10", "on a scale of 1 to 10"."""
 _TOP_KEYS = ("scale", "range", "max", "maximum", "max_score", "max_rating", "out_of", "scale_max")
+_TOTAL = re.compile(r"total|^sum$")
 _INTEGER = re.compile(r"\d{1,15}")
 _WORD_BEFORE = re.compile(r"\w+\W*\Z")
 RATING_KEYS = re.compile(r"rating|score|value|final|revis|correct|adjust|new|updat")
@@ -97,8 +98,11 @@ _DECIDING_COLUMNS = (
 """Titles of the column that has the ratings, the surest first."""
 _COUNTS = re.compile(r"\b(?:errors?|mistakes?|count|number|weight|max(?:imum)?|confidence|mentions?)\b", re.IGNORECASE)
 """Titles of columns with other numbers."""
-_REVISION = re.compile(r"\b(?:revis|correct|adjust|new|updat|now|after|my|mine|own)", re.IGNORECASE)
-"""Titles of a column that may have later ratings than the one titled "Rating"."""
+_NO_LATER = re.compile(
+    rf"{_COUNTS.pattern}|\b(?:{ROLE}|{UNITS}|mean|median|average|initial|previous|earlier|round 1)\b|^[^a-z]*$|^no\.?$",
+    re.IGNORECASE,
+)
+"""Titles of a column that has no later ratings than the one titled "Rating"."""
 _MAX = re.compile(r"\W*max", re.IGNORECASE)
 _WIDE_SCALE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
@@ -309,7 +313,7 @@ class _Table:
         top = next((f"/{cells[index]}" for index in numbers if _MAX.match(titles.get(index, ""))), "")
         for title in _DECIDING_COLUMNS:
             deciding = [index for index in titles if index and title.search(titles[index])]
-            is_revised = any(_REVISION.search(titles.get(index, "")) for index in {*numbers} - {*deciding})
+            is_revised = not all(_NO_LATER.search(titles.get(index, "")) for index in {*numbers} - {*deciding})
             if deciding:
                 is_plain = len(deciding) == 1 and not (is_revised and title is _DECIDING_COLUMNS[-1])
                 return f"{name} | {cells[deciding[0]] + top if is_plain else '?'}"
@@ -491,9 +495,9 @@ def check_scale(text: str, tops: Container[int]) -> None:
 
 def check_json_scale(data: Mapping[str, Any], tops: Container[int]) -> None:
     """Raise ``Unreadable`` if an object states another scale ({"max": 10}), unless it is that of a total."""
-    has_total = any("total" in key.casefold() for key in data)
+    totals = [n for key, n in data.items() if _TOTAL.search(key.casefold()) and isinstance(n, int | float)]
     for key, value in data.items():
-        is_of_total = has_total and "max" in key.casefold()
+        is_of_total = bool(totals) and isinstance(value, int | float) and value >= max(totals)
         if key.strip().casefold() in _TOP_KEYS and not is_of_total and is_other_top(value, tops):
             raise Unreadable(f"it rates on another scale: {quoted_names([str(value)])}")
 

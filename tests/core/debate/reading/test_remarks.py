@@ -279,6 +279,9 @@ RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
     [
         (f'{{{RATINGS}, "total": 12, "max": 15}}', "4, 5, 3"),
         (f'{{{RATINGS}, "max_score": 15, "total": 12}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "max": 15, "sum": 12}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "total": 12, "out_of": 15}}', "4, 5, 3"),
+        (f'{{{RATINGS}, "max": 10, "total": 12}}', "refused"),
         (f'{{{RATINGS}, "scale": "5 = excellent, 1 = poor"}}', "4, 5, 3"),
         (f'{{{RATINGS}, "score_differences": {{"Coherence": 1, "Fluency": 2, "Relevance": 1}}}}', "4, 5, 3"),
         (f'{{{RATINGS}, "normalized_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "4, 5, 3"),
@@ -307,6 +310,11 @@ def test_numbers_beside_ratings_contradict_them_only_as_scale_or_ratings(text: s
         ("After the debate", "refused"),
         ("My view", "refused"),
         ("Second rating", "refused"),
+        ("Current", "refused"),
+        ("Discussion", "refused"),
+        ("Round 2", "refused"),
+        ("Judgement", "refused"),
+        ("Result", "refused"),
     ],
 )
 def test_only_column_of_ratings_decides_unless_another_revises_it(title: str, expected: str) -> None:
