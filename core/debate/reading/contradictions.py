@@ -17,7 +17,7 @@ from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedRep
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.quotation_marks import double_quoted, outermost
-from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, UNITS, Token, tokenise
+from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, NUMERALS, UNITS, Token, tokenise
 from core.documents import Value
 
 Decided: TypeAlias = Mapping[str, Value]
@@ -41,13 +41,16 @@ _WITHDRAWN = re.compile(
     r"|\bwhich i (?:(?:will|must|do) )?(?:ignore|disregard|not follow)\b"
     # "This label is wrong.", "This is a mistake.", "Ignore the label above.", "I cannot decide."
     r"|\b(?:this|that) (?:label|answer|decision|choice|list) (?:is|was|seems)"
-    r" (?:wrong|incorrect|uncertain|doubtful|an? (?:\w+ )?(?:mistake|slip|guess|error)"
+    r" (?:wrong|incorrect|uncertain|doubtful|an? (?:\w+ )?(?:mistake|slip|guess|error|stretch|placeholder)"
+    r"|a (?:bad|poor|weak) fit"
     r"|too (?:broad|generous|harsh|high|low|mild|narrow|strict|strong|vague|weak)(?=\W*$))\b"
     r"|(?:^|however, )(?:this|that) (?:is|was) (?:a (?:mistake|slip)|an error|uncertain|wrong|incorrect)\W*$"
     r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b(?! of\b)|\W*$)"
     r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)"
-    r"(?: (?:on )?(?:an? (?:\w+ )?(?:label|answer)|any|one|between|which)\b|\W*$|[.,;!])"
-    r"|\bmy confidence is (?:(?!not\b)\w+ )?low\b(?! (?:only|for|in|on)\b)|^this would be my \w+ if\b"
+    r"(?: (?:on )?(?:an? (?:\w+ )?(?:label|answer)|any|one|between|which|here|because"
+    r"|with|from)\b|\W*$|[.,;!])"
+    r"|\bmy confidence is (?:(?!not\b)\w+ )?low\b(?! (?:only|for|in|on)\b"
+    r"(?! (?:this|the|my) (?:answer|decision|label)\b))|^this would be my \w+ if\b"
     # the same in other languages
     r"|\bich bin (?:mir )?(?:\w+ )?(?:nicht sicher|unsicher)|\b(?:das|dies) (?:\w+ )?ist falsch"
     r"|\bje ne suis pas (?:sûre?|certaine?)"
@@ -94,10 +97,12 @@ _RESTRICTED = re.compile(
     r"|只有|仅) ?(?P<named>§(?:[§ ,&]|and|und|et|y|e|en|和|、)*)|§(?:[§ ,&]|and)* (?:only|alone))\W*"
 )
 """A sentence that keeps only some labels: "Just Food.", "In the end: Food only.", "Nur Lage."."""
+_HOW_MANY = rf"(?:\d|{'|'.join(NUMERALS)})"
 _REST_PRESENT = re.compile(
-    rf"\b(?:all (?:the )?others?|(?:all |the )(?:rest|(?:other|remaining) {LABEL_NOUN})|everything else)"
+    rf"\b(?:all (?:the )?others?|(?:all |the )(?:rest|(?:other|remaining)(?: {_HOW_MANY})? (?:{LABEL_NOUN}|ones?"
+    rf"|options|criteria|{_HOW_MANY}))|everything else)"
     r"(?: (?:also|all))? (?:is|are|applies|apply)(?: (?:also|all|too))?"
-    r"(?: (?:present|mentioned|discussed|relevant|there))?(?:,? (?:too|as well))?\W*$"
+    r"(?: (?:present|mentioned|discussed|relevant|there|met))?(?:,? (?:too|as well))?\W*$"
 )
 """A sentence that adds all other labels: "Everything else is present, too."."""
 _ABROAD_NEGATED = re.compile(
@@ -172,10 +177,12 @@ _NUMBER_FOR = re.compile(
 _WOULD = re.compile(r" (?:would|could|might|(?:is|was|seems) too)\b")
 """Words after "A 5 for Clarity" that make it another number than the rating."""
 _CHANGE = r"(?:lower|raise|reduce|increase|subtract|deduct|revise|reconsider|change my)"
+_CHANGING = r"(?:lower|rais|reduc|increas|subtract|deduct|revis|reconsider)ing"
 _RERATED = re.compile(
     rf"(?:^\W*(?:(?:so|then|thus|therefore|please|also),? )?|\bi (?:(?:would|will|must|should|need to|have to|now) )?"
-    rf"|\bi['’]?(?:d|ll) |\blet me ){_CHANGE}\b(?!.{{0,200}}\bif\b)"
-    r"|\b(?:should|must|ought to) (?:not )?(?:be|have been) (?:(?:rated|set|given|at|an?|one|two|half|points?) )*(?:\d"
+    rf"|\bi['’]?(?:d|ll) |\blet (?:me|us) ){_CHANGE}\b(?!.{{0,200}}\bif\b)"
+    rf"|\bi(?:['’]m| am) (?:now )?{_CHANGING}\b|\bi (?:have )?changed my mind\b"
+    r"|\b(?:should|must|ought to) (?:\w+ )?(?:be|have been) (?:(?:rated|set|given|at|an?|one|two|half|points?) )*(?:\d"
     r"|lower|higher|rais|reduc|increas|subtract|deduct|revis|reconsider)"
     r"|\bdeserves? (?:an? )?(?:\w+ )?(?:lower|higher|less|more|better|worse)\b"
     r"|\b(?:(?:one|two|a|1|2) points? (?:lower|higher|less|more)|goes (?:down|up) by)\b"
