@@ -482,10 +482,9 @@ class _Patterns:
                 quantile = self.design.quantile(int(units[column]), self.level)
                 if metric.interval == "correlation" and units[column] < MIN_CORRELATED_UNITS and quantile != 0:
                     quantile = None
-            elif documents[column] > units[column]:  # the cells of a document are dependent, as in ``ratio``
-                others = float(units[column]) - 1
-                variance *= 1 + 1 / others if others else 1.0
-                quantile = t_quantile(others, self.level) if others else None
+            elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
+                variance *= float(units[column] / (units[column] - 1))
+                quantile = t_quantile(float(units[column]) - 1, self.level)
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 
