@@ -109,12 +109,16 @@ class ChoiceReader(ReplyReader):
     def _has_codes(self) -> bool:
         """False if the reply numbers the labels otherwise than the codebook: "1. A", where 1 is the code of B."""
         text = self.marked.text
+        entries, options, renumbered = set[str](), set[str](), set[str]()
         for mention in self.names.mentions(text):
-            place = _PLACE.search(text, max(mention.start - _LOOK_BACK, 0), mention.start)
-            is_entry = place and _ENTRY_END.match(text, mention.end)
-            if place and is_entry and self.names.find_code(float(place[1])) != mention.item:
-                return False
-        return True
+            if place := _PLACE.search(text, max(mention.start - _LOOK_BACK, 0), mention.start):
+                options.add(mention.item)
+                if _ENTRY_END.match(text, mention.end):
+                    entries.add(mention.item)
+                if self.names.find_code(float(place[1])) != mention.item:
+                    renumbered.add(mention.item)
+        # "1. Low urgency" is the number of an option only in a list of all labels
+        return renumbered.isdisjoint(options if len(options) == len(self.codebook.labels) else entries)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
         alternatives = (lookup(block.data, key) for key in (*self.keys, *CHOSEN, "name", "label_name", "correct_label"))

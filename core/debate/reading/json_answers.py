@@ -51,12 +51,14 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 _CERTAINTY = re.compile(
-    r"(?:.*[_ ])?(?:certain(?:ty)?|confiden(?:t|ce)|likel(?:y|ihood)|prob(?:ability)?)(?:[_ ]?(?:score|level|value))?"
-    r"|score|support|strength"
+    r"(?:.*[_ ])?(?:certain(?:ty)?|confiden(?:t|ce)|likel(?:y|ihood)|presence|prob(?:ability)?)"
+    r"(?:[_ ]of[_ ]\w+)?(?:[_ ]?(?:score|level|value))?|support|(?:(?:evidence|support)[_ ])?(?:score|strength)"
 )
 """Keys that state how sure it is that a label is present."""
+_RELEVANCE = re.compile(r"(?:relevance|presence|support|evidence_)(?!\w*count)")
+"""Parts of keys where 0, or a low value in words, doubts a label."""
 _ASIDE = re.compile(r"object|counter|issue|concern|problem|doubt|caveat|limitation|type|kind")
-"""Parts of keys whose value says nothing of the label, as in "objection": "none" and "type": "implicit"."""
+"""Parts of keys whose value says nothing of the label unless it is absent: "objection": "none", "type": "implicit"."""
 _LOW = re.compile(
     r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)"
     r"(?: (?:confidence|certainty|evidence|likelihood|probability|relevance|support))?\W*\Z"
@@ -211,15 +213,17 @@ def _denies_mention(note: str, names: Names) -> bool:
 
 def _is_doubt(key: str, value: Any, names: Names) -> bool:
     """Return True if the value of a key beside a label doubts it: "probability": 0.1, "critique": "incorrect"."""
-    if _CERTAINTY.fullmatch(key):
+    is_certainty = _CERTAINTY.fullmatch(key) is not None
+    if is_certainty or _RELEVANCE.search(key):
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value < 0.5 or 10 < value < 50
+            return value == 0 or (is_certainty and (value < 0.5 or 10 < value < 50))
         if isinstance(value, str) and (_LOW.match(value.casefold()) or UNLIKELY.fullmatch(value.casefold())):
             return True
-    if key in _NOTES or _ASIDE.search(key):
+    if key in _NOTES:
         return False
-    tokens = tokenise(value, names) if isinstance(value, str) else ()
-    return is_claim(value, names) or (bool(tokens) and {token.kind for token in tokens} <= _DOUBTS)
+    kinds = {token.kind for token in tokenise(value, names)} if isinstance(value, str) else set()
+    is_doubtful = bool(kinds) and kinds <= _DOUBTS
+    return is_doubtful and "absent" in kinds if _ASIDE.search(key) else is_doubtful or is_claim(value, names)
 
 
 def is_claim(value: Any, names: Names) -> bool:

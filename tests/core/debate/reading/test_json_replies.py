@@ -104,3 +104,25 @@ def test_rejected_label_in_an_object_may_not_be_the_chosen_one(rejected: str, ex
 def test_key_of_a_better_decision_contradicts_another_one(key: str) -> None:
     assert decision(json.dumps({"labels": ["Food"], key: ["Food", "Price"]}), REVIEW) == "refused"
     assert decision(json.dumps({"labels": ["Food"], key: ["Food"]}), REVIEW) == "Food"
+
+
+@each_row(
+    ("note", "expected"),
+    [
+        ({"relevance": 0.0}, "refused"),
+        ({"relevance": "low"}, "refused"),
+        ({"presence_score": 0.0}, "refused"),
+        ({"support_score": 0}, "refused"),
+        ({"probability_of_presence": 0.02}, "refused"),
+        ({"evidence_strength": 0.1}, "refused"),
+        ({"issue": "not mentioned"}, "refused"),
+        ({"type": "absent"}, "refused"),
+        ({"relevance": 0.9}, "Price"),
+        ({"type": "implicit"}, "Price"),
+        ({"objection": "none"}, "Price"),
+        ({"problem": "not cheap"}, "Price"),
+        ({"relevance": 0.4}, "Price"),
+    ],
+)
+def test_note_beside_a_label_may_doubt_it(note: dict[str, object], expected: str) -> None:
+    assert decision(json.dumps({"labels": [{"label": "Price", **note}]}), REVIEW) == expected

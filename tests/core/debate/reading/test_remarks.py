@@ -358,6 +358,8 @@ def test_reason_of_a_mixture_may_not_speak_for_one_of_its_labels(reason: str, ex
         ("1. The outage is High impact.\n2. Low urgency.\n\nThe label is 2", "Medium"),
         ("1. Low\n2. Medium\n3. High\n\nThe label is 2", "Medium"),
         ("1. High\n2. Low\n\nThe label is 2", "refused"),
+        ("1. High urgency\n2. Low urgency\n3. Medium urgency\n\nThe label is 2", "refused"),
+        ("1. Low urgency\n2. Medium urgency\n3. High urgency\n\nThe label is 2", "Medium"),
         ("1. **High**: many users\n2. **Low**: one user\n\nThe label is 2", "refused"),
         ("The options are (1) High (2) Low. The label is 1", "refused"),
     ],
