@@ -292,7 +292,7 @@ class PredictivityTask:
 
 
 def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[PredictivityTask, ...]:
-    """Return the predictions to make: for each question with ``EARLIER_ANSWERS``, source of labels and repeat.
+    """Return the predictions to make: for each question with ``EARLIER_ANSWERS`` earlier ones, source and repeat.
 
     Only the labels differ between sources: all see the latest five questions that the author answered with an option
     before. Of a group of annotators, one that answered is drawn for each question and repeat. Sources without a label

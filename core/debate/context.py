@@ -178,7 +178,7 @@ class DebateContext:
             for item, value in values.items()
             if value is None
         }
-        notes = [f"'{name}' is not in the codebook" for name in reading.unknown]
+        notes = [f"'{name}' is not a label that was asked about" for name in reading.unknown]
         if among and among[0].reading.readable:
             chosen_labels = frozenset().union(*(self._chosen_labels(reply) for reply in among))
             self._restrict_to(chosen_labels, values, reasons, notes)

@@ -82,7 +82,7 @@ def majority_verdict(
         count = sum(item in vote for vote in votes)
         if count and not is_majority(count, len(replies)):
             values[item], reasons[item] = None, f"only {count} of {len(replies)} decided it"
-    notes = [f"'{name}' is not in the codebook" for reply in readable for name in reply.reading.unknown]
+    notes = [f"'{name}' is not a label that was asked about" for reply in readable for name in reply.reading.unknown]
     if len(readable) < len(replies):
         notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")
     return Verdict(values=values, reasons=reasons, notes=tuple(dict.fromkeys(notes)))

@@ -94,6 +94,14 @@ def test_majority_verdict_needs_more_than_half_readable_replies() -> None:
     assert majority_verdict(context, [good, unreadable, boom]).status == "failed"
 
 
+def test_note_on_another_name_is_true_of_a_label_that_was_not_asked_about() -> None:
+    context = context_of(PROTOCOLS["discussion"], "choice")
+    reply = Reply("x", reading=Reading(values={"label": PRICE}, unknown=("Depth",)))
+    note = "'Depth' is not a label that was asked about"
+    assert majority_verdict(context, [reply]).notes == (note,)
+    assert context.verdict(reply).notes == (note,)
+
+
 def test_item_needs_values_from_more_than_half_of_the_roles() -> None:
     context = context_of(PROTOCOLS["discussion"])
     full, part = (Reply("x", reading=Reading(values=v)) for v in ({SERVICE: True, PRICE: False}, {SERVICE: True}))
