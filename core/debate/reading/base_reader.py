@@ -78,6 +78,10 @@ _BETTER_KEY = re.compile(
     rf"\b(?:{_CHANGED}|actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b"
 )
 """Words of keys of a decision that corrects another one."""
+_EARLIER_HEADING = re.compile(
+    r"\A(?!.*\b(?:final|revised|corrected)\b).*\b(?:initial|original|previous|earlier|first|round 1|personas?)\b"
+)
+"""Words of headings of an earlier decision, or of that of a persona: "My first answer", "Persona 2's decision"."""
 _ADDED = ("add", "extra", "forgot", "missed", "overlooked")
 """Beginnings of headings of further labels."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
@@ -330,7 +334,7 @@ class ReplyReader(ABC):
             folded = heading.casefold()
             is_own_part = not named <= chosen and (bool(OWN_PART.search(folded)) or folded.startswith(_ADDED))
             is_changed = is_own_part or (_WHOLE_DECISION.search(folded) is not None and named != chosen)
-            is_others = is_reporting(folded) or DENIED.search(folded) is not None
+            is_others = is_reporting(folded) or bool(DENIED.search(folded) or _EARLIER_HEADING.search(folded))
             if is_changed and not is_others and self.names.find(heading) is None:
                 raise residue(f"{heading}: {', '.join(map(self.names.written, sorted(named))) or 'none'}")
 

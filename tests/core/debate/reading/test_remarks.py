@@ -452,6 +452,23 @@ def test_heading_of_another_list_after_the_decision_refuses_it(heading: str) -> 
     assert decision(f"{first}\n\nAfter the long wait: Service", REVIEW) == "Food, Price"
 
 
+@each_row(
+    "heading",
+    [
+        "Persona 2's decision",
+        "Majority decision of the personas",
+        "Result of round 1",
+        "My first answer",
+        "Previous answer",
+        "Initial result",
+    ],
+)
+def test_heading_of_an_earlier_or_a_personas_decision_keeps_the_final_one(heading: str) -> None:
+    reply = f"Final Decision: The present aspects are: Food, Price\n\n{heading}: Service"
+    assert decision(reply, REVIEW) == "Food, Price"
+    assert decision(reply.replace(heading, f"{heading}, revised"), REVIEW) == "refused"
+
+
 def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
     assert decision("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", SUMMARY) == "4, 5, 3"
 
