@@ -47,7 +47,7 @@ _WITHDRAWN = re.compile(
     r"|(?:^|however, )(?:this|that) (?:is|was) (?:a (?:mistake|slip)|an error|uncertain|wrong|incorrect)\W*$"
     r"|^(?:please )?(?:ignore|disregard)(?: the (?:label|answer|decision|list|ratings?)\b(?! of\b)|\W*$)"
     r"|\bi (?:cannot|can['’]t|could(?: not|n['’]t)|am (?:not able|unable) to) (?:decide|choose)"
-    r"(?: (?:on )?(?:an? (?:\w+ )?(?:label|answer)|any|one|between|which|here|because"
+    r"(?: (?:on )?(?:(?:an?|the) (?:\w+ )?(?:label|answer)|this|any|one|between|which|here|because"
     r"|with|from)\b|\W*$|[.,;!])"
     r"|\bmy confidence is (?:(?!not\b)\w+ )?low\b(?! (?:only|for|in|on)\b"
     r"(?! (?:this|the|my) (?:answer|decision|label)\b))|^this would be my \w+ if\b"
@@ -113,14 +113,15 @@ _ABROAD_DROPPED = re.compile(
     r"\b(?:entf[aä]ll|streich|gestrichen|retir|quit[oa]|tolg)\w*|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
-    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属]|谈到|包括|相关|适合|提及|提到|存在|涉及|包含|适用|出现|讨论|正确|成立)"
+    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属算说]|谈到|包括"
+    r"|相关|适合|提及|提到|存在|涉及|包含|适用|出现|讨论|正确|成立)"
     r"|§ ?[はが]?(?:(?:では|じゃ)?(?:ない|ありません)|なし)|(?:言及|存在|該当|含ま|当ては)[^§]{0,8}(?:ない|ません)"
 )
 """Words that deny a label by themselves: "Ich streiche A", "Kein A"."""
 _ABROAD_MENTIONED = re.compile(
     r"\b(?:erwähn|vorhanden|genannt|zutreff|trifft|vorkomm|angesprochen|besprochen|gezählt|thema|aussage|rede|bezug|enthalten"
-    r"|beleg|pass(?:t|en)\b|gehör|relevan|gegeben|behandel|angebracht|angemessen|aufgenommen"
-    r"|pertinen|reten|compte|apparaî|concern|justifi|inclu|cité"
+    r"|beleg|pass(?:t|en)\b|gehör|relevan|gegeben|behandel|zähl|rolle|gemeint|darunter|vergeben|angebracht|angemessen|aufgenommen"
+    r"|pertinen|traité|reten|compte|apparaî|concern|justifi|inclu|cité"
     r"|mentionn|présente?s?\b|abord|évoqu|parl|question|figur|mencion|menzion|presente|habla|aparec|aplic|trata|cita"
     r"|fala|genoemd|vermeld|aanwezig|sprake|упомин|присутств)|\b(?:kommt|liegt)\b.{0,80}\bvor$"
 )
