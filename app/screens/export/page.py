@@ -165,7 +165,7 @@ def _query(session: ProjectSession) -> None:
             "The project is one DuckDB file. Close Moot first: only one program can open the file at a time. "
             "The view annotated_review has each document with its debate and labels; evaluation_review adds the gold."
         )
-        st.code(export.duckdb_example(session), language=None)
+        st.code(export.duckdb_example(session), language=None, wrap_lines=True)
 
 
 main()
