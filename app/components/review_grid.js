@@ -499,6 +499,7 @@ export function start({ api }) {
   client = new ReviewClient(address, head, showSaveState);
   focusedRow = sentRow = focus;
   window.addEventListener("blur", () => {
+    noteFocus({ api, rowIndex: api.getFocusedCell()?.rowIndex ?? null }); // the grid reports a click a moment later
     if (focusedRow !== sentRow) notifyLater(api, 0); // the user leaves the grid, and may choose another view
   });
   api.refreshHeader();
