@@ -304,6 +304,7 @@ function focusNextRow(api, node, column) {
   if (row >= api.getDisplayedRowCount()) return;
   api.ensureIndexVisible(row);
   api.setFocusedCell(row, column);
+  noteFocus({ api, rowIndex: row }); // the grid reports it a moment later, when the next key may have been pressed
 }
 
 // State that the page receives
