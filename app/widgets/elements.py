@@ -137,7 +137,7 @@ def heading(text: str) -> None:
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = "") -> None:
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
-    ``wide`` names a table that may be, so that the keyboard can scroll it.
+    ``wide`` names a table that may be too wide, so that the keyboard can scroll it.
     Columns with numbers are aligned right, except the first and those with ids, names or whole sentences. With many
     columns or intervals, all intervals are below their values.
     """

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeAlias
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import VERDICT, Document, Evidence, Value, majority_reference
 from core.errors import ExportError
-from core.ingest.table import dump_json, unique_names
+from core.ingest.table import REVIEW_DETAILS, dump_json, unique_names
 
 REVIEW = "review"
 """The source of a value that a reviewer decided."""
@@ -103,9 +103,6 @@ ANNOTATORS = ("gold", "pred", "reviewed")
 
 ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
-
-REVIEW_DETAILS = ("review_note", "review_flag", "review_error_types", "reviewers")
-"""The last columns: the remarks of the reviewers and their names; in tables, lists are joined with commas."""
 
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:

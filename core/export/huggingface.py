@@ -12,7 +12,6 @@ import yaml
 from core.codebook import Codebook
 from core.export.export_row import (
     REVIEW,
-    REVIEW_DETAILS,
     ExportRow,
     NamedValues,
     named_values,
@@ -22,7 +21,7 @@ from core.export.export_row import (
 from core.export.parquet import BATCH
 from core.export.readme import Summary, origin
 from core.formatting import escape_markdown
-from core.ingest.table import clean_value, unique_names
+from core.ingest.table import REVIEW_DETAILS, clean_value, unique_names
 
 DATA = "data/train.parquet"
 """The path of the rows in the folder."""

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ABOUT, REVIEW_DETAILS, ExportRow, evidence_by_item, source_columns, write_lines
-from core.ingest.table import unique_names
+from core.export.export_row import ABOUT, ExportRow, evidence_by_item, source_columns, write_lines
+from core.ingest.table import REVIEW_DETAILS, unique_names
 
 TURN_KEYS = (
     "run", "document", "turn", "role", "model", "messages", "text", "reasoning", "reading", "evidence", "tokens",

@@ -32,7 +32,7 @@ from core.ingest.gold import (
     split_list,
 )
 from core.ingest.mapping import ColumnMapping
-from core.ingest.table import NUMBER, Table, as_text, chat_messages, clip, field_text, has_text
+from core.ingest.table import NUMBER, REVIEW_DETAILS, Table, as_text, chat_messages, clip, field_text, has_text
 
 SAMPLE = 2_000
 """Number of rows that are inspected, spread over the table."""
@@ -281,9 +281,8 @@ def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple
 _ID_OF_EXPORT = "document_id"
 _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
 """Columns of a table that Moot exported, which hold no labels."""
-_ABOUT_RUN = re.compile(
-    rf"(?:{'|'.join(_ABOUT_EXPORT)}|{_ID_OF_EXPORT}|review_note|review_flag|review_error_types|reviewers)(?:_\d+)?"
-)
+_ABOUT_RUN = re.compile(rf"(?:{'|'.join((_ID_OF_EXPORT, *_ABOUT_EXPORT, *REVIEW_DETAILS))})(?:_\d+)?")
+"""Names of the exported columns about a run and its review, with the suffix of a repeated name."""
 _PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
 """Text of the cells that Moot exports for a label that is present or absent."""
 

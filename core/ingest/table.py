@@ -187,6 +187,10 @@ def join_tables(tables: Sequence[Table]) -> Table:
     )
 
 
+REVIEW_DETAILS = ("review_note", "review_flag", "review_error_types", "reviewers")
+"""The last columns of a table that Moot exports: the remarks of the reviewers and their names."""
+
+
 def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
     used_names, names = set(columns), []

@@ -90,12 +90,12 @@ def alternative_test(
     """Return the test result from values ``[document, item]``, NaN for none.
 
     Agreement of an annotator with others on a document is the mean share of items with the same value among those that
-    both labelled. For ratings it is minus the root of the mean squared distance over the others, as in
-    the authors' code. Model and person are compared on the items that both labelled, so leaving hard items open gains
-    nothing. For each person j over documents, W_f is 1 if the model agrees with the others at least as well as j, and
-    W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is tested by a paired t-test on W_h - W_f against epsilon
-    (Wilcoxon's for fewer than 30 documents). The false discovery rate over people is limited to ``Q`` (Benjamini and
-    Yekutieli 2001). Raises ValueError for shapes that differ.
+    both labelled. For ratings it is minus the root of the mean squared distance over the others, as in the authors'
+    code. Model and person are compared on the items that both labelled, so leaving hard items open gains nothing. For
+    each person j over documents, W_f is 1 if the model agrees with the others at least as well as j, and W_h is the
+    reverse. H0: mean(W_f) <= mean(W_h) - epsilon is tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's
+    for fewer than 30 documents). The false discovery rate over people is limited to ``Q`` (Benjamini and Yekutieli
+    2001). Raises ValueError for shapes that differ.
 
     Deviations: labels of a document are pooled into one agreement, where the authors have one label per document.
     Documents with equal codes in ``groups``, ``[document]``, depend on each other: the means of the groups are tested.

@@ -99,8 +99,8 @@ def stability(
 ) -> Stability:
     """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
-    Ratings are right less than a point off, and agree if they are equal. ``design`` and
-    ``groups`` as for ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
+    Ratings are right less than a point off, and agree if they are equal. ``design`` and ``groups`` as for
+    ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
     """
     gold = ratings(reference)
     if not predicted:

@@ -55,9 +55,7 @@ GOLD_CHECKSUM = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value
 One hash covers the whole line, because DuckDB combines the hashes of several columns by exclusive or. Two documents
 that exchange their gold would then go unnoticed.
 """
-STATE = (
-    f"""(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"""
-)
+STATE = f"(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"
 """Columns that differ whenever the documents or their gold may."""
 _TEXT_DIGESTS = """
 SELECT document_id, CASE WHEN starts_with(digest, current || ':') THEN digest ELSE coalesce(current, digest, '') END
@@ -71,7 +69,7 @@ LEFT JOIN (
 ) USING (document_id) LEFT JOIN replaced_texts USING (document_id)"""
 """SQL of the ids with runs or reviews, with the digest of the text fields that they are about.
 
-Where the context was left out since, it is still the earlier one.
+If a document lost its context later, the digest still covers the earlier context.
 """
 
 

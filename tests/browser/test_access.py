@@ -76,7 +76,8 @@ def foreign_page() -> Iterator[int]:
         server.shutdown()
 
 
-def test_browser_without_the_cookie_is_refused(tab: Page, open_tab: OpenTab, running: Studio) -> None:
+@pytest.mark.usefixtures("open_tab")  # clears the cookies
+def test_browser_without_the_cookie_is_refused(tab: Page, running: Studio) -> None:
     for path in ("/", "/review", "/models", "/_stcore/host-config", "/_stcore/health", "/app/static/logo-icon.svg"):
         answer = tab.goto(running.address + path)
         assert answer is not None

@@ -39,8 +39,8 @@ from core.stats.intervals import format_estimate
 from core.stats.metrics import main_metric, metrics
 from core.stats.scoring import Scores
 
-MAX_SHARE_WARNED = 0.8
-"""Share of the documents with a reference that have a verdict, up to which the page warns of a selection."""
+MIN_SCORED_SHARE = 0.8
+"""Share of the debated documents with a reference at or below which the page warns that few are scored."""
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ def main() -> None:
         return
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
-    if 0 < evaluation.n <= MAX_SHARE_WARNED * ended:
+    if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
         _few_scored_documents(evaluation.n, ended)
     _key_numbers(evaluation)
     if not evaluation.n:

@@ -131,7 +131,7 @@ _SUBSET_SCORES = ("accuracy", "macro_f1", "macro_spearman", "macro_mae")
 
 def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the scores of both parts by the selected pre-pass; without a pre-pass, explain how to make one."""
-    with layout.panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-apart"):
+    with layout.panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-ambiguity"):
         prepasses = ambiguity.prepasses(session)
         if not prepasses:
             sentences(
@@ -140,14 +140,14 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
             )
             return
         left, right = st.columns(2)
-        prepass = left.selectbox("Vote", prepasses, format_func=session.run_name, key="apart-vote")
+        prepass = left.selectbox("Vote", prepasses, format_func=session.run_name, key="ambiguity-vote")
         theta = right.number_input(
             "Ambiguity threshold",
             0.0,
             1.0,
             0.5,
             0.1,
-            key="apart-theta",
+            key="ambiguity-theta",
             help="A document is ambiguous if the shares of its two most common answers differ by at most this.",
         )
         try:

@@ -168,8 +168,13 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, shown_ids: Set[str])
     def selected() -> list[str]:
         return [id for id in map(str, _grid_state(run, actor).get("selected") or ()) if id in shown_ids]
 
-    def on_selected(act: Callable[[list[str]], actions.SavedAction]) -> Callable[[], actions.SavedAction | None]:
-        return lambda: act(ids) if (ids := selected()) else None
+    def on_selected(act: Callable[[list[str]], actions.SavedAction]) -> Callable[[], actions.SavedAction]:
+        def act_on_selected() -> actions.SavedAction:
+            if not (ids := selected()):
+                raise UsageError("No document is selected any more.", "Select rows in the grid.")
+            return act(ids)
+
+        return act_on_selected
 
     document_ids = selected()
     if not document_ids:
@@ -230,7 +235,7 @@ def _detail(
 
     def submit() -> actions.SavedAction:
         """Submit the document. It is a drawn one if it is the first of the queue at the time of the click."""
-        rows = queue.review_page(session, run, filters, actor=actor).rows
+        rows = queue.review_page(session, run, replace(filters, number=1, size=1), actor=actor).rows
         sampling = rows[0].sampling if rows and rows[0].document_id == document_id else None
         return actions.submit(session, run_id, ids, attribution, sampling=sampling)
 

@@ -66,7 +66,8 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
     usual = list(table.DEFAULT_FIGURES)
     if all(row.coverage in (None, 1) for row in rows):
         usual.remove("strict")  # it equals the score
-    with layout.panel("All runs", "by strict score; highlighted: differs from most runs", key="runs-panel") as head:
+    order = f"by {_rank_score(rows)}; highlighted: differs from most runs"
+    with layout.panel("All runs", order, key="runs-panel") as head:
         with head:
             words = st.text_input(
                 "Filter",
@@ -226,12 +227,18 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
         state.next_page = "lab"
 
 
+def _rank_score(rows: Sequence[LeaderboardRow]) -> str:
+    """Return what the score is called by which runs are ranked and compared with their costs."""
+    return "strict score" if any(row.strict.value is not None for row in rows) else "score"
+
+
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     """Draw quality against cost."""
     scored = [row for row in rows if row.main is not None]
     with layout.panel(
         "Quality and cost",
-        "green: no other run of the same documents has as high a strict score at a lower cost",
+        "full: as if no reply had been reused; green: no other run of the same documents has as high a "
+        f"{_rank_score(rows)} at a lower cost",
         key="runs-cost",
     ):
         if not scored:
@@ -242,14 +249,15 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             {
                 "name": row.run.title,
                 "cost": row.cost[f"{unit}_per_document"],
-                **estimate_data(row.main, "quality"),
+                **estimate_data(row.rank_score, "quality"),
                 "efficient": row.efficient,
                 "group": row.group,
                 "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
             }
             for row in scored
         ]
-        charts.frontier(points, key="runs-frontier", title="Quality and cost", unit=unit, quality=scored[0].metric.name)
+        quality = f"{scored[0].metric.name}, {_rank_score(rows)}"
+        charts.frontier(points, key="runs-frontier", title="Quality and cost", unit=unit, quality=quality)
 
 
 def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:

@@ -174,7 +174,10 @@ _MARKS = re.compile(r"\d|\b(?:\w|[ivx]+)\b")
 
 
 def _has_a_part_more(one: str, other: str) -> bool:
-    """Return True if one name is the other with letters more at its end, or with at least three letters more inside."""
+    """Return True if one name is the other plus an ending, or plus at least three letters inside.
+
+    A doubled letter, e or s is not such an ending.
+    """
     shorter, longer = sorted((one, other), key=len)
     if longer.startswith(shorter):
         return longer[len(shorter) :] not in (shorter[-1:], "e", "s")

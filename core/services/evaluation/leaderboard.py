@@ -46,11 +46,9 @@ class LeaderboardRow:
         return self.scores.main if self.scores is not None else None
 
     @property
-    def rank_score(self) -> float | None:
+    def rank_score(self) -> Estimate:
         """Strict score, so that a run that decides only easy documents does not lead; for ratings the main score."""
-        if self.strict.value is not None:
-            return self.strict.value
-        return self.main.value if self.main is not None else None
+        return self.strict if self.strict.value is not None else self.main or Estimate()
 
     @property
     def metric(self) -> Metric:
@@ -67,7 +65,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
-    points = [(row.cost[f"{unit}_per_document"], row.rank_score) for row in rows]
+    points = [(row.cost[f"{unit}_per_document"], row.rank_score.value) for row in rows]
     document_sets = session.store.runs.document_sets()
     groups: dict[tuple[Hashable, ...], list[int]] = {}
     for index, run in enumerate(runs):
@@ -104,4 +102,5 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:
-    return not row.run.details.pinned, -row.rank_score if row.rank_score is not None else 2.0
+    score = row.rank_score.value
+    return not row.run.details.pinned, -score if score is not None else 2.0

@@ -31,6 +31,7 @@ from core.services.lab import history, trials
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.store.lab import SweepRow as SweepRow
+from core.store.lab import SweepState
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | 
         progress.budget_usd = budget_usd
     runner = _SweepRunner(session, row.number, spec, progress, stop_event)
     try:
-        session.store.lab.update_sweep(row.number, _dump_progress(progress), "running")
+        runner.save_progress()
         threading.Thread(target=_run_thread, args=(runner,), name=f"moot-sweep-{row.number}", daemon=True).start()
     except BaseException:
         del session.active_sweeps[row.number]
@@ -246,7 +247,7 @@ class _SweepRunner:
         for configuration in grid:
             with suppress(MootError):  # raised again and noted when the configuration runs
                 self._find_or_create_run(0, configuration, ids, sizes[0])
-        self._save_progress()
+        self.save_progress()
         for rung, size in enumerate(sizes):
             scores: dict[int, float | None] = {}
             for number in remaining:
@@ -254,7 +255,7 @@ class _SweepRunner:
                 scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
             remaining = survivors(scores)
             self.progress.remaining = list(remaining)
-            self._save_progress()
+            self.save_progress()
 
     def _run_configuration(self, rung: int, configuration: Configuration, ids: list[str], size: int) -> RunRow | None:
         """Return the finished run of a configuration on the first documents; None if it cannot be created or failed."""
@@ -269,7 +270,7 @@ class _SweepRunner:
             if (remaining := self._remaining_budget()) is not None:
                 store.raise_budget(row.run_id, (row.cost_usd or 0.0) + remaining)
             self.progress.active_run = row.run_id
-            self._save_progress()
+            self.save_progress()
             future = self.session.start_or_resume(row.run_id, retry_failed=True)
             if self.stop_event.is_set():  # a pause before the start found no run to pause
                 self.session.pause(row.run_id)
@@ -330,23 +331,21 @@ class _SweepRunner:
         budget = sweep_budget(self.spec, self.progress)
         return f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; {OUT_OF_BUDGET}"
 
-    def _save_progress(self) -> None:
-        self.session.store.lab.update_sweep(self.number, _dump_progress(self.progress), "running")
+    def save_progress(self, state: SweepState = "running", message: str = "") -> None:
+        """Store the progress and the state of the sweep."""
+        self.session.store.lab.update_sweep(self.number, _dump_progress(self.progress), state, message)
 
 
 def _run_thread(runner: _SweepRunner) -> None:
-    lab = runner.session.store.lab
     try:
         runner.run()
-        lab.update_sweep(runner.number, _dump_progress(runner.progress), "done")
+        runner.save_progress("done")
     except _Paused as pause:
         runner.progress.spent = isinstance(pause, _BudgetSpent)
-        lab.update_sweep(runner.number, _dump_progress(runner.progress), "paused", str(pause))
+        runner.save_progress("paused", str(pause))
     except Exception as error:  # nothing catches it in a thread: the page shows it
         with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
-            lab.update_sweep(
-                runner.number, _dump_progress(runner.progress), "failed", f"{type(error).__name__}: {error}"
-            )
+            runner.save_progress("failed", f"{type(error).__name__}: {error}")
     finally:
         del runner.session.active_sweeps[runner.number]
 
@@ -382,7 +381,8 @@ class SweepProgress:
     ``documents`` are in the order in which rungs take them, None before the first start. ``runs`` are run ids by rung
     and number of the configuration ("1/3"). ``problems`` are errors by number of the configuration. ``remaining`` are
     the numbers of the configurations in the next rung, None for all. ``budget_usd`` replaces the budget of the
-    definition, None leaves it. ``spent`` is True if the budget paused the sweep.
+    definition, None keeps that budget. ``spent`` is True if the budget paused the sweep. ``active_run`` is the id of
+    the run that a pause stops, empty between runs.
     """
 
     documents: list[str] | None = None

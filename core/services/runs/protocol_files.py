@@ -1,4 +1,4 @@
-"""Protocol files: YAML descriptions of protocols of the user's own, for the studio and the command line."""
+"""Protocol files: YAML descriptions of the user's protocols, for the studio and the command line."""
 
 from __future__ import annotations
 

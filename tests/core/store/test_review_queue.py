@@ -196,7 +196,7 @@ def test_streaming_returns_the_same_records_in_batches(world):
     early.close()
 
 
-def test_stream_over_several_slabs_reads_one_snapshot(project, monkeypatch):
+def test_stream_over_several_queries_reads_one_snapshot(project, monkeypatch):
     monkeypatch.setattr("core.store.document_records.DOCUMENTS_PER_QUERY", 4)
     project.store.documents.add(make_documents(10))
     stream = project.store.document_records.stream(batch=3)

@@ -218,7 +218,7 @@ def test_accepted_changes_of_the_draft_stay_when_an_example_is_saved(tmp_path):
         assert {change.added for change in accepted_changes.accepted(session).changes} == {"gondolier", text}
 
 
-def test_accepted_changes_accepted_before_the_review_are_tried_after_it(tmp_path):
+def test_changes_accepted_before_the_review_are_tried_after_it(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         session.store.documents.add([Document(f"p{n}", {"text": f"A gondolier sang, {n}."}) for n in range(12)])
         (run,) = queue_runs(session, planning.Plan())

@@ -119,6 +119,7 @@ def test_f1_is_tested_once_after_the_planned_number_of_reviews(world: tuple[Proj
     _review(session, run, 20)
     status = review_plan.plan_status(session, run, new_plan)
     assert status.enough
+    assert status.drawn == new_plan.reviews
     assert status.estimate.interval is not None
     assert 0.8 in status.estimate.interval  # 100 true positives and 50 false positives
     assert review_plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
