@@ -313,8 +313,8 @@ class _Table:
         top = next((f"/{cells[index]}" for index in numbers if _MAX.match(titles.get(index, ""))), "")
         for title in _DECIDING_COLUMNS:
             deciding = [index for index in titles if index and title.search(titles[index])]
-            is_revised = not all(_NO_LATER.search(titles.get(index, "")) for index in {*numbers} - {*deciding})
             if deciding:
+                is_revised = not all(_NO_LATER.search(titles.get(index, "")) for index in {*numbers} - {*deciding})
                 is_plain = len(deciding) == 1 and not (is_revised and title is _DECIDING_COLUMNS[-1])
                 return f"{name} | {cells[deciding[0]] + top if is_plain else '?'}"
         is_rating = len(numbers) == 1 and not _COUNTS.search(titles.get(numbers[0], ""))
@@ -430,7 +430,6 @@ class _CollectedRatings:
         words = folded.text[position : position + 40].strip()
         number = _NUMBER.match(folded.text, position)
         end = number.end() + _LOOK_AHEAD if number else 0
-        revised = self._revised(item, folded.text, number, end) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif (
@@ -443,7 +442,7 @@ class _CollectedRatings:
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
         elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() : end]):
             self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
-        elif revised is not None:
+        elif revised := self._revised(item, folded.text, number, end):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
             digits = _MINUS.sub("-", number["number"])
@@ -504,8 +503,8 @@ def check_json_scale(data: Mapping[str, Any], tops: Container[int]) -> None:
 
 def is_other_top(value: Any, tops: Container[int]) -> bool:
     """Return True if a JSON value states a scale whose highest point is none of ``tops``."""
-    numbers = [*map(int, _INTEGER.findall(str(value)))]
-    return bool(numbers) and max(numbers) not in tops
+    top = max(map(int, _INTEGER.findall(str(value))), default=None)
+    return top is not None and top not in tops
 
 
 def _unwrapped(line: str) -> str:
