@@ -26,14 +26,14 @@ from core.debate.reading.labels_grammar import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, LABEL_NOUNS, LEFT_OPEN, NO_ANSWER, NUMERALS, tokenise
+from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, LABEL_NOUN_PLURAL, LEFT_OPEN, NO_ANSWER, NUMERALS, tokenise
 from core.debate.turns import Reading
 
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*$")
 _COUNTED = re.compile(rf"[\s*_]*({'|'.join(NUMERALS[1:])}) {LABEL_NOUN}\s*:", re.IGNORECASE)
-_PLURAL = re.compile(rf"\b(?:present|{'|'.join(LABEL_NOUNS)})\b", re.IGNORECASE)
+_PLURAL = re.compile(rf"\b(?:present|{LABEL_NOUN_PLURAL})\b", re.IGNORECASE)
 _NOT_APPLICABLE = re.compile(
     r"[\s*_`\"'(\[#]*+(?:n/?a|not applicable)[\s*_`\"')\].]*(?:$|[.,;:(–—]|-\s|(?:because|since|as)\b)",
     re.IGNORECASE,

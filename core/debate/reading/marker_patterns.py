@@ -33,12 +33,13 @@ _TRANSLATED = (
     r" ++решение"
     r"|最终(?:决定|决策|判断|答案|标签|类别)|最終(?:決定|判断|判定)"
 )
-_OWN = (
+# "my final", "therefore the"
+_OWN_PREFIX = (
     r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
     rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
 )
 _HEADINGS = (
-    rf"{_OWN}(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final"
+    rf"{_OWN_PREFIX}(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|final"
     r"|(?:final|my|revised|updated) ++list)"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
@@ -94,7 +95,7 @@ _TITLED = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[
 _LED = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )|^[ _]*+(?:=>|->|[→⇒])"
 # "Extracted aspects: A, B", "Priority: A"
 _RECAP = (
-    rf"^[ >#•\d.)_-]*+{_OWN}(?:(?:extracted|identified|detected) ++(?:{_CHOICE}|intents?|emotions?)"
+    rf"^[ >#•\d.)_-]*+{_OWN_PREFIX}(?:(?:extracted|identified|detected) ++(?:{_CHOICE}|intents?|emotions?)"
     r"|response|priority|level|severity(?: ++level)?)[ _]*+[:=]"
 )
 # "Die Antwort ist A", "the label is A", "la etiqueta más adecuada es A", "最合适的标签是A"

@@ -31,8 +31,11 @@ _KEPT = (
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
 LABEL_NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+"""Pattern of a noun for labels, singular or plural."""
 LABEL_NOUNS = ("aspects", "labels", "categories", "topics", "themes", "codes")
-_LABELS = "|".join(LABEL_NOUNS)
+"""These nouns in the plural."""
+LABEL_NOUN_PLURAL = rf"(?:{'|'.join(LABEL_NOUNS)})"
+"""Pattern of one of these plurals."""
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
 _QUALIFIED = (  # "Food at least", "Food with reservations"
     r"at\ (?:(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))|in\ part|in\ a\ (?:sense|way)"
@@ -77,13 +80,13 @@ _VOCABULARY = {
     rf"|no\ (?:other|further|additional)\ {LABEL_NOUN}",
     "rest": rf"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ {LABEL_NOUN})?"
     r"|remaining(?:\ \w+)?)"
-    rf"|everything\ else|all\ others?|other\ (?:{_LABELS})",
+    rf"|everything\ else|all\ others?|other\ {LABEL_NOUN_PLURAL}",
     "all": rf"all(?:\ of)?(?:\ (?:the|these|those|them))?(?:\ (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
-    rf"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ (?:{_LABELS}))?"
+    rf"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ {LABEL_NOUN_PLURAL})?"
     r"(?=\W*(?:$|[.;!])|\ (?:are|apply)\b)",
     "none": rf"(?:the|this)\ (?:\w+\ )?(?:{UNITS})\ (?:does\ not|doesn['’]t)"
     r"\ (?:mention|discuss|address|cover|contain)\ any\ (?:of\ the\ )?(?:(?:listed|given)\ )?"
-    rf"(?:{_LABELS})(?=\W*$)"
+    rf"{LABEL_NOUN_PLURAL}(?=\W*$)"
     r"|(?<!\w\ )(?<!\w,\ )nothing(?=\W*$)"
     r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)"
     rf"(?:\ (?:listed|given|above|other|two|three|four|five|six|{LABEL_NOUN}))*+))?"
@@ -162,7 +165,7 @@ _ATTACHED = re.compile(r"[^\W_]|[-+−±–—]")
 _STRUCK = re.compile(
     r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>(?:[^~<]|<(?!/?(?:s|del|strike)>))*+)(?(tag)</(?P=tag)>|~~)"
 )
-_OTHERS = re.compile(rf"other (?:{_LABELS})\b")
+_OTHERS = re.compile(rf"other {LABEL_NOUN_PLURAL}\b")
 """Words for all labels that are not named, also if a label is called "Other"."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SEPARATOR = re.compile(r" ?(?:[,;/|、]|and\b) ?")
