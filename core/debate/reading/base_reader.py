@@ -14,6 +14,7 @@ from core.codebook import Codebook
 from core.debate.reading.decision_markers import (
     CONTENT,
     DENIED,
+    OWN_DECISION,
     OWN_PART,
     SENTENCE_BREAK,
     MarkedReply,
@@ -26,8 +27,7 @@ from core.debate.reading.decision_markers import (
     next_document,
 )
 from core.debate.reading.json_answers import (
-    CHOSEN,
-    PRESENT,
+    DECIDING_KEYS,
     UNDECIDED,
     answer_of,
     by_name,
@@ -60,22 +60,21 @@ _HEADED = re.compile(
     r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
 """A heading with what stands behind it: "Verdict: A"."""
-_CHANGED = (
+_REPLACING_WORDS = (
     r"refined|amended|modified|consensus|recommended|agreed|merged|(?:complete|full) (?:list|labels?)|revision"
     r"|corrections|outcome|ruling|re-?considered|re-?evaluated|reviewed|changed to"
     r"|after (?:the )?(?:debate|discussion|review)"
 )
 """Words of keys and headings of a decision that replaces an earlier one."""
 _WHOLE_DECISION = re.compile(
-    rf"\b(?:{_CHANGED}|judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|revised|corrected|updated"
-    r"|improved|checked|adjusted|korrigiert)\b"
+    rf"\b(?:{_REPLACING_WORDS}|{OWN_DECISION}|improved)\b"
     r"|\A(?:therefore|thus|hence|so|now|ultimately|after \w+|change|in short|in the end|in total|better|besser|mejor"
     r"|plutôt|round \d+|present|vote|(?:(?:the|my|present|new|better|best|correct|predicted) )*"
     r"(?:labels?|list|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
 )
 """Headings of a whole decision of the reply itself; other own headings may have a part of it: "My focus: B"."""
 _BETTER_KEY = re.compile(
-    rf"\b(?:{_CHANGED}|actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b"
+    rf"\b(?:{_REPLACING_WORDS}|actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b"
 )
 """Words of keys of a decision that corrects another one."""
 _EARLIER_HEADING = re.compile(
@@ -102,8 +101,8 @@ class ReplyReader(ABC):
 
     def __init__(self, marked: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
         self.names = names_of(codebook)
-        blocks = (replace(block, data=own_part(block.data, self.names)) for block in marked.blocks)
-        self.marked, self.codebook, self.cut = replace(marked, blocks=tuple(blocks)), codebook, cut
+        self.marked, self.codebook, self.cut = marked, codebook, cut
+        self.blocks = [replace(block, data=own_part(block.data, self.names)) for block in marked.blocks]
         self.items = codebook.items
         self.start = 0
         self.open = self._find_left_open()
@@ -113,9 +112,7 @@ class ReplyReader(ABC):
         candidates: list[Marker | Block] = [
             marker for marker in self.marked.markers if marker.kind in self.marker_kinds
         ]
-        candidates += [
-            block for block in self.marked.blocks if block.error or lookup(block.data, *self.keys) is not None
-        ]
+        candidates += [block for block in self.blocks if block.error or lookup(block.data, *self.keys) is not None]
         candidates.sort(key=lambda candidate: candidate.start)
         if self.cut and self._torn() > (candidates[-1].start if candidates else -1):
             raise Unreadable(CUT)
@@ -141,7 +138,7 @@ class ReplyReader(ABC):
 
     def read_unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
-        blocks = [block for block in self.marked.blocks if not is_reported(self.marked, block.start)]
+        blocks = [block for block in self.blocks if not is_reported(self.marked, block.start)]
         for block in reversed(blocks):
             self.start = block.start
             if (reading := self._read_answers_by_name(block)) is not None:
@@ -187,7 +184,7 @@ class ReplyReader(ABC):
 
     def _decision_start(self, block: Block) -> int:
         """Return the position of the first key of an object that decides, which may have reasons before it."""
-        keys = {*self.keys, *PRESENT, *CHOSEN}
+        keys = DECIDING_KEYS.union(self.keys)
         for key in _KEY.finditer(self.marked.text, block.start, block.end):
             if key[1].strip().casefold() in keys or self.names.find(key[1]) is not None:
                 return key.start()
@@ -244,7 +241,8 @@ class ReplyReader(ABC):
         folded = key.strip().casefold()
         words = folded.replace("_", " ")
         is_own_key = OWN_PART.search(words) is not None or _BETTER_KEY.search(words) is not None
-        return folded in (*self.keys, *CHOSEN, *PRESENT) or (is_own_key and not _NUMBER.search(words))
+        is_known = folded in self.keys or folded in DECIDING_KEYS
+        return is_known or (is_own_key and not _NUMBER.search(words))
 
     def _named_by(self, key: str, value: Any) -> set[str]:
         """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""
@@ -256,7 +254,7 @@ class ReplyReader(ABC):
 
     def _block_at(self, start: int) -> Block | None:
         """Return the JSON that follows a position directly, None if other words do."""
-        for block in self.marked.blocks:
+        for block in self.blocks:
             words_between = self.marked.text[start : block.start]
             if block.start >= start and not CONTENT.search(words_between.replace("json", "")):
                 return block
@@ -304,7 +302,7 @@ class ReplyReader(ABC):
     def _check_later_blocks(self, reading: Reading, last: Marker | Block) -> None:
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
         start = self.start
-        for block in self.marked.blocks[-_LATER_BLOCKS:]:
+        for block in self.blocks[-_LATER_BLOCKS:]:
             is_later = block.start > max(last.start, start) and block is not last
             if is_later and not is_reported(self.marked, block.start) and self._answers_otherwise(block, reading):
                 raise Unreadable("it announces different decisions")
@@ -312,7 +310,7 @@ class ReplyReader(ABC):
 
     def _answers_otherwise(self, block: Block, reading: Reading) -> bool:
         """Return True if JSON answers otherwise than a reading, or says yes to a label that is not in it."""
-        with suppress(Unreadable):  # evidence for some labels
+        with suppress(Unreadable):  # refused if it has evidence for only some labels
             later = self._read_answers_by_name(block)
             return later is not None and dict(later.values) != dict(reading.values)
         if self.codebook.kind == "rating":

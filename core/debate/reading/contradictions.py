@@ -201,7 +201,7 @@ _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
 _NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
 _ALL_RATINGS = re.compile(r"\b(?:all|each|every|both)\b|\b(?:the|my) (?:ratings|scores)\b")
-_CHANGED = re.compile(
+_CHANGED_IT = re.compile(
     r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?(\d{1,15}(?:\.\d{1,15})?)",
     re.IGNORECASE,
 )
@@ -297,7 +297,7 @@ def _is_starred(line: str) -> bool:
 
 def _rates_again(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another rating: "Clarity should be lower", "I raise it to 4"."""
-    changed = _CHANGED.search(sentence) if len(names.items) == 1 else None
+    changed = _CHANGED_IT.search(sentence) if len(names.items) == 1 else None
     if changed and float(changed[1]) not in decided.values():
         return True
     masked = names.masked(sentence)
@@ -388,7 +388,7 @@ def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | N
     negated: set[str] = set()
     stated: set[str] = set()
     for part in _PART.split(words):
-        named = {item for _ in range(part.count("§")) if items for item in items.pop(0)}
+        named = {item for _ in range(part.count("§")) for item in items.pop(0)}
         is_negated = _ABROAD_NEGATED.search(part) is not None
         is_denied = _ABROAD_DROPPED.search(part) or (is_negated and _ABROAD_MENTIONED.search(part))
         if is_denied and named & decided.keys():

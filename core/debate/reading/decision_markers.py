@@ -48,6 +48,7 @@ _OWN_WORDS = re.compile(
 )
 _SIDE = r"the (?:prosecut(?:or|ion)|defen[cs]e|defender)|(?:the )?analysis \d"
 ROLE = rf"(?:(?:the |an )?(?:extractor|critic|opponent|annotator)|{_SIDE})\b"
+_NAMED_ROLE = re.compile(rf"\b{ROLE}", re.IGNORECASE)
 _REPORTED = re.compile(
     rf"\baccording to (?:{ROLE}|(?:the |an )?other\b)"
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
@@ -151,19 +152,21 @@ class MarkedReply:
         """Markers that count only without any other."""
         markers = _asserted_markers(self.lines, self.codebook, self.quoted, weak=True)
         recaps = [marker.end for marker in markers if marker.kind == "recap"]
-        if recaps and self._is_discussed(recaps[-1]):
-            markers = [marker for marker in markers if marker.kind != "recap"]
-        return _with_limits(
-            [replace(marker, kind="heading") if marker.kind == "recap" else marker for marker in markers], self.lines
-        )
+        is_discussed = bool(recaps) and self._is_discussed(recaps[-1])
+        counted = [
+            replace(marker, kind="heading") if marker.kind == "recap" else marker
+            for marker in markers
+            if not (is_discussed and marker.kind == "recap")
+        ]
+        return _with_limits(counted, self.lines)
 
     def _is_discussed(self, start: int) -> bool:
         """Return True if the text below the labels at ``start`` discusses labels or roles, or ends with the label."""
-        lines = self.lines[start:].strip().split("\n")[1:]
+        names, lines = names_of(self.codebook), self.lines[start:].strip().split("\n")[1:]
         if self.codebook.kind == "choice":
-            return names_of(self.codebook).find(lines[-1].strip(" ._") if lines else "") is not None
+            return names.find(lines[-1].strip(" ._") if lines else "") is not None
         below = "\n".join(line for line in lines if not _LISTED.match(line))
-        return bool(names_of(self.codebook).mentions(below)) or re.search(rf"\b{ROLE}", below, re.I) is not None
+        return bool(names.mentions(below)) or _NAMED_ROLE.search(below) is not None
 
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
@@ -204,10 +207,12 @@ _ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotato
 _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
 """Speaker of what follows: "Prosecution: ...", "## Anna (group A)"."""
-OWN_PART = re.compile(
-    r"\b(?:judge|judg[e]?ment|final|verdict|decision|conclusion|answer|result|output|summary|revised|corrected|updated|checked|adjusted"
-    r"|korrigiert|my|i)\b"
+OWN_DECISION = (
+    r"judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|revised|corrected|updated|checked"
+    r"|adjusted|korrigiert"
 )
+"""Words for a reply's own decision."""
+OWN_PART = re.compile(rf"\b(?:{OWN_DECISION}|summary|my|i)\b")
 """Headings and speakers of a reply's own decision."""
 _OWN_BASIS = re.compile(
     r"\bbased\b|\bmy (?:\w+ ){0,2}(?:decision|answer|verdict|conclusion|judge?ment)\b"
@@ -238,7 +243,9 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     last = _SENTENCE_END.split(before)[-1]
     above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2][-_LOOK_BACK:]
     is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
-    words = last if CONTENT.search(last) else before.partition(":")[0] if ":" in before and earlier < begin else ""
+    words = last
+    if not CONTENT.search(last):
+        words = before.partition(":")[0] if ":" in before and earlier < begin else ""
     return not (_SOMEBODY_ELSES.search(words) or (is_heading and _SOMEBODY_ELSES.search(above)))
 
 
@@ -331,12 +338,13 @@ def without_reasoning(text: str) -> str:
     """Return ``text`` without the reasoning at its start.
 
     Reasoning is ``<think>`` blocks, closed or not, and the text before a closing tag on its own line, because some
-    servers drop the opening tag.
+    servers drop the opening tag. A tag ``<analysis>`` around a whole reply is removed, too.
     """
     stripped = text.strip()
     inner = stripped[len(_ANALYSIS) : -len(_END_OF_ANALYSIS)]
     is_wrapped = stripped[: len(_ANALYSIS)].lower() == _ANALYSIS and stripped.lower().endswith(_END_OF_ANALYSIS)
     if is_wrapped and inner.strip() and "<analysis" not in inner.lower():
+        # Padded, because callers derive positions from the length of the text that is left.
         return inner.ljust(len(text) - text.index(">") - 1)
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]

@@ -22,16 +22,18 @@ ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded"
 """Keys of the one label, of the present and the absent ones."""
 UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
 """Keys of labels that are left open."""
-_DECIDING = frozenset({*CHOSEN, *PRESENT})
+DECIDING_KEYS = frozenset({*CHOSEN, *PRESENT})
+"""Keys of a decision of any kind."""
 _EARLIER = re.compile(
     r"initial|previous|prior(?!it)|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner"
-    r"|extractor|criti[cq]|opponent|annotator|persona|prosecut|defen[cds]|option|possib|exampl|evidence|quot|reason|expla|rational|justif|thought"
-    r"|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag|normali"
+    r"|extractor|criti[cq]|opponent|annotator|persona|prosecut|defen[cds]|option|possib|exampl|evidence|quot|reason|expla"
+    r"|rational|justif|thought|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag|normali"
 )
 _SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
 """Parts of keys whose labels are not the decision; an object under a ``_SUBJECT`` may contain it."""
 _REJECTING = re.compile(
-    r"absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit|withdr|not_|^no_|non_"
+    r"absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit"
+    r"|withdr|not_|^no_|non_"
 )
 """Parts of keys of labels that are absent."""
 _FURTHER = re.compile(
@@ -63,7 +65,7 @@ _LOW = re.compile(
     r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)"
     r"(?: (?:confidence|certainty|evidence|likelihood|probability|relevance|support))?\W*\Z"
 )
-"""A low certainty. Words of the document, such as "poor hygiene" as support, are none."""
+"""A low certainty. Words of the document, such as "poor hygiene" as support, do not match."""
 _NO_EVIDENCE = re.compile(
     r"\W*(?:there (?:is|was) )?(?:no|not any|without) (?:\w+ )?(?:mention|evidence|reference|quotes?|support)\b"
     r"|\W*n/?a\W*\Z",
@@ -80,7 +82,7 @@ def by_name(data: Any, names: Names) -> dict[str, Any]:
     for inner in nested(data):
         if any(names.find(key) is not None for key in inner):
             return inner
-        if any(key.strip().casefold() in _DECIDING and _decides(value, names) for key, value in inner.items()):
+        if any(key.strip().casefold() in DECIDING_KEYS and _decides(value, names) for key, value in inner.items()):
             break
     return {}
 
@@ -191,9 +193,9 @@ def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
 
 
 def _denies_evidence(quote: Any, names: Names) -> bool:
-    """Return True for "n/a", "not mentioned" or "No evidence found.", and for what is not text, but not for no words.
+    """Return True for "n/a", "not mentioned", "No evidence found." and values that are not text.
 
-    A schema makes models fill lists with "" or "the"; that denies nothing.
+    Empty text denies nothing: a schema makes models fill lists with "" or "the".
     """
     if not isinstance(quote, str) or sole_answer(quote, names) is False:
         return True
@@ -223,7 +225,9 @@ def _is_doubt(key: str, value: Any, names: Names) -> bool:
         return False
     kinds = {token.kind for token in tokenise(value, names)} if isinstance(value, str) else set()
     is_doubtful = bool(kinds) and kinds <= _DOUBTS
-    return is_doubtful and "absent" in kinds if _ASIDE.search(key) else is_doubtful or is_claim(value, names)
+    if _ASIDE.search(key):
+        return is_doubtful and "absent" in kinds
+    return is_doubtful or is_claim(value, names)
 
 
 def is_claim(value: Any, names: Names) -> bool:
