@@ -269,26 +269,16 @@ class Lexicon:
     def about_places(self) -> frozenset[int]:
         """The labels that list words such as "nearby" or "next door"."""
         words = ((term.label, frozenset().union(*term.pattern)) for term in self.terms if term.listed)
-        return frozenset(label for label, forms in words if any(place <= forms for place in _PLACES))
+        return frozenset(label for label, word_forms in words if any(place <= word_forms for place in _PLACES))
 
 
 _PLACES = tuple(
-    map(
-        frozenset,
-        (
-            ["nearby"],
-            ["neighbouring"],
-            ["neighboring"],
-            ["elsewhere"],
-            ["next", "door"],
-            ["next", "to"],
-            ["round", "corner"],
-            ["around", "corner"],
-            ["across", "street"],
-            ["across", "road"],
-        ),
+    frozenset(place.split())
+    for place in (
+        "nearby", "neighbouring", "neighboring", "elsewhere", "next door", "next to", "round corner", "around corner",
+        "across street", "across road",
     )
-)
+)  # fmt: skip
 """Words that a label about other places lists together."""
 
 _REST = re.compile(

@@ -146,7 +146,7 @@ def take(
             thought = part.get("reasoning_content") or part.get("reasoning") or inner_thought
             refusal = part.get("refusal")
             if part is not choice.get("message"):
-                builder.has_deltas = builder.has_deltas or (isinstance(text, str) and bool(text.strip()))
+                builder.has_deltas |= isinstance(text, str) and bool(text.strip())
             elif event.get("object") == "chat.completion":
                 # MiniMax ends a stream with a whole reply, which repeats all of its text.
                 if builder.has_deltas:
