@@ -256,7 +256,8 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             }
             for row in scored
         ]
-        quality = f"{scored[0].metric.name}, {_rank_score(rows)}"
+        quality, score = scored[0].metric.name, _rank_score(rows)
+        quality = quality if score == "score" else f"{quality}, {score}"
         charts.frontier(points, key="runs-frontier", title="Quality and cost", unit=unit, quality=quality)
 
 
