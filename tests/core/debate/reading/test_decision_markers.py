@@ -127,14 +127,14 @@ def test_labels_joined_by_a_chinese_word_are_read() -> None:
         "The aspects in dispute are:",
     ],
 )
-def test_list_of_other_labels_is_no_decision(heading: str) -> None:
+def test_list_of_other_labels_is_not_a_decision(heading: str) -> None:
     codebook = Codebook(unit=UNIT, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     assert read(f"{heading} Food", codebook).values == {}
     assert read(f"{heading} Food\n\nFinal Decision: Pool", codebook).values == {"f": False, "p": True}
 
 
 @each_row("unit", ["prompt", "instruction", "example", "guideline", "draft", "definition", "user prompt"])
-def test_unit_of_the_codebook_is_no_other_text(unit: str) -> None:
+def test_unit_of_the_codebook_is_not_another_text(unit: str) -> None:
     codebook = Codebook(unit=unit, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
     noun = unit.split()[-1]
     for heading in (f"The aspects present in the {noun} are", f"Mentioned in the {noun}", "Present in both sentences"):

@@ -43,21 +43,6 @@ def test_later_json_says_yes_to_labels_of_the_decision_only(later: dict[str, obj
 
 
 @each_row(
-    ("quote", "expected"),
-    [
-        ("No mention of cost", "refused"),
-        ("No evidence of this aspect", "refused"),
-        ("No mention of the price at all", "refused"),
-        ("No quote supports this label", "refused"),
-        ("No mention of the price in the review", "refused"),
-        ("No mention of the price on the menu", "Price"),
-    ],
-)
-def test_quote_of_a_label_may_deny_evidence(quote: str, expected: str) -> None:
-    assert decision(json.dumps({"labels": [{"label": "Price", "quotes": [quote]}]}), REVIEW) == expected
-
-
-@each_row(
     ("reply", "expected"),
     [
         ({"missing": {"labels": ["Food"]}}, "refused"),
@@ -117,11 +102,39 @@ def test_key_of_a_better_decision_contradicts_another_one(key: str) -> None:
         ({"evidence_strength": 0.1}, "refused"),
         ({"issue": "not mentioned"}, "refused"),
         ({"type": "absent"}, "refused"),
+        ({"confidence": 0.1}, "refused"),
+        ({"confidence_score": 0.2}, "refused"),
+        ({"label_probability": 0.2}, "refused"),
+        ({"likelihood": "low"}, "refused"),
+        ({"score": 0.1}, "refused"),
+        ({"critique": "incorrect"}, "refused"),
+        ({"quote": "not mentioned"}, "refused"),
+        ({"quote": "No mention of food."}, "refused"),
+        ({"quotes": ["No evidence found in the review."]}, "refused"),
+        ({"reason": "No mention of the kitchen."}, "refused"),
+        ({"quotes": ["No mention of cost"]}, "refused"),
+        ({"quotes": ["No evidence of this aspect"]}, "refused"),
+        ({"quotes": ["No mention of the price at all"]}, "refused"),
+        ({"quotes": ["No quote supports this label"]}, "refused"),
+        ({"quotes": ["No mention of the price in the review"]}, "refused"),
         ({"relevance": 0.9}, "Price"),
         ({"type": "implicit"}, "Price"),
         ({"objection": "none"}, "Price"),
         ({"problem": "not cheap"}, "Price"),
         ({"relevance": 0.4}, "Price"),
+        ({"sentiment_score": -0.8}, "Price"),
+        ({"severity_score": 0.2}, "Price"),
+        ({"similarity_score": 0.3}, "Price"),
+        ({"support_count": 0}, "Price"),
+        ({"uncertainty": 0.05}, "Price"),
+        ({"counterargument": "none"}, "Price"),
+        ({"issues": "none"}, "Price"),
+        ({"concerns": "n/a"}, "Price"),
+        ({"quote": "no mention of the price on the menu"}, "Price"),
+        ({"quotes": ["no mention of the price on the menu"]}, "Price"),
+        ({"quote": "no support from staff"}, "Price"),
+        ({"quote": "not mentioned on the menu"}, "Price"),
+        ({"quotes": ["No mention of the price on the menu"]}, "Price"),
     ],
 )
 def test_note_beside_a_label_may_doubt_it(note: dict[str, object], expected: str) -> None:

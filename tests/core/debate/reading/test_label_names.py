@@ -77,7 +77,7 @@ def test_numbered_name_is_found_without_its_number_and_by_it(style: str) -> None
     assert [index.find_code(number) for number in (1.0, 2.0, 3.0)] == [first, second, None]
 
 
-def test_number_of_a_name_is_no_code_beside_codes_and_other_names() -> None:
+def test_number_of_a_name_is_not_a_code_beside_codes_and_other_names() -> None:
     coded = Names((("a", "1. Aim", 2.0), ("b", "2. Method", 1.0)))
     assert (coded.find_code(1.0), coded.find_code(2.0)) == ("b", "a")
     assert names("1. Aim", "Aim").find("aim") == "Aim"

@@ -139,7 +139,7 @@ def test_sign_of_the_only_rating_is_read(text: str) -> None:
     assert read(text, SIGNED_ONE).values == {"m": -2}
 
 
-def test_dash_before_a_rating_is_no_sign_on_a_scale_without_negative_points() -> None:
+def test_dash_before_a_rating_is_not_a_sign_on_a_scale_without_negative_points() -> None:
     assert read("Clarity -4\nTone -5\nQuality of facts -3", THREE).values == {"cl": 4, "to": 5, "qu": 3}
 
 

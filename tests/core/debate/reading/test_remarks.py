@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from core.codebook import Codebook
 from core.debate.reading.parse import read
 from tests.core.debate.reading.test_reply_corpus import book, decision
@@ -98,63 +96,54 @@ RATED = "Final Ratings:\nCoherence: 4\nFluency: 5\nRelevance: 3"
 
 
 @each_row(
-    "remark",
+    ("remark", "expected"),
     [
-        "I subtracted one point for the jump in Coherence.",
-        "I deducted one point from Coherence because of the jump.",
-        "One point was deducted in Relevance.",
-        "Relevance was reduced by one.",
-        "Relevance is reduced by 2 irrelevant sentences.",
-        "Coherence is one point lower because the last sentence comes out of nowhere.",
-        "I raised Coherence by one point after the objection.",
-        "I revised Coherence after the critic's remark.",
-        "The revised rating for Coherence is 4.",
-        "I have reconsidered Relevance and keep 3.",
-        "I changed my rating of Coherence from 5 to 4.",
-        "Two more sentences would help Relevance.",
-        "Two more facts would raise Relevance.",
-        "It needs one more fact for Relevance.",
-        "A 5 for Relevance would need the date.",
-        "Only 1 for Relevance would be unfair.",
-        "The extractor's 5 for Coherence is too high.",
-        "The critic's 3 for Coherence ignores the order.",
-        "The critic says that Coherence should be lower, but the thread is clear.",
-        "Not a 5 for Coherence because of the jump.",
-        "Both Coherence and Fluency deserve praise.",
-        "Fluency deserves its 5.",
-        "Each score should be read with the definition.",
-        "Relevance should be understood as in the definition.",
+        ("I subtracted one point for the jump in Coherence.", "4, 5, 3"),
+        ("I deducted one point from Coherence because of the jump.", "4, 5, 3"),
+        ("One point was deducted in Relevance.", "4, 5, 3"),
+        ("Relevance was reduced by one.", "4, 5, 3"),
+        ("Relevance is reduced by 2 irrelevant sentences.", "4, 5, 3"),
+        ("Coherence is one point lower because the last sentence comes out of nowhere.", "4, 5, 3"),
+        ("I raised Coherence by one point after the objection.", "4, 5, 3"),
+        ("I revised Coherence after the critic's remark.", "4, 5, 3"),
+        ("The revised rating for Coherence is 4.", "4, 5, 3"),
+        ("I have reconsidered Relevance and keep 3.", "4, 5, 3"),
+        ("I changed my rating of Coherence from 5 to 4.", "4, 5, 3"),
+        ("Two more sentences would help Relevance.", "4, 5, 3"),
+        ("Two more facts would raise Relevance.", "4, 5, 3"),
+        ("It needs one more fact for Relevance.", "4, 5, 3"),
+        ("A 5 for Relevance would need the date.", "4, 5, 3"),
+        ("Only 1 for Relevance would be unfair.", "4, 5, 3"),
+        ("The extractor's 5 for Coherence is too high.", "4, 5, 3"),
+        ("The critic's 3 for Coherence ignores the order.", "4, 5, 3"),
+        ("The critic says that Coherence should be lower, but the thread is clear.", "4, 5, 3"),
+        ("Not a 5 for Coherence because of the jump.", "4, 5, 3"),
+        ("Both Coherence and Fluency deserve praise.", "4, 5, 3"),
+        ("Fluency deserves its 5.", "4, 5, 3"),
+        ("Each score should be read with the definition.", "4, 5, 3"),
+        ("Relevance should be understood as in the definition.", "4, 5, 3"),
+        ("Coherence should be one point lower.", "refused"),
+        ("Coherence is one point lower.", "refused"),
+        ("Coherence goes down by one.", "refused"),
+        ("Coherence deserves a lower rating.", "refused"),
+        ("Coherence must be revised.", "refused"),
+        ("I lower Coherence by one.", "refused"),
+        ("I’d lower Coherence.", "refused"),
+        ("Let us lower Coherence by one.", "refused"),
+        ("I am lowering Coherence by one point.", "refused"),
+        ("Coherence should probably be one lower.", "refused"),
+        ("I changed my mind on Coherence.", "refused"),
+        ("I now rate Coherence lower.", "refused"),
+        ("Deduct one point from Coherence.", "refused"),
+        ("My 4 for Coherence is too high.", "refused"),
+        ("I was too generous with Coherence.", "refused"),
+        ("All should be 3.", "refused"),
+        ("The critic is right: Coherence should be lower.", "refused"),
+        ("I accept the critic's 3 for Coherence.", "refused"),
     ],
 )
-def test_explanation_of_a_rating_keeps_it(remark: str) -> None:
-    assert decision(f"{RATED}\n\n{remark}", SUMMARY) == "4, 5, 3"
-
-
-@each_row(
-    "remark",
-    [
-        "Coherence should be one point lower.",
-        "Coherence is one point lower.",
-        "Coherence goes down by one.",
-        "Coherence deserves a lower rating.",
-        "Coherence must be revised.",
-        "I lower Coherence by one.",
-        "I’d lower Coherence.",
-        "Let us lower Coherence by one.",
-        "I am lowering Coherence by one point.",
-        "Coherence should probably be one lower.",
-        "I changed my mind on Coherence.",
-        "I now rate Coherence lower.",
-        "Deduct one point from Coherence.",
-        "My 4 for Coherence is too high.",
-        "I was too generous with Coherence.",
-        "All should be 3.",
-        "The critic is right: Coherence should be lower.",
-        "I accept the critic's 3 for Coherence.",
-    ],
-)
-def test_new_rating_after_the_decision_refuses_it(remark: str) -> None:
-    assert decision(f"{RATED}\n\n{remark}", SUMMARY) == "refused"
+def test_remark_on_a_rating_explains_it_or_replaces_it(remark: str, expected: str) -> None:
+    assert decision(f"{RATED}\n\n{remark}", SUMMARY) == expected
 
 
 def test_only_rating_may_be_explained_by_its_change() -> None:
@@ -238,52 +227,19 @@ def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
         ("I cannot choose between Negative and Mixed.", "refused"),
         ("I could not decide which label fits.", "refused"),
         ("My confidence is very low.", "refused"),
+        ("There is one positive remark, but it is sarcastic.", "Negative"),
+        ("There are a few neutral words.", "Negative"),
+        ("This is a positive comment.", "refused"),
+        ("A neutral reading fits better.", "refused"),
+        ("I agree with the critic that a neutral reading is better.", "refused"),
+        ("A neutral rating is more appropriate.", "refused"),
+        ("The review deserves a neutral verdict.", "refused"),
+        ("It is positive.", "refused"),
     ],
 )
 def test_remark_takes_a_label_back_only_in_plain_words(remark: str, expected: str) -> None:
     assert decision(f"The label is Negative\n\n{remark}", SENTIMENT) == expected
     assert decision(f"The label is Negative. {remark}", SENTIMENT) == expected
-
-
-def test_remark_on_the_list_keeps_it() -> None:
-    text = "The aspects present in this review are: #Food, #Service\n\nThis list is a subset of the extractor's."
-    assert decision(text, REVIEW) == "Food, Service"
-
-
-@each_row(
-    ("notes", "expected"),
-    [
-        ({"sentiment_score": -0.8}, "Food"),
-        ({"severity_score": 0.2}, "Food"),
-        ({"similarity_score": 0.3}, "Food"),
-        ({"relevance": 0.4}, "Food"),
-        ({"support_count": 0}, "Food"),
-        ({"uncertainty": 0.05}, "Food"),
-        ({"objection": "none"}, "Food"),
-        ({"counterargument": "none"}, "Food"),
-        ({"issues": "none"}, "Food"),
-        ({"concerns": "n/a"}, "Food"),
-        ({"type": "implicit"}, "Food"),
-        ({"quote": "no mention of the price on the menu"}, "Food"),
-        ({"quotes": ["no mention of the price on the menu"]}, "Food"),
-        ({"quote": "no support from staff"}, "Food"),
-        ({"quote": "not mentioned on the menu"}, "Food"),
-        ({"confidence": 0.1}, "refused"),
-        ({"confidence_score": 0.2}, "refused"),
-        ({"label_probability": 0.2}, "refused"),
-        ({"likelihood": "low"}, "refused"),
-        ({"score": 0.1}, "refused"),
-        ({"critique": "incorrect"}, "refused"),
-        ({"quote": "not mentioned"}, "refused"),
-        ({"quote": "No mention of food."}, "refused"),
-        ({"quotes": ["No evidence found in the review."]}, "refused"),
-        ({"reason": "No mention of the kitchen."}, "refused"),
-    ],
-)
-def test_note_beside_a_label_denies_it_only_on_its_certainty_or_evidence(
-    notes: dict[str, object], expected: str
-) -> None:
-    assert decision(json.dumps({"labels": [{"label": "Food"} | notes]}), REVIEW) == expected
 
 
 RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
@@ -302,6 +258,7 @@ RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
         (f'{{{RATINGS}, "normalized_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "4, 5, 3"),
         ('{"Coherence": {"score": 4, "normalized_score": 0.75}, "Fluency": 5, "Relevance": 3}', "4, 5, 3"),
         ("Coherence: 4 (supported by sentences (1-3))\nFluency: 5\nRelevance: 3", "4, 5, 3"),
+        ("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", "4, 5, 3"),
         (f'{{{RATINGS}, "max": 10}}', "refused"),
         (f'{{{RATINGS}, "scale": "10 = excellent, 1 = poor"}}', "refused"),
         (f'{{{RATINGS}, "revised_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "refused"),
@@ -377,6 +334,7 @@ def test_numbered_sentences_do_not_renumber_the_labels(text: str, expected: str)
         ("Food, Service\n\nThe other guests are mentioned.", "Food, Service"),
         ("Food, Service\n\nThat is about the waiter's slip: Service", "Food, Service"),
         ("Food, Service\n\nThe guest exaggerates about Service.", "Food, Service"),
+        ("#Food, #Service\n\nThis list is a subset of the extractor's.", "Food, Service"),
         ("Food (only mentioned in passing), Service", "refused"),
         ("Food (only in passing), Service", "refused"),
         ("Food, Service\n\nThe other aspects are mentioned.", "refused"),
@@ -390,23 +348,6 @@ def test_numbered_sentences_do_not_renumber_the_labels(text: str, expected: str)
 )
 def test_words_of_the_document_do_not_speak_against_a_label(text: str, expected: str) -> None:
     assert decision(f"The aspects present in this review are: {text}", REVIEW) == expected
-
-
-@each_row(
-    ("remark", "expected"),
-    [
-        ("There is one positive remark, but it is sarcastic.", "Negative"),
-        ("There are a few neutral words.", "Negative"),
-        ("This is a positive comment.", "refused"),
-        ("A neutral reading fits better.", "refused"),
-        ("I agree with the critic that a neutral reading is better.", "refused"),
-        ("A neutral rating is more appropriate.", "refused"),
-        ("The review deserves a neutral verdict.", "refused"),
-        ("It is positive.", "refused"),
-    ],
-)
-def test_name_as_an_attribute_of_something_in_the_text_is_no_label(remark: str, expected: str) -> None:
-    assert decision(f"The label is Negative. {remark}", SENTIMENT) == expected
 
 
 @each_row(
@@ -433,46 +374,32 @@ def test_last_decision_after_words_of_somebody_else_is_not_its_own(words: str, e
 
 
 @each_row(
-    "heading",
+    ("heading", "expected"),
     [
-        "Refined",
-        "Amended list",
-        "Consensus",
-        "Missed",
-        "Extra",
-        "Reconsidered",
-        "Re-evaluated",
-        "Full list",
-        "In the end",
-        "My list",
-        "After the debate",
+        ("Refined", "refused"),
+        ("Amended list", "refused"),
+        ("Consensus", "refused"),
+        ("Missed", "refused"),
+        ("Extra", "refused"),
+        ("Reconsidered", "refused"),
+        ("Re-evaluated", "refused"),
+        ("Full list", "refused"),
+        ("In the end", "refused"),
+        ("My list", "refused"),
+        ("After the debate", "refused"),
+        ("After the long wait", "Food, Price"),
+        ("Persona 2's decision", "Food, Price"),
+        ("Majority decision of the personas", "Food, Price"),
+        ("Result of round 1", "Food, Price"),
+        ("My first answer", "Food, Price"),
+        ("Previous answer", "Food, Price"),
+        ("Initial result", "Food, Price"),
     ],
 )
-def test_heading_of_another_list_after_the_decision_refuses_it(heading: str) -> None:
-    first = "Final Decision: The present aspects are: Food, Price"
-    assert decision(f"{first}\n\n{heading}: Service", REVIEW) == "refused"
-    assert decision(f"{first}\n\nAfter the long wait: Service", REVIEW) == "Food, Price"
-
-
-@each_row(
-    "heading",
-    [
-        "Persona 2's decision",
-        "Majority decision of the personas",
-        "Result of round 1",
-        "My first answer",
-        "Previous answer",
-        "Initial result",
-    ],
-)
-def test_heading_of_an_earlier_or_a_personas_decision_keeps_the_final_one(heading: str) -> None:
+def test_heading_refuses_the_decision_above_only_if_it_replaces_it(heading: str, expected: str) -> None:
     reply = f"Final Decision: The present aspects are: Food, Price\n\n{heading}: Service"
-    assert decision(reply, REVIEW) == "Food, Price"
+    assert decision(reply, REVIEW) == expected
     assert decision(reply.replace(heading, f"{heading}, revised"), REVIEW) == "refused"
-
-
-def test_unit_of_a_rating_may_begin_with_a_capital() -> None:
-    assert decision("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", SUMMARY) == "4, 5, 3"
 
 
 def test_reading_many_foreign_words_of_withdrawal_takes_linear_time() -> None:

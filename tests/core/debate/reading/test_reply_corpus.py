@@ -3184,7 +3184,7 @@ def test_replies_cut_in_the_decision_are_refused() -> None:
 
 
 @each_row("after", ["Category: the guest", '**Response:** "superb', "List: the dish"])
-def test_words_cut_after_a_complete_decision_are_no_decision(after: str) -> None:
+def test_words_cut_after_a_complete_decision_are_not_a_decision(after: str) -> None:
     assert decision(f"The label is Positive\n\n{after}", BOOKS["sentiment"], "length") == "Positive"
     announced = "The aspects present in this review are: #Food"
     assert decision(f"{announced}\n\n{after}", BOOKS["hotel"], "length") == "Food"
