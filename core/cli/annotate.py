@@ -121,8 +121,7 @@ def annotate_file(
         settings = existing.trainer.pin_classifier(settings)
         if plan.ambiguous:  # fails before anything is written if the prepass does not exist
             ambiguity.difference_rates(existing, plan.ambiguous)
-    warnings = (*run_warnings.settings_warnings(settings), *run_warnings.vector_warnings(settings, workspace.models))
-    for note in (*built.notes, *warnings):
+    for note in (*built.notes, *run_warnings.settings_warnings(settings, workspace.models)):
         console.print_message(note)
     if built.unknown_gold:
         console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")

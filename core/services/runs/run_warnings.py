@@ -15,7 +15,12 @@ from core.services.project_session import ProjectSession
 from core.services.runs.cost_estimate import context_overflows
 
 
-def settings_warnings(settings: RunSettings) -> list[str]:
+def settings_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
+    """Return warnings about the labels, the models and the vectors of a run."""
+    return [*_label_warnings(settings), *_vector_warnings(settings, models)]
+
+
+def _label_warnings(settings: RunSettings) -> list[str]:
     """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
     role_models = settings.role_models.values()
     if any(role_model.is_builtin for role_model in role_models):
@@ -37,7 +42,7 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     return []
 
 
-def vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
+def _vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
     """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
     specs = {builtin_name(role_model.model)[1] for role_model in settings.role_models.values() if role_model.is_builtin}
     specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
@@ -88,8 +93,7 @@ def all_warnings(session: ProjectSession, settings: RunSettings, document_ids: S
     overflows = context_overflows(settings, session.models, session.store.documents.longest)
     return [
         *_unsaved_codebook(session),
-        *settings_warnings(settings),
-        *vector_warnings(settings, session.models),
+        *settings_warnings(settings, session.models),
         *few_shot_examples.example_warnings(session.store, settings, document_ids),
         *(overflow.sentence(settings) for overflow in overflows),
     ]

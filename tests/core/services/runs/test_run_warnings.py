@@ -17,7 +17,8 @@ def test_discussion_of_one_model_at_temperature_zero_warns(temperature: float, w
     settings = planning.build_settings(
         planning.Plan(protocol="discussion", default_model=role_model), codebook, 1, ModelLibrary()
     )
-    assert any("nearly identical" in warning for warning in run_warnings.settings_warnings(settings)) == warned
+    warnings = run_warnings.settings_warnings(settings, ModelLibrary())
+    assert any("nearly identical" in warning for warning in warnings) == warned
 
 
 @pytest.mark.parametrize("kind", ["choice", "multilabel"])
@@ -28,7 +29,8 @@ def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind)
     settings = planning.build_settings(
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
-    assert any("Qxz and Wvk have no keywords" in warning for warning in run_warnings.settings_warnings(settings))
+    warnings = run_warnings.settings_warnings(settings, ModelLibrary())
+    assert any("Qxz and Wvk have no keywords" in warning for warning in warnings)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_vectors_that_are_not_priced_are_named(model: str, params: dict[str, obj
     plan = planning.Plan(protocol="courtroom", default_model=RoleModel.parse(model), params=params)
     models = ModelLibrary()
     settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, models)
-    warnings = run_warnings.vector_warnings(settings, models)
+    warnings = [text for text in run_warnings.settings_warnings(settings, models) if "vectors of" in text]
     assert [f"vectors of {named} may cost" in warning for warning in warnings] == [True] * bool(named)
 
 
@@ -54,6 +56,6 @@ def test_label_without_any_word_has_one_warning() -> None:
     settings = planning.build_settings(
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
-    without_words, without_keywords = run_warnings.settings_warnings(settings)
+    without_words, without_keywords = run_warnings.settings_warnings(settings, ModelLibrary())
     assert without_words.startswith("'Other' has no word")
     assert without_keywords.startswith("Qxz has no keywords")
