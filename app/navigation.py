@@ -14,7 +14,7 @@ from app.widgets import sidebar
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.layout import empty_page
 from core.errors import MootError
-from core.services.guided_path import GuidedPath
+from core.services import guided_path
 
 APP = Path(__file__).parent
 
@@ -41,7 +41,7 @@ if current.url_path not in ("", "home"):
     preload.wait_until_ready()
 review.wait_until_stored()
 
-overview: GuidedPath | None = None
+overview: guided_path.Overview | None = None
 with st.sidebar:
     session = sidebar.project_switcher(current.url_path)
     state.enter_page(current.url_path)

@@ -261,7 +261,7 @@ STEP_PAGES = ("run", "review")
 """Pages whose work goes on without a rerun of the page."""
 
 
-def path_card(session: ProjectSession, page: str) -> guided_path.GuidedPath:
+def path_card(session: ProjectSession, page: str) -> guided_path.Overview:
     """Draw the steps of the project and the next one in the sidebar, and return them."""
     overview = guided_path.overview(session)
     if page == "data" and (pending := context.pending_import()) is not None:
@@ -276,7 +276,7 @@ def path_card(session: ProjectSession, page: str) -> guided_path.GuidedPath:
     return overview
 
 
-def _draw_step(session: ProjectSession, page: str, drawn: guided_path.GuidedPath) -> None:
+def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) -> None:
     """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
     try:
         overview = guided_path.overview(session)
@@ -306,7 +306,7 @@ def _path_html(head: str, count: str, marks: str, words: str) -> str:
     )
 
 
-def next_step(overview: guided_path.GuidedPath, page: str) -> None:
+def next_step(overview: guided_path.Overview, page: str) -> None:
     """Draw the button for the next step at the end of a page, unless the step is done on this page."""
     step = overview.next
     if step is not None and step.page != page:

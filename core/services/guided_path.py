@@ -51,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class GuidedPath:
+class Overview:
     """The steps of a project, and the state of its last run, None without a run."""
 
     last_state: State | None
@@ -69,14 +69,14 @@ class GuidedPath:
 
 
 @cached_until_commit
-def overview(session: ProjectSession) -> GuidedPath:
+def overview(session: ProjectSession) -> Overview:
     """Return the steps of the project. The first one that is not done is marked as the next one."""
     last, state = last_run(session)
     steps = list(_steps(session, last, state))
     index = next((index for index, step in enumerate(steps) if step.state != "done"), None)
     if index is not None:
         steps[index] = replace(steps[index], state="now")
-    return GuidedPath(state, tuple(steps))
+    return Overview(state, tuple(steps))
 
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:

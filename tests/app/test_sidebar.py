@@ -86,7 +86,7 @@ class Workspace:
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    steps = guided_path.GuidedPath(None, ())
+    steps = guided_path.Overview(None, ())
     monkeypatch.setattr(guided_path, "overview", lambda session: steps)
     context.install(Workspace())
     yield AppTest.from_file(NAVIGATION, default_timeout=20)
@@ -180,7 +180,7 @@ def test_sidebar_of_a_project_closed_elsewhere_has_a_message(
         return look
 
     step = guided_path.Step("pilot", "run", "Pilot", "now", "Debate ten.", "Run a pilot", "Press Start.")
-    steps = guided_path.GuidedPath(None, (step,))
+    steps = guided_path.Overview(None, (step,))
     monkeypatch.setattr(guided_path, "overview", closes_after(looks, steps))
     monkeypatch.setattr(ProjectSession, "latest_run", closes_after(looks, "r1"))
     monkeypatch.setattr(ProjectSession, "active_runs", lambda self: [])

@@ -154,7 +154,7 @@ def next_steps(session: ProjectSession) -> None:
         steps(overview)
 
 
-def steps(overview: guided_path.GuidedPath) -> None:
+def steps(overview: guided_path.Overview) -> None:
     """Draw the steps with their status and a button for those that are open."""
     for number, step in enumerate(overview.steps, 1):
         with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
