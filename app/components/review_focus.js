@@ -42,7 +42,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
-const MAX_QUEUE = 1000;
+const MAX_QUEUE_ROWS = 1000;
 const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
 const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
@@ -268,7 +268,7 @@ class FocusView {
 
   /** Load more rows of the queue. Returns the number of new rows. */
   async loadRows() {
-    const size = Math.min(this.rows.length + PAGE_SIZE, MAX_QUEUE);
+    const size = Math.min(this.rows.length + PAGE_SIZE, MAX_QUEUE_ROWS);
     const answer = await this.client.query("queue", {
       filters: { ...this.data.filters, sort: "queue", number: 1, size },
     });

@@ -66,7 +66,7 @@ const NOTIFY_MS = 600;
 const RETRY_MS = 100;
 const SCROLLBAR = 16;
 const MANY_LABELS = 6;
-const MAX_ID = 13;
+const MAX_ID_CHARACTERS = 13;
 
 /** Edits that the rows do not show yet, by row and field. @type {Map<string, { value: CellValue, read: number }>} */
 const edits = new Map();
@@ -489,7 +489,7 @@ export function isFocused({ node }) {
  * @param {{ value: string }} params
  */
 export function shortenId({ value }) {
-  return value.length > MAX_ID ? `${value.slice(0, 4)}…${value.slice(-8)}` : value;
+  return value.length > MAX_ID_CHARACTERS ? `${value.slice(0, 4)}…${value.slice(-8)}` : value;
 }
 
 // The grid

@@ -39,7 +39,7 @@ DECISIONS_COUNT = (
     "Where one answer per label is needed, as in the Lab, your decision counts before gold: it was made later, with "
     "the definitions and the debate in view."
 )
-MAX_ID = 80
+MAX_ID_CHARACTERS = 80
 """Longest id in the message about a document that the run lacks."""
 
 
@@ -56,7 +56,7 @@ def main() -> None:
         state.review.document = state.review.start_document = None
         words = "It does not exist, or its debate has not ended. Review starts at another document."
         with above:
-            notice("warn", f"Document {one_line(document_id)[:MAX_ID]} is not in this run", words)
+            notice("warn", f"Document {one_line(document_id)[:MAX_ID_CHARACTERS]} is not in this run", words)
     elif requested is not None:
         state.review.document = state.review.start_document = requested
         if state.review.view == "Grid":
