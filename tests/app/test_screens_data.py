@@ -60,7 +60,7 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     assert latest.codebook.names == ("Food",)  # Service has too many unknown values to become a label by default
 
 
-def test_rater_column_that_is_chosen_as_text_is_no_rater_column_any_more(session: ProjectSession) -> None:
+def test_rater_column_that_is_chosen_as_text_names_no_raters_any_more(session: ProjectSession) -> None:
     at = upload(b"id,who,text,A\n1,ann,the first text,1\n1,bob,the first text,0\n2,ann,the second text,1\n")
     at.selectbox(key="map-rater").set_value("who").run()
     at.selectbox(key="map-text").set_value("who").run()
