@@ -437,7 +437,6 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         {
             **row,
             "fill": palette.both_themes(partial(_fill, row["share"])),
-            "ink": palette.both_themes(partial(_ink, row["share"])),
             "shift": -7 if "\n" in row["words"] else 0,
         }
         for row in rows
@@ -462,8 +461,10 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
     height = 18
     if len(names) <= MAX_TEXT_COLUMNS:
         shift = alt.ExprRef("datum.shift")
-        words = base.mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=shift)
-        layers.append(words.encode(text="words:N", color=alt.Color("ink:N", scale=None)))
+        words = base.mark_text(
+            color=shades["tx"], fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=shift
+        )
+        layers.append(words.encode(text="words:N"))
         height = 32 if slanted else 44
     return styled(alt.layer(*layers), height * len(names) + (90 if slanted else 50))
 
@@ -471,10 +472,6 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
 def _fill(share: float, shades: Mapping[str, str]) -> str:
     """Return the colour of a cell, light enough for words in the text colour."""
     return palette.blend(shades["bg2"], shades["bar"], share * FULL_CELL)
-
-
-def _ink(share: float, shades: Mapping[str, str]) -> str:
-    return palette.text_colour(_fill(share, shades), shades)
 
 
 def frontier(rows: Rows, *, key: str, title: str, unit: str, quality: str) -> None:

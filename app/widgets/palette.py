@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import itemgetter
 
-from app.components import tokens
+from app.components import ROLES, tokens
 
 _BOTH = r"light-dark\((#\w+),\s*(#\w+)\)"
 _PAIR = re.compile(rf"--([\w-]+):\s*{_BOTH}")
@@ -36,18 +36,15 @@ def single_theme(text: str, dark: bool) -> str:
     return _COLOUR.sub(r"\2" if dark else r"\1", text)
 
 
-_ROLE_TOKENS = ("extractor", "critic", "judge", "advocate")
-
-
 def role_token(role: str) -> str:
     """Return the colour token of a role: ``extractor`` for ``--r-extractor`` and the CSS class ``extractor``."""
     name = role.lower()
-    for token in _ROLE_TOKENS:
+    for token in ROLES:
         if name.startswith(token):
             return token
     if name.startswith(("prosecut", "defen", "proponent", "opponent")):
         return "advocate"
-    return "person" if name.startswith(("person", "you", "author")) else "panelist"
+    return "person" if name.startswith(("you", "author")) else "panelist"
 
 
 def role_colour(role: str, shades: Mapping[str, str]) -> str:
@@ -58,29 +55,5 @@ def role_colour(role: str, shades: Mapping[str, str]) -> str:
 def blend(start: str, end: str, share: float) -> str:
     """Return the linear mix of two colours (``#rrggbb``), at ``share`` (0 to 1) of the way."""
     share = min(1.0, max(0.0, share))
-    mixed = (round(a + (b - a) * share) for a, b in zip(_channels(start), _channels(end), strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def contrast(first: str, second: str) -> float:
-    """Return the contrast ratio of two colours (``#rrggbb``), 1 to 21, by the relative luminance of WCAG 2.2."""
-    low, high = sorted((_luminance(first), _luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def text_colour(ground: str, shades: Mapping[str, str]) -> str:
-    """Return the text colour on a background: the text colour or the page colour, whichever has more contrast."""
-    return max((shades["tx"], shades["bg"]), key=lambda ink: contrast(ink, ground))
-
-
-def _channels(colour: str) -> tuple[int, ...]:
-    digits = colour.removeprefix("#")
-    if len(digits) == 3:
-        digits = "".join(digit * 2 for digit in digits)
-    return tuple(int(digits[at : at + 2], 16) for at in (0, 2, 4))
-
-
-def _luminance(colour: str) -> float:
-    parts = [channel / 255 for channel in _channels(colour)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    channels = zip(bytes.fromhex(start[1:]), bytes.fromhex(end[1:]), strict=True)
+    return "#" + bytes(round(a + (b - a) * share) for a, b in channels).hex()
