@@ -92,6 +92,11 @@ def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
     ]
 
 
+def interval_titles(form: str, prefix: str = "") -> dict[str, tuple[str, str]]:
+    """Return the fields of a tooltip for the ends of an interval, whose names begin with the prefix."""
+    return {f"{prefix}low": ("Interval from", form), f"{prefix}high": ("to", form)}
+
+
 def text_layer(base: Any, width: int) -> Any:
     """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
     mark = base.mark_text(align="left", fontSize=11.5, color=palette.colours()["tx2"], limit=width)
@@ -235,8 +240,7 @@ def _forest(rows: Rows, unit: str) -> Spec:
     x_scale = scale_beside_text(room, (-maximum, maximum))
     without_sign = "datum.value === 0 ? '0' : datum.label"
     axis = alt.Axis(title=unit, format="+~f", labelExpr=without_sign, tickCount=5, grid=True)
-    signed = "+.1f"
-    tip = tooltip(name="Label", value=("Difference", signed), low=("Interval from", signed), high=("to", signed))
+    tip = tooltip(name="Label", value=("Difference", "+.1f"), **interval_titles("+.1f"))
     selection = alt.selection_point(fields=["name"], name="label")
     faint = alt.condition(selection, alt.value(1.0), alt.value(0.3))
     base = alt.Chart(frame).encode(y=named_axis("name", (row["name"] for row in rows)))
@@ -266,9 +270,7 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share", format=".0%", tickCount=5))
     colour = named_colours("series", colours, symbolOpacity=1)
-    tip = tooltip(
-        step="Step", series="Measure", value=("Share", ".1%"), low=("Interval from", ".1%"), high=("to", ".1%")
-    )
+    tip = tooltip(step="Step", series="Measure", value=("Share", ".1%"), **interval_titles(".1%"))
     layers = [alt.Chart(frame).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
     for name, shift in shifts.items():  # intervals of one step beside each other
         points = inline_data([row for row in rows if row["series"] == name and row["value"] is not None])
@@ -288,15 +290,12 @@ def learning_curve(rows: Rows, measure: str) -> Spec:
     """
     shades = palette.colours()
     maximum = max(row["documents"] for row in rows) or 1
-    y_domain = _axis_domain([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
     counts = [row["documents"] for row in rows]
     axis = alt.Axis(title="training documents", values=counts, format=",d", grid=False)
     x = alt.X("documents:Q", scale=alt.Scale(domain=[0, maximum], nice=False, padding=26), axis=axis)
-    y_scale = alt.Scale(domain=list(y_domain), nice=False)
+    y_scale = alt.Scale(domain=_axis_domain(rows, "score", "low", "high"), nice=False)
     y = alt.Y("score:Q", scale=y_scale, axis=alt.Axis(title=measure, format=".2f", tickCount=4))
-    tip = tooltip(
-        documents=("Training documents", ","), score=("Score", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f")
-    )
+    tip = tooltip(documents=("Training documents", ","), score=("Score", ".3f"), **interval_titles(".3f"))
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
     intervals = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
     band = intervals.mark_area(color=shades["bar"], opacity=0.18).encode(
@@ -493,7 +492,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     shades = palette.colours()
     frame = inline_data(rows)
     maximum = max(row["cost"] for row in rows) or 1.0
-    y_domain = _axis_domain([row[name] for row in rows for name in ("quality", "low", "high") if row[name] is not None])
+    y_domain = _axis_domain(rows, "quality", "low", "high")
     x_scale = _scale_beside_names((0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
@@ -503,8 +502,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
         name="Run",
         words="Settings",
         quality=(quality, ".3f"),
-        low=("Interval from", ".3f"),
-        high=("to", ".3f"),
+        **interval_titles(".3f"),
         cost=(cost, ""),
     )
     front = inline_data(sorted((row for row in rows if row["efficient"]), key=lambda row: row["cost"]))
@@ -529,12 +527,7 @@ def scatter(rows: Rows) -> Spec:
     """
     shades = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    x_domain, y_domain = (
-        _axis_domain(
-            [row[key] for row in rows for key in (name, f"{name}_low", f"{name}_high") if row[key] is not None]
-        )
-        for name in ("recall", "precision")
-    )
+    x_domain, y_domain = (_axis_domain(rows, name, f"{name}_low", f"{name}_high") for name in ("recall", "precision"))
     x_scale = _scale_beside_names(x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     y_scale = alt.Scale(domain=y_domain, nice=False)
@@ -544,11 +537,9 @@ def scatter(rows: Rows) -> Spec:
         title="Role",
         run="Run",
         precision=("Macro precision", ".3f"),
-        precision_low=("Interval from", ".3f"),
-        precision_high=("to", ".3f"),
+        **interval_titles(".3f", "precision_"),
         recall=("Macro recall", ".3f"),
-        recall_low=("Interval from", ".3f"),
-        recall_high=("to", ".3f"),
+        **interval_titles(".3f", "recall_"),
         n=("Documents", ","),
     )
     base = alt.Chart(inline_data(rows)).encode(color=alt.Color("role:N", scale=fill, legend=None), tooltip=tip)
@@ -564,8 +555,9 @@ def scatter(rows: Rows) -> Spec:
     return _with_names(marks, named, "recall", "precision", x_scale, y_domain)
 
 
-def _axis_domain(shares: Sequence[float]) -> tuple[float, float]:
-    """Return the part of an axis of shares or correlations that holds the points, with some room around them."""
+def _axis_domain(rows: Rows, *names: str) -> tuple[float, float]:
+    """Return the part of an axis of shares or correlations that holds these fields, with some room around them."""
+    shares = [row[name] for row in rows for name in names if row[name] is not None]
     low, high = min(shares), max(shares)
     room = max(0.25 * (high - low), 0.05)
     return max(-1.0 if low < 0 else 0.0, low - room), min(1.0, high + room)

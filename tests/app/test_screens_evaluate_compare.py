@@ -712,9 +712,12 @@ def test_chart_names_omit_shared_parts() -> None:
 def test_axes_of_recall_and_precision_are_limited_to_the_points():
     from app.widgets import charts
 
-    assert charts._axis_domain([0.8, 0.9]) == pytest.approx((0.75, 0.95))
-    assert charts._axis_domain([0.0, 1.0]) == (0.0, 1.0)
-    assert charts._axis_domain([-0.9, 0.5]) == (-1.0, pytest.approx(0.85))  # correlations
+    def domain(*recalls: float | None) -> tuple[float, float]:
+        return charts._axis_domain([{"recall": recall} for recall in recalls], "recall")
+
+    assert domain(0.8, None, 0.9) == pytest.approx((0.75, 0.95))
+    assert domain(0.0, 1.0) == (0.0, 1.0)
+    assert domain(-0.9, 0.5) == (-1.0, pytest.approx(0.85))  # correlations
 
 
 def test_panel_groups_chart_can_be_drawn():

@@ -271,11 +271,9 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
         group="Group",
         style="Style",
         before=("Before", ".3f"),
-        before_low=("Interval from", ".3f"),
-        before_high=("to", ".3f"),
+        **charts.interval_titles(".3f", "before_"),
         after=("After", ".3f"),
-        low=("Interval from", ".3f"),
-        high=("to", ".3f"),
+        **charts.interval_titles(".3f"),
     )
     base = alt.Chart(frame).encode(**lane)
     marks = base.encode(color=colour, tooltip=tip)

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from app.widgets import palette
-from app.widgets.charts import Spec, cached, draw, inline_data, named_axis, styled, tooltip
+from app.widgets.charts import Spec, cached, draw, inline_data, interval_titles, named_axis, styled, tooltip
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
@@ -110,7 +110,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             labelColor=shades["tx3"],
         )
         x = alt.X("from:Q", scale=x_scale, axis=axis)
-        tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"))
+        tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), **interval_titles(".3f"))
         base = alt.Chart(inline_data(bars))
         fill = alt.Color("colour:N", scale=None)
         panels.append(
