@@ -53,14 +53,19 @@ def sentences(*lines: str) -> None:
     st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
 
 
-def segments(label: str, options: Iterable[T], **widget: Any) -> T:
-    """Draw a segmented control without a visible label and return the selected option; one is always selected.
+def choose(widget: Callable[..., Any], label: str, options: Iterable[Any], **further: Any) -> Any:
+    """Draw a widget without a visible label and return what is chosen. ``further`` are further arguments of it.
 
-    A mapping has the titles of its options as values. ``widget`` are further arguments of ``st.segmented_control``.
+    A mapping has the titles of its options as values.
     """
     if isinstance(options, Mapping):
-        widget["format_func"] = options.__getitem__
-    selected: T = st.segmented_control(label, list(options), required=True, label_visibility="collapsed", **widget)
+        further["format_func"] = options.__getitem__
+    return widget(label, list(options), label_visibility="collapsed", **further)
+
+
+def segments(label: str, options: Iterable[T], **widget: Any) -> T:
+    """Draw a segmented control as ``choose`` and return the selected option; one is always selected."""
+    selected: T = choose(st.segmented_control, label, options, required=True, **widget)
     return selected
 
 

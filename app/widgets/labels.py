@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets.elements import literal
+from app.widgets.elements import choose, literal
 from app.widgets.palette import colours, role_token
 from core.codebook import COLOURS, Codebook, Label, label_noun
 
@@ -39,15 +39,9 @@ def tags(labels: Iterable[Label]) -> None:
 def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
     """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
     names = codebook.label_names
-    label_id: str = st.pills(
-        label_noun(codebook.kind),
-        list(names),
-        default=default or next(iter(names)),
-        format_func=lambda id: literal(names[id]),
-        required=True,
-        label_visibility="collapsed",
-        key=key,
-    )
+    titles = {id: literal(name) for id, name in names.items()}
+    selected = default or next(iter(names))
+    label_id: str = choose(st.pills, label_noun(codebook.kind), titles, default=selected, required=True, key=key)
     return label_id
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import layout
-from app.widgets.elements import facts, line, literal, segments
+from app.widgets.elements import choose, facts, line, literal, segments
 from core.documents import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow
@@ -67,15 +67,9 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
     The first run is selected unless the tab shows another run.
     """
     by_id = {run.run_id: run for run in runs}
-    run_id = st.selectbox(
-        "Run",
-        list(by_id),
-        index=list(by_id).index(selected_run(runs, key=key).run_id),
-        format_func=lambda id: run_words(by_id[id]),
-        label_visibility="collapsed",
-        key=key,
-        width=360,
-    )
+    titles = {id: run_words(run) for id, run in by_id.items()}
+    index = list(by_id).index(selected_run(runs, key=key).run_id)
+    run_id = choose(st.selectbox, "Run", titles, index=index, key=key, width=360)
     state.run_id = run_id
     layout.write_url(run=run_id)
     return by_id[run_id]
@@ -91,21 +85,14 @@ def reference_picker(references: Mapping[Reference, int], *, key: str) -> Refere
     if sum(bool(count) for count in references.values()) < 2:
         return default
 
-    def title(name: Reference) -> str:
-        return f"{reference_names(name).title} {references[name]:,}"
-
+    titles = {name: f"{reference_names(name).title} {count:,}" for name, count in references.items()}
     if len(names) <= MAX_SIDE_BY_SIDE:
-        reference = segments("Reference", {name: literal(title(name)) for name in names}, default=default, key=key)
+        titles = {name: literal(title) for name, title in titles.items()}
+        reference = segments("Reference", titles, default=default, key=key)
     else:
-        reference = st.selectbox(
-            "Reference",
-            names,
-            index=names.index(default),
-            format_func=lambda name: f"against {title(name)}",
-            label_visibility="collapsed",
-            width=230,
-            key=f"{key}-list",
-        )
+        titles = {name: f"against {title}" for name, title in titles.items()}
+        index = names.index(default)
+        reference = choose(st.selectbox, "Reference", titles, index=index, width=230, key=f"{key}-list")
     state.evaluate.reference = reference
     layout.write_url(reference=reference)
     return reference

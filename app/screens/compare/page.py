@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from app import context
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_drawer, document_list, excerpt
-from app.widgets.elements import download, facts, line, literal, sentences, table
+from app.widgets.elements import choose, download, facts, line, literal, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
@@ -172,15 +172,8 @@ def _select_pair(selected: Sequence[RunRow], comparison: Comparison) -> Pair:
     second = selected[1].run_id
     if len(comparison.pairs) > 1:
         titles = {run.run_id: literal(f"{run.title} against {selected[0].title}") for run in selected[1:]}
-        second = st.pills(
-            "Compared pair of runs",
-            list(titles),
-            default=second,
-            format_func=titles.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            key="compare-second",
-        )
+        name = "Compared pair of runs"
+        second = choose(st.pills, name, titles, default=second, required=True, key="compare-second")
     return next(pair for pair in comparison.pairs if pair.second == second)
 
 
@@ -190,18 +183,15 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
     counts = outcomes.counts
     words = f"on {label}" if label in outcomes.names else ""
     with layout.panel("Documents", words, counted=basis, key="compare-documents"):
-        kinds = st.pills(
+        kinds = choose(
+            st.pills,
             "Outcomes of documents",
-            list(OUTCOMES),
+            {kind: f"{WORDS[kind]} {counts[kind]:,}" for kind in OUTCOMES},
             default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
-            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}",
             selection_mode="multi",
-            label_visibility="collapsed",
             key="compare-kinds",
         )
-        rows, total = run_comparison.outcome_page(
-            session, outcomes, cast(list[Outcome], kinds), label=label, limit=DOCUMENTS_PER_PAGE
-        )
+        rows, total = run_comparison.outcome_page(session, outcomes, kinds, label=label, limit=DOCUMENTS_PER_PAGE)
         if not rows:
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
@@ -218,7 +208,7 @@ def _documents(session: ProjectSession, outcomes: Outcomes, label: str, basis: s
             ],
             title="Id",
             note=f"{format_count(total, 'document')}{more}; + corrected, − regressed",
-            listing=", ".join(WORDS[cast(Outcome, kind)] for kind in kinds),
+            listing=", ".join(WORDS[kind] for kind in kinds),
             key="compare-cases",
         )
 

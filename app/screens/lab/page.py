@@ -11,7 +11,7 @@ from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, bound, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.document_drawer import excerpt
-from app.widgets.elements import facts, line, literal
+from app.widgets.elements import choose, facts, line, literal
 from app.widgets.layout import empty_page, header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
@@ -128,19 +128,13 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     subject = "definitions" if slot is None else slot.title.lower()
     with header("Lab", f"{protocols.find(plan.protocol).title}: {subject}", key="lab-head"):
         if len(names) > 1:
-            st.selectbox(
-                "Protocol",
-                names,
-                format_func=lambda name: protocols.find(name).title,
-                label_visibility="collapsed",
-                width=185,
-                **bound("lab-protocol", plan.protocol, LabState.protocol.set),
-            )
-        st.selectbox(
+            titles = {name: protocols.find(name).title for name in names}
+            binding = bound("lab-protocol", plan.protocol, LabState.protocol.set)
+            choose(st.selectbox, "Protocol", titles, width=185, **binding)
+        choose(
+            st.selectbox,
             "Sample",
-            list(SIZES),
-            format_func=SIZES.__getitem__,
-            label_visibility="collapsed",
+            SIZES,
             width=190,
             **bound("lab-sample", state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE, LabState.sample_size.set),
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
@@ -253,20 +247,18 @@ def subject_picker(slots: tuple[Slot, ...]) -> None:
     names = {trials.DEFINITIONS: "Definitions", **unshared}
     current = state.lab.subject
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-subjects"):
-        subject = st.segmented_control(
+        subject = choose(
+            st.segmented_control,
             "Edit",
-            list(names),
-            format_func=names.__getitem__,
-            label_visibility="collapsed",
+            names,
             default=current if current in names else None,
             key=f"lab-subject-{current}",
             required=current in names,
         )
-        other = st.selectbox(
+        other = choose(
+            st.selectbox,
             "Shared prompt parts",
-            list(shared),
-            format_func=shared.__getitem__,
-            label_visibility="collapsed",
+            shared,
             index=list(shared).index(current) if current in shared else None,
             placeholder="Shared prompt parts",
             key=f"lab-shared-{current}",

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import LabState, state
 from app.widgets.alerts import STATE_TONES, badge_html, error_box, error_boxes, notice
-from app.widgets.elements import line, literal
+from app.widgets.elements import choose, line, literal
 from core.codebook import Kind
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -50,14 +50,8 @@ def _choose(numbers: Sequence[int]) -> int:
     """Return the number of the sweep to show: the first one unless the user chooses another."""
     if len(numbers) == 1:
         return numbers[0]
-    return st.selectbox(
-        "Sweep",
-        numbers,
-        format_func=lambda number: f"Sweep {number}",
-        label_visibility="collapsed",
-        key=f"sweep-shown-{len(numbers)}",
-        width=140,
-    )
+    titles = {number: f"Sweep {number}" for number in numbers}
+    return int(choose(st.selectbox, "Sweep", titles, key=f"sweep-shown-{len(numbers)}", width=140))
 
 
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:

@@ -20,7 +20,7 @@ from app.state import ReviewState, reset_widgets, state
 from app.widgets import layout
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
-from app.widgets.elements import pagination
+from app.widgets.elements import choose, pagination
 from app.widgets.labels import select_label
 from core.codebook import Codebook
 from core.documents import Value
@@ -58,7 +58,8 @@ def grid_view(
 
     ``show_all`` clears the filters.
     """
-    _note_grid_state(run, actor)
+    if isinstance(focus := _grid_state(run, actor).get("row"), str):
+        state.review.document = focus
     widgets = st.session_state
     filters = replace(
         queue_filter, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
@@ -135,25 +136,9 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     _bulk(session, run, actor, {row.document_id for row in page.rows})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")
-        st.selectbox(
-            "Order",
-            list(queue.SORTS),
-            format_func=lambda sort: queue.SORTS[sort],
-            label_visibility="collapsed",
-            key=SORT,
-            width=140,
-            on_change=first_page,
-        )
-        size = st.selectbox(
-            "Rows per page",
-            queue.PAGE_SIZES,
-            index=1,
-            format_func=lambda size: f"{size} per page",
-            label_visibility="collapsed",
-            key=SIZE,
-            width=120,
-            on_change=first_page,
-        )
+        choose(st.selectbox, "Order", queue.SORTS, key=SORT, width=140, on_change=first_page)
+        sizes = {size: f"{size} per page" for size in queue.PAGE_SIZES}
+        size = choose(st.selectbox, "Rows per page", sizes, index=1, key=SIZE, width=120, on_change=first_page)
         pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
     with range_line:
@@ -201,15 +186,8 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     values: Sequence[Value] = (True, False)
     if codebook.kind == "rating":
         values = codebook.scale_of(label).points
-    value = st.selectbox(
-        "Value",
-        values,
-        format_func=codebook.value_name,
-        label_visibility="collapsed",
-        width=110,
-        key="review-bulk-value",
-    )
-    return label, value
+    titles = {value: codebook.value_name(value) for value in values}
+    return label, choose(st.selectbox, "Value", titles, width=110, key="review-bulk-value")
 
 
 def _detail(
@@ -306,9 +284,3 @@ def _grid_state(run: RunRow, actor: str) -> Mapping[str, Any]:
     """Return the focused (``row``) and the ``selected`` documents that the grid has sent."""
     sent = st.session_state.get(_grid_key(run, actor))
     return sent if isinstance(sent, dict) else {}
-
-
-def _note_grid_state(run: RunRow, actor: str) -> None:
-    """Store the focused document of the grid, before the grid is drawn."""
-    if isinstance(focus := _grid_state(run, actor).get("row"), str):
-        state.review.document = focus

@@ -17,7 +17,7 @@ from app.screens.run import setup
 from app.state import RunState, SessionState, bound, state
 from app.widgets import layout
 from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
-from app.widgets.elements import literal, saved
+from app.widgets.elements import choose, literal, saved
 from app.widgets.labels import label_data, role_data
 from core.debate import protocols
 from core.errors import MootError
@@ -61,29 +61,16 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
     """Draw the select box of the project's runs, latest first."""
     if not runs:
         return
-    by_id = {run.run_id: run for run in reversed(runs)}
 
     def select(run_id: str) -> None:
         state.run_id = run_id
         state.run.show_setup(False)
 
-    def title(run_id: str) -> str:
-        """Return the option of a run, without counts that would be out of date while the run is active."""
-        if run_id == RunState.NEW:
-            return "New run"
-        run = by_id[run_id]
-        return f"{run.title}, {format_count(run.documents, 'document')}"
-
     layout.write_url(run=shown)
-    options = [RunState.NEW, *by_id] if shown == RunState.NEW else list(by_id)
-    st.selectbox(
-        "Run",
-        options,
-        format_func=title,
-        label_visibility="collapsed",
-        width=300,
-        **bound("run-picker", shown, select),
-    )
+    titles = {RunState.NEW: "New run"} if shown == RunState.NEW else {}
+    # without counts that would be out of date while a run is active
+    titles |= {run.run_id: f"{run.title}, {format_count(run.documents, 'document')}" for run in reversed(runs)}
+    choose(st.selectbox, "Run", titles, width=300, **bound("run-picker", shown, select))
 
 
 # -- one run
