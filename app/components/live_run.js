@@ -12,7 +12,7 @@ import { formatCount, formatPlural } from "./format.js";
 import { labelTable } from "./label_table.js";
 import { createLabels } from "./labels.js";
 import { LiveClient } from "./live_client.js";
-import { protocolDiagram } from "./protocol_diagram.js";
+import { chain, protocolDiagram } from "./protocol_diagram.js";
 import { Replay } from "./replay.js";
 import { avatar, createRoles } from "./roles.js";
 import { countEnded, describeState, isActive, isOver, RunCounters } from "./run_counters.js";
@@ -194,8 +194,7 @@ class LiveRunView {
     const { roles } = this.run;
     const order = el("div", "role-order");
     if (this.data.layout === "chain" && roles.size <= CHAIN_AVATARS) {
-      const avatars = [...roles.values()].map((role) => avatar(role, { small: true }));
-      order.append(...avatars.flatMap((node, index) => (index ? [icon("chevron"), node] : [node])));
+      order.append(...chain([...roles.values()].map((role) => avatar(role, { small: true }))));
     }
     const menu = this.rolesMenu();
     const roleButton = button({ className: "button", popoverTargetElement: menu }, () => {}, icon("eye"), "Roles");

@@ -108,7 +108,7 @@ function row(name, nodes, note = "", tone = "secondary") {
  *
  * @param {Node[]} nodes
  */
-function chain(nodes) {
+export function chain(nodes) {
   return nodes.flatMap((node, index) => (index ? [icon("chevron"), node] : [node]));
 }
 
