@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -35,7 +36,7 @@ from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.project_session import ProjectSession
-from core.stats.intervals import format_estimate
+from core.stats.intervals import Estimate, format_estimate
 from core.stats.metrics import main_metric, metrics
 from core.stats.scoring import Scores
 
@@ -65,7 +66,9 @@ def main() -> None:
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
-        _few_scored_documents(evaluation.n, ended)
+        head = f"Only {evaluation.n:,} of {ended:,} debated documents are scored"
+        text = "The others have no verdict, and may be harder. Retry them on Run, or use other models or definitions."
+        notice("warn", head, text)
     _key_numbers(evaluation)
     if not evaluation.n:
         _no_scored_documents(evaluation)
@@ -130,13 +133,6 @@ def _no_scored_documents(evaluation: EvaluationReport) -> None:
         sign="bars",
         key="evaluate-nothing",
     )
-
-
-def _few_scored_documents(scored: int, ended: int) -> None:
-    """Say that the scores are those of a selection: the documents that the debate decided."""
-    head = f"Only {scored:,} of {ended:,} debated documents are scored"
-    text = "The others have no verdict, and may be harder. Retry them on Run, or use other models or definitions."
-    notice("warn", head, text)
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -259,12 +255,24 @@ def _ratings(session: ProjectSession, evaluation: EvaluationReport) -> None:
     ):
         dimension_table(evaluation.scores)
     _dimension_confusion(session, evaluation)
+    labels = evaluation.scores.labels
     if evaluation.median is not None:
         with layout.panel("Scores per rater", "Spearman's correlation", key="evaluate-raters"):
-            _raters(evaluation)
-    if evaluation.overlap:
+            sides = {**evaluation.raters, "mean": evaluation.scores, "median": evaluation.median}
+            columns = [{name: side.labels[name]["spearman"] for name in labels} for side in sides.values()]
+            _dimensions([*sides, "agreement of the raters (alpha)"], [*columns, evaluation.agreement])
+    if fields := evaluation.overlap:
         with layout.panel("ROUGE-L baseline", "word overlap, Spearman's correlation", key="evaluate-overlap"):
-            _overlap(evaluation)
+            heads = [f"with {field} (mean F1 {format_estimate(overlap.mean)})" for field, overlap in fields.items()]
+            columns = [{name: overlap.labels[name].spearman for name in labels} for overlap in fields.values()]
+            own = {name: scores["spearman"] for name, scores in labels.items()}
+            _dimensions([*heads, "this run"], [*columns, own])
+
+
+def _dimensions(heads: Sequence[str], columns: Sequence[Mapping[str, Estimate]]) -> None:
+    """Draw a table of estimates by dimension; each column has its estimates by the name of the dimension."""
+    rows = [[name, *(estimate_html(column[name]) for column in columns)] for name in columns[0]]
+    table(["Dimension", *heads], rows)
 
 
 def _dimension_confusion(session: ProjectSession, evaluation: EvaluationReport) -> None:
@@ -277,27 +285,6 @@ def _dimension_confusion(session: ProjectSession, evaluation: EvaluationReport) 
         layout.counted(coverage.on_item(session, run, label_id, reference).describe(reference))
         title = f"Confusion matrix {run.settings.codebook.label_names[label_id]}"
         charts.confusion_heatmap(matrix, points, noun, key=f"evaluate-confusion-{label_id}", title=title)
-
-
-def _raters(evaluation: EvaluationReport) -> None:
-    """Draw each rater, the mean and the median of them, and their agreement, by dimension."""
-    assert evaluation.median is not None
-    sides = {**evaluation.raters, "mean": evaluation.scores, "median": evaluation.median}
-    rows = []
-    for name in evaluation.scores.labels:
-        estimates = [side.labels[name]["spearman"] for side in sides.values()]
-        rows.append([name, *map(estimate_html, [*estimates, evaluation.agreement[name]])])
-    table(["Dimension", *sides, "agreement of the raters (alpha)"], rows)
-
-
-def _overlap(evaluation: EvaluationReport) -> None:
-    fields = evaluation.overlap
-    rows = []
-    for name, scores in evaluation.scores.labels.items():
-        estimates = [overlap.labels[name].spearman for overlap in fields.values()]
-        rows.append([name, *map(estimate_html, [*estimates, scores["spearman"]])])
-    heads = [f"with {field} (mean F1 {format_estimate(overlap.mean)})" for field, overlap in fields.items()]
-    table(["Dimension", *heads, "this run"], rows)
 
 
 main()
