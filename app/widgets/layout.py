@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import context
 from app.components import component
 from app.pages import PageName, open_page
-from app.widgets import layout, palette
+from app.widgets import palette
 from app.widgets.alerts import Tone, badge_html
 from core.services import guided_path
 
@@ -119,5 +119,5 @@ def empty(
 
 def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign = "rings") -> None:
     """Draw a page that lacks what it shows: its header and an empty state."""
-    layout.header(title)
+    header(title)
     empty(head, text, pages, sign=sign, key="none")

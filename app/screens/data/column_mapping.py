@@ -86,17 +86,13 @@ def _other_columns(draft: ImportDraft) -> list[str]:
 def _groups(draft: ImportDraft, keep: Keep) -> None:
     """Draw group and order columns, collapsed: few files have them."""
     mapping = draft.mapping
-
-    def set_group(name: str) -> None:
-        _map(keep, group=name or None, order=None)
-
     options: dict[str, Any] = {"options": ["", *draft.table.columns], "format_func": lambda name: name or "None"}
     with st.expander("Grouped rows", expanded=mapping.group is not None):
         left, right = st.columns(2)
         left.selectbox(
             "Group column, such as a chat or an abstract",
             **options,
-            **bound("map-group", mapping.group or "", set_group),
+            **bound("map-group", mapping.group or "", lambda name: _map(keep, group=name or None, order=None)),
         )
         right.selectbox(
             "Order column within the group (numbers or dates)",

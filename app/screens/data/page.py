@@ -363,7 +363,10 @@ class ImportPage:
             titles = {option: DESTINATIONS[option] for option in options}
             segments("Destination", titles, **bound("data-destination", self.draft.destination, change))
             if self.draft.destination == "new":
-                st.text_input("Project name", **bound("data-new-project", self.new_project, self.name_project))
+                name = self.new_project
+                st.text_input(
+                    "Project name", **bound("data-new-project", name, partial(setattr, self.pending, "new_project"))
+                )
             elif self.draft.destination == "replace" and session is not None:
                 renamed = preview.new_ids if preview is not None else 0
                 words = "Those of documents that no longer exist are hidden."
@@ -377,10 +380,6 @@ class ImportPage:
     def new_project(self) -> str:
         """Name of the project to create, at first a free one after the file."""
         return self.pending.new_project or projects.free_name(self.draft.files[0][0])
-
-    def name_project(self, name: str) -> None:
-        """Keep the name of the project to create."""
-        self.pending.new_project = name
 
     def start(self, preview: ImportPreview) -> None:
         """Start the import job. Raises UsageError for an impossible project name."""

@@ -14,7 +14,7 @@ from app import context
 from app.pages import PageName, open_page
 from app.state import DataState, state
 from app.widgets import file_import
-from app.widgets.alerts import Tone, badge_html, error_notices
+from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
 from app.widgets.elements import heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
@@ -35,11 +35,6 @@ def _open(opening: Callable[..., Path | ProjectSession], *args: Any, page: PageN
         opened = opening(*args)
         state.select_project(opened if isinstance(opened, Path) else opened.path)
         state.next_page = page
-
-
-def make_new() -> None:
-    """Create an empty project with the typed name and go to the Data page."""
-    _open(projects.create_project, context.workspace(), state.data.new_project, page="data")
 
 
 def start_with_files(session: ProjectSession | None) -> None:
@@ -85,7 +80,11 @@ def main() -> None:
             st.space("stretch")
             with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
                 st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
-                st.form_submit_button("Create", type="primary", on_click=make_new)
+                st.form_submit_button(
+                    "Create",
+                    type="primary",
+                    on_click=lambda: _open(projects.create_project, workspace, state.data.new_project, page="data"),
+                )
         project_list(workspace, session.path if session else None)
 
 
@@ -148,31 +147,22 @@ def sample_card(card: sample_projects.SampleCard, opened: Callable[[], None]) ->
 
 
 def next_steps(session: ProjectSession) -> None:
-    """Draw the steps of the guided path for a project."""
+    """Draw the steps of the guided path for a project: their status, and a button for those that are open."""
     overview = guided_path.overview(session)
     with panel(f"Next steps in {session.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"):
-        steps(overview)
-
-
-def steps(overview: guided_path.Overview) -> None:
-    """Draw the steps with their status and a button for those that are open."""
-    for number, step in enumerate(overview.steps, 1):
-        with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
-            sign = "✓" if step.state == "done" else str(number)
-            st.html(
-                f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
-                f"{escape(step.words)}</div></div>",
-                width="stretch",
-            )
-            kind: Literal["primary", "secondary"] = "primary" if step.state == "now" else "secondary"
-            if (label := _action(step)) and st.button(label, key=f"go-{step.name}", type=kind):
-                open_step(step)
-
-
-def _action(step: guided_path.Step) -> str:
-    if step.state == "now":
-        return step.action
-    return "Open" if step.state == "done" else ""
+        for number, step in enumerate(overview.steps, 1):
+            with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
+                sign = "✓" if step.state == "done" else str(number)
+                st.html(
+                    f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
+                    f"{escape(step.words)}</div></div>",
+                    width="stretch",
+                )
+                is_next = step.state == "now"
+                kind: Literal["primary", "secondary"] = "primary" if is_next else "secondary"
+                label = step.action if is_next else "Open"
+                if step.state != "later" and st.button(label, key=f"go-{step.name}", type=kind):
+                    open_step(step)
 
 
 WIDTHS = (3, 0.9, 0.9, 1.6, 1.3, 0.9, 0.8, 0.5)
@@ -180,14 +170,7 @@ HEADS = (
     ("Project", ""), ("Documents", " num"), ("Reviewed", " num"), ("Last run", ""), ("Opened", ""), ("Size", " num"),
     ("", ""), ("", ""),
 )  # fmt: skip
-TONES: dict[str, Tone] = {
-    "running": "run",
-    "queued": "run",
-    "done": "right",
-    "paused": "unres",
-    "stopped": "stale",
-    "failed": "wrong",
-}
+TONES: dict[str, Tone] = STATE_TONES | {"queued": "run", "stopped": "stale"}
 
 
 def project_list(workspace: Workspace, shown: Path | None) -> None:

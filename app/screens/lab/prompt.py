@@ -53,7 +53,9 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
                 _rendered(session, plan, status)
             case _:
                 _editor(session, plan, status, run_test)
-        _problems(status)
+        for problem in status.problems:
+            words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
+            notice("error" if problem.severity == "error" else "warn", f"{capitalised(words)}.")
         rows = history.template_history(session, slot, plan.protocol)
         version_history(
             rows,
@@ -140,12 +142,6 @@ def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> No
             return
         request_preview(requests, key="lab-rendered")
         st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
-
-
-def _problems(status: TemplateStatus) -> None:
-    for problem in status.problems:
-        words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
-        notice("error" if problem.severity == "error" else "warn", f"{capitalised(words)}.")
 
 
 def _files(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:

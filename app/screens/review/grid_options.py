@@ -104,10 +104,8 @@ def grid_options(
         "headerHeight": _names_height(codebook),
         "groupHeaderHeight": GROUP_HEADER_HEIGHT,
         "tooltipShowDelay": 700,
-        "suppressCellFocus": False,
         "animateRows": False,
         "suppressScrollOnNewData": True,
-        "overlayNoRowsTemplate": "No document matches.",
     }
 
 
@@ -128,7 +126,6 @@ def _cell_options(js: Any) -> dict[str, Any]:
                 "valueGetter": js("moot.callback('getValue')"),
                 "valueSetter": js("moot.callback('setValue')"),
                 "cellRenderer": "box",
-                "editable": False,
                 "resizable": False,
                 "cellClassRules": {
                     "gold": js("moot.callback('isMarked', 'g')"),

@@ -69,12 +69,8 @@ def _run_data(row: LeaderboardRow, most_common: Mapping[str, str]) -> dict[str, 
 def _configuration_cell(text: str, most_common: str) -> dict[str, Any]:
     usual_parts = set(most_common.split(", "))
     parts = [[part, part not in usual_parts] for part in text.split(", ")] if text else []
-    return {"parts": parts, "value": _count(text), "title": text}
-
-
-def _count(text: str) -> float | None:
     digits = text.replace(",", "")
-    return float(digits) if digits.isdigit() else None
+    return {"parts": parts, "value": float(digits) if digits.isdigit() else None, "title": text}
 
 
 def _figures(row: LeaderboardRow) -> dict[str, Any]:
