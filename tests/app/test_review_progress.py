@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.screens.review.accuracy import accuracy_sentence
+from app.screens.review.agreement import _observed_html
 from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -193,3 +194,8 @@ def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSes
     at.button(key="review-plan-open").click().run()
     at.button(key="plan-end").click().run()
     assert review_plan.current_plan(session, run) is None
+
+
+def test_agreement_without_an_interval_has_no_brackets() -> None:
+    assert "()" not in _observed_html(Estimate(2 / 3))  # all documents are of one group
+    assert "(50% to 80%)" in _observed_html(Estimate(2 / 3, Interval(0.5, 0.8)))

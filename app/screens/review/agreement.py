@@ -137,7 +137,7 @@ def _observed_html(observed: Estimate) -> Markup:
         return Markup(MISSING)
     tone = "right" if observed.value >= 0.9 else "unres" if observed.value >= 0.7 else "wrong"
     badge = Markup('<span class="moot-badge {}">{}</span>').format(tone, format_percent(observed.value))
-    return badge + f" ({format_interval(observed.interval, 'percent')})"
+    return badge + (f" ({format_interval(observed.interval, 'percent')})" if observed.interval else "")
 
 
 def _document(session: ProjectSession, run: RunRow, disagreements: Sequence[Disagreement], actor: str) -> None:
