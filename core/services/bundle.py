@@ -84,10 +84,16 @@ def write_bundle(session: ProjectSession, path: Path) -> Path:
         archive.writestr("README.md", _readme(session, runs))
         if (version := session.store.codebooks.latest()) is not None:
             archive.writestr("codebook.yaml", dump_yaml(version.codebook))
-        _reviews(session, archive)
+        with archive.open("reviews.jsonl", "w") as reviews:
+            for event in reversed(session.store.events.all(kinds=[REVIEW, STATUS, MARK, ADJUDICATION, "undo", "redo"])):
+                reviews.write(orjson.dumps(asdict(event), default=str) + b"\n")
         for run in runs:
-            _settings(run, archive)
-            _results(session, run, archive)
+            archive.writestr(f"settings/{run.run_id}.json", run.settings.model_dump_json(indent=2))
+            for role, template in run.settings.templates.items():
+                archive.writestr(f"prompts/{run.run_id}/{_NOT_IN_NAMES.sub('_', role)}.md", template.text)
+            with tempfile.TemporaryDirectory(prefix="moot-bundle-") as folder:
+                results = export.export(session, run.run_id, "parquet", Path(folder) / f"{run.run_id}.parquet")
+                archive.write(results, f"results/{run.run_id}.parquet")
             _pages(session, run, archive)
         archive.writestr("debates/index.html", _index(session, runs))
     return path
@@ -237,24 +243,6 @@ def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _reviews(session: ProjectSession, archive: zipfile.ZipFile) -> None:
-    with archive.open("reviews.jsonl", "w") as file:
-        for event in reversed(session.store.events.all(kinds=[REVIEW, STATUS, MARK, ADJUDICATION, "undo", "redo"])):
-            file.write(orjson.dumps(asdict(event), default=str) + b"\n")
-
-
-def _settings(run: RunRow, archive: zipfile.ZipFile) -> None:
-    archive.writestr(f"settings/{run.run_id}.json", run.settings.model_dump_json(indent=2))
-    for role, template in run.settings.templates.items():
-        archive.writestr(f"prompts/{run.run_id}/{_NOT_IN_NAMES.sub('_', role)}.md", template.text)
-
-
-def _results(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> None:
-    with tempfile.TemporaryDirectory(prefix="moot-bundle-") as folder:
-        path = export.export(session, run.run_id, "parquet", Path(folder) / f"{run.run_id}.parquet")
-        archive.write(path, f"results/{run.run_id}.parquet")
 
 
 def _page_names(run: RunRow) -> list[str]:

@@ -10,7 +10,7 @@ from core import baseline
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.formatting import format_count, join_names
-from core.runs import RoleModel, RunRow, State
+from core.runs import RunRow, State
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews, cached_until_commit
@@ -142,16 +142,14 @@ def _models(session: ProjectSession) -> Step:
     roles = spec.roles(spec.parse_params(plan.for_protocol().params))
     role_models = [plan.role_model(role.name) for role in roles]
     complete = all(role_model.model for role_model in role_models)
-    words = _model_words(role_models) if complete else "A role has no model."
+    words = "A role has no model."
+    if complete:
+        specs = {role_model.spec for role_model in role_models}
+        models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
+        words = f"{format_count(len(role_models), 'role')}, {models}"
+        words += " (word-list baseline)" if specs == {planning.DEFAULT_ROLE_MODEL.spec} else ""
     hint = "Choose a model for each role."
     return Step("models", "models", "Models", _state(complete), words, "Choose models", hint)
-
-
-def _model_words(role_models: Sequence[RoleModel]) -> str:
-    specs = {role_model.spec for role_model in role_models}
-    models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
-    words = f"{format_count(len(role_models), 'role')}, {models}"
-    return f"{words} (word-list baseline)" if specs == {planning.DEFAULT_ROLE_MODEL.spec} else words
 
 
 def _changes(session: ProjectSession, run: RunRow | None, name: str = "run", *, with_examples: bool = True) -> str:

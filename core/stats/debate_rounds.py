@@ -132,7 +132,9 @@ def rounds(
             latest = {}
             latest_by_group.append(latest)
         earlier = dict(latest)
-        latest |= {agent: _latest(values, earlier.get(agent)) for agent, values in answers.items()}
+        for agent, values in answers.items():
+            before = earlier.get(agent, values)
+            latest[agent] = np.where(_has_answer(values)[:, None], values, before)
         debate_rounds.append(debate.round(name, earlier, answers, latest))
     return tuple(debate_rounds)
 
@@ -263,11 +265,6 @@ class _Debate:
         """Return the share of cells with values of both agents on which they agree."""
         agrees = is_right(first, second, kind=self.kind)
         return _share_of_cells(agrees, ~np.isnan(first + second), self.document_design)
-
-
-def _latest(current: Ratings, earlier: Ratings | None) -> Ratings:
-    """Return the last values that an agent gave for each document."""
-    return current if earlier is None else np.where(_has_answer(current)[:, None], current, earlier)
 
 
 def _has_answer(predicted: Ratings) -> Mask:

@@ -127,7 +127,10 @@ class Design:
         return int(np.count_nonzero(np.bincount(self._group_codes[rows])))
 
     def roots(self, influence: Numbers) -> Numbers:
-        """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``."""
+        """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``.
+
+        For a sample or groups: those of independent documents are the influences.
+        """
         if self.sample is not None and self.order is not None:
             sampled = influence[self.order]
             if (calibration := self._calibration) is not None:
@@ -136,8 +139,6 @@ class Design:
             estimates = self.sample.estimates(sampled) * self.sample.population
             count = len(estimates)
             return np.asarray((estimates - estimates.mean(axis=0)) / sqrt(max(1, count * (count - 1))))
-        if self.groups is None:
-            return influence
         sums = np.stack([np.bincount(self._group_codes, column) for column in influence.T], axis=1)
         used = self._groups_with(np.any(influence != 0, axis=1))
         return np.asarray(sums * sqrt(used / max(1, used - 1)))

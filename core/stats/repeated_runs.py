@@ -107,8 +107,6 @@ def stability(
         raise ValueError("expected at least one iteration")
     grids = np.stack([ratings(grid) for grid in predicted])
     check_shapes(gold, grids[0])
-    if gold.ndim != 2 or gold.shape[1] != len(labels):
-        raise ValueError(f"expected [document, {len(labels)} labels], got {gold.shape}")
     has_gold, has_value = ~np.isnan(gold), ~np.isnan(grids)
     right = is_right(gold, grids, kind=kind)
     cells = _consistency(right, np.all(has_value, axis=0), has_gold)

@@ -359,11 +359,10 @@ class _Patterns:
         has_value = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
         counted, excluded = counted_documents(*has_value)
         counted_grids = [grid[counted] for grid in grids]
-        outcomes = (
-            counted_grids
-            if kind == "rating"
-            else [_outcomes(counted_grids[0], annotator) for annotator in counted_grids[1:]]
-        )
+        outcomes = counted_grids
+        if kind != "rating":  # 0 true negative, 1 false positive, 2 false negative, 3 true positive, -1 no reference
+            gold = counted_grids[0]
+            outcomes = [np.where(gold < 0, -1, 2 * gold + predicted).astype(np.int8) for predicted in counted_grids[1:]]
         first, inverse, frequency = distinct_rows(np.concatenate(outcomes, axis=1))
         reference, *annotators = (grid[first].astype(np.float64) for grid in counted_grids)
         if kind != "rating":
@@ -639,11 +638,6 @@ def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     if label_codes.ndim != 1 or label_codes.max(initial=-1) >= labels:
         raise ValueError(f"expected codes [document] below {labels}")
     return one_hot(label_codes, labels)
-
-
-def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
-    """Return 0 true negative, 1 false positive, 2 false negative, 3 true positive, -1 no reference."""
-    return np.where(reference < 0, np.int8(-1), 2 * reference + predicted).astype(np.int8)
 
 
 def _two_dimensional(values: Ratings) -> Ratings:

@@ -184,10 +184,16 @@ def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) 
 
 
 def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> Mapping[str, Numbers]:
-    """Return the columns of a variable by term."""
+    """Return the columns of a variable by term. UsageError for an unknown column and for one with too many texts."""
     codebook = run.settings.codebook
     if name not in codebook.names:
-        return _column(session, run, name)
+        if (by_term := _read(session, run, name)) is not None:
+            return by_term
+        names = ", ".join((*codebook.names, *session.store.annotations.columns(run.run_id)))
+        raise UsageError(
+            f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
+            f"There are: {names}.",
+        )
     column = codebook.names.index(name)
     if codebook.kind == "choice":
         return {name: np.where(np.isnan(values[:, 0]), np.nan, values[:, 0] == column)}
@@ -203,18 +209,6 @@ def _with_errors(codebook: Codebook, values: Grid) -> Grid:
             return (values + 1) % len(codebook.labels)
         case "rating":
             return values + 1
-
-
-def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers]:
-    """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
-    by_term = _read(session, run, name)
-    if by_term is None:
-        names = ", ".join((*run.settings.codebook.names, *session.store.annotations.columns(run.run_id)))
-        raise UsageError(
-            f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
-            f"There are: {names}.",
-        )
-    return by_term
 
 
 @cached_by_documents

@@ -140,10 +140,10 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
     gold = verdict_arrays(session, run, reference).reference
     parallel_stages = [stage for stage in annotation_arrays.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in parallel_stages for grid in stage.members.values()]
-    has_value = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
-    return of_documents(
-        session, run, reference, np.zeros(len(gold), dtype=np.bool_) if has_value is None else has_value
-    )
+    is_counted = np.zeros(len(gold), dtype=np.bool_)
+    for grid in members:
+        is_counted |= np.any(~np.isnan(gold) & ~np.isnan(grid), axis=1)
+    return of_documents(session, run, reference, is_counted)
 
 
 def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference = "gold") -> Coverage:

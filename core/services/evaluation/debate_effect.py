@@ -171,15 +171,11 @@ def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
             (f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on_labels}.", False)
         )
     if flip_table.excluded and debate.on_all is not None:
-        pieces.append((f" {_on_all(debate.on_all, debate.noun)}", False))
+        gain = debate.on_all.gain
+        span = f", {format_interval(gain.interval, 'points', named=True)}" if gain.interval else ""
+        counted = f"On all {format_count(debate.on_all.total.n, debate.noun)}, with missing ones counted as wrong"
+        pieces.append((f" {counted}: {format_points(gain.value)} points{span}.", False))
     return tuple(pieces)
-
-
-def _on_all(flip: Flip, noun: str) -> str:
-    """Return the gain on all documents as a sentence."""
-    span = f", {format_interval(flip.gain.interval, 'points', named=True)}" if flip.gain.interval else ""
-    counted = f"On all {format_count(flip.total.n, noun)}, with missing ones counted as wrong"
-    return f"{counted}: {format_points(flip.gain.value)} points{span}."
 
 
 def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCost]) -> dict[str, StepCost]:

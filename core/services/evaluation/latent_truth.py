@@ -40,7 +40,8 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
         of_item = codes["item"] == item_code
         raters, rater = np.unique(codes["annotator"][of_item], return_inverse=True)
         value_codes, value = np.unique(codes["value"][of_item], return_inverse=True)
-        if len(raters) < MIN_ANNOTATORS or any(_is_number(values[code]) for code in value_codes):
+        is_rating = any(not values[code].startswith(("true", "false", '"')) for code in value_codes)  # a JSON number
+        if len(raters) < MIN_ANNOTATORS or is_rating:
             continue
         rows, row = np.unique(codes["document_id"][of_item], return_inverse=True)
         table = np.full((len(rows), len(raters)), -1, dtype=np.int64)
@@ -67,7 +68,3 @@ def warning(session: ProjectSession) -> str:
         "Models that share errors confirm each other and look better than they are, and the evaluated run is one of "
         "them."
     )
-
-
-def _is_number(text: str) -> bool:
-    return text not in ("true", "false") and not text.startswith('"')

@@ -157,11 +157,6 @@ def read_progress(row: SweepRow) -> SweepProgress:
         raise _unreadable(row) from error
 
 
-def _dump_progress(progress: SweepProgress) -> dict[str, Any]:
-    plain: dict[str, Any] = PROGRESS.dump_python(progress, mode="json")
-    return plain
-
-
 def _unreadable(row: SweepRow) -> ProjectError:
     return ProjectError(f"Sweep {row.number} of this project cannot be read.", "Start another sweep.")
 
@@ -333,7 +328,9 @@ class _SweepRunner:
 
     def save_progress(self, state: SweepState = "running", message: str = "") -> None:
         """Store the progress and the state of the sweep."""
-        self.session.store.lab.update_sweep(self.number, _dump_progress(self.progress), state, message)
+        self.session.store.lab.update_sweep(
+            self.number, PROGRESS.dump_python(self.progress, mode="json"), state, message
+        )
 
 
 def _run_thread(runner: _SweepRunner) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.codebook import Codebook
-from core.documents import Value, majority_reference
+from core.documents import majority_reference
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
@@ -213,7 +213,11 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     gold, decided = plain.document.gold, {item: review.value for item, review in plain.reviews.items()}
     quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in actions.all_quotes(record)}
     return shown | {
-        "annotations": [*_gold_columns(gold), *shown["annotations"], *_run_columns(records)],
+        "annotations": [
+            *(_value_column(f"Gold, {rater}" if len(gold) > 1 else "Gold", "gold", gold[rater]) for rater in gold),
+            *shown["annotations"],
+            *_run_columns(records),
+        ],
         "reference": majority_reference(gold, sorted({*decided, *(i for values in gold.values() for i in values)}))
         | decided,
         "evidence": list(quotes.values()),
@@ -229,12 +233,6 @@ def _is_blind(session: ProjectSession, runs: Sequence[RunRow], document_id: str,
     return document_id in session.store.reviews.second_readings(actor, [document_id])
 
 
-def _gold_columns(gold: Mapping[str, Mapping[str, Value]]) -> list[Json]:
-    return [
-        _value_column(f"Gold, {rater}" if len(gold) > 1 else "Gold", "gold", values) for rater, values in gold.items()
-    ]
-
-
 def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]:
     """Return the columns of the roles, with one run only, and of the verdicts."""
     roles: list[Json] = []
@@ -242,8 +240,12 @@ def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]
         run, record = records[0]
         titles = role_titles(run.settings)
         roles = [_value_column(titles.get(role, role), "role", values) for role, values in record.roles.items()]
-    ended = ((run, record) for run, record in records if record.status is not None)
-    return [*roles, *(_verdict_column(run, record) for run, record in ended)]
+    verdicts = [
+        _value_column(run.title, "verdict", record.values, run=run.run_id) | {"failed": record.status == "failed"}
+        for run, record in records
+        if record.status is not None
+    ]
+    return [*roles, *verdicts]
 
 
 def _debate_json(session: ProjectSession, run: RunRow, record: DocumentRecord) -> Json:
@@ -253,10 +255,6 @@ def _debate_json(session: ProjectSession, run: RunRow, record: DocumentRecord) -
         "events": [] if replay is None else debate_events(replay),
         "active": record.status is None and run.state in ("running", "queued"),
     }
-
-
-def _verdict_column(run: RunRow, record: DocumentRecord) -> Json:
-    return _value_column(run.title, "verdict", record.values, run=run.run_id) | {"failed": record.status == "failed"}
 
 
 def _value_column(title: str, by: str, values: Any, *, run: str = "") -> Json:

@@ -179,7 +179,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
         case "better":
             status = replace(status, names=(run.title, session.run(plan.other).title))
             other = others[0][rows]
-            gains = _gains(codebook, reference, predicted, other)
+            right, also = (is_right(reference, values, kind=codebook.kind) for values in (predicted, other))
+            gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
             differ = np.any(predicted != other, axis=1)
             return _estimated_mean(status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
@@ -353,12 +354,6 @@ def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> G
     if different := run_comparison.difference(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have {different}.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
-
-
-def _gains(codebook: Codebook, reference: Grid, verdicts: Grid, other_verdicts: Grid) -> Grid:
-    """Return the share of correct labels of the verdicts minus that of the others, ``[document]``, -1 to 1."""
-    right, also = (is_right(reference, values, kind=codebook.kind) for values in (verdicts, other_verdicts))
-    return np.asarray((right.astype(np.float64) - also).mean(axis=1))
 
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:

@@ -69,7 +69,9 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     It has protocol and models, and what else differs from the first earlier run with the same ones. A name that an
     earlier run has gets a number.
     """
-    parts = [protocol_name(settings.protocol), _models(settings)]
+    names = model_names(settings.role_models.values())
+    models = join_names(names) if len(names) <= _MAX_MODELS else format_count(len(names), "model")
+    parts = [protocol_name(settings.protocol), models]
     current = configuration(settings, documents)
     nearest = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
     if nearest is not None:
@@ -151,11 +153,6 @@ def _sampling_words(sampling: Sampling) -> list[str]:
 def model_names(role_models: Iterable[RoleModel]) -> list[str]:
     """Return the distinct models in words, in order."""
     return list(dict.fromkeys(map(describe_model, role_models)))
-
-
-def _models(settings: RunSettings) -> str:
-    names = model_names(settings.role_models.values())
-    return join_names(names) if len(names) <= _MAX_MODELS else format_count(len(names), "model")
 
 
 def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:
