@@ -96,7 +96,10 @@ class DrawerView {
     Object.assign(root, { popover: "manual", role: "complementary" });
     const stopRequests = onOpenRequest(({ id, ...listing }) => {
       if (id !== null) this.open(id, listing);
-      else if (this.document !== null && listing.ids.includes(this.document)) this.setListing(listing);
+      else if (this.document !== null && listing.ids.includes(this.document)) {
+        this.listing = listing;
+        this.draw();
+      }
     });
     const onKey = (/** @type {KeyboardEvent} */ event) => this.onKey(event);
     window.addEventListener("keydown", onKey, true);
@@ -138,12 +141,6 @@ class DrawerView {
     }
     if (id === null) this.stopLive();
     else this.draw();
-  }
-
-  /** @param {DocumentListing} listing */
-  setListing(listing) {
-    this.listing = listing;
-    this.draw();
   }
 
   close() {
@@ -245,19 +242,17 @@ class DrawerView {
       const disabled = this.neighbour(by) === undefined;
       return button({ className: "button ghost", disabled, ariaLabel }, () => this.step(by), keyHint(key));
     };
-    const wide = button("button ghost", () => this.setWide(!this.wide), this.wide ? "Narrow" : "Wide");
+    const setWidth = () => {
+      this.wide = !this.wide;
+      this.draw();
+    };
+    const wide = button("button ghost", setWidth, this.wide ? "Narrow" : "Wide");
     const closing = { className: "button ghost close", ariaLabel: "Close", title: "Close (Escape)" };
     const close = button(closing, () => this.close(), icon("close"));
     const placing = el("span", { className: "tiny secondary ellipsis", title: document?.note ?? "" }, where);
     const steps = place < 0 ? [] : [arrow("↑", "Previous document", -1), arrow("↓", "Next document", 1)];
     const name = el("b", "mono ellipsis", id);
     return el("div", "panel-head", name, placing, el("span", "row push", ...steps, wide, close));
-  }
-
-  /** @param {boolean} on */
-  setWide(on) {
-    this.wide = on;
-    this.draw();
   }
 
   /**
@@ -328,7 +323,11 @@ class DrawerView {
     const buttons = names.map((name) => {
       const several = name === "Debate" && debates.length > 1 ? "Debates" : name;
       const title = counts[name] ? `${several} ${counts[name]}` : several;
-      return button({ ariaPressed: String(name === open) }, () => this.setTab(name), title);
+      const show = () => {
+        this.tab = name;
+        this.draw();
+      };
+      return button({ ariaPressed: String(name === open) }, show, title);
     });
     const content =
       open === "Debate"
@@ -339,12 +338,6 @@ class DrawerView {
             ? historyNode(history)
             : this.notesNode(document, hidden);
     return el("div", "drawer-more", el("div", "segmented", ...buttons), content);
-  }
-
-  /** @param {(typeof TABS)[number]} tab */
-  setTab(tab) {
-    this.tab = tab;
-    this.draw();
   }
 
   /** @param {DocumentView} document */

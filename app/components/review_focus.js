@@ -58,19 +58,15 @@ function loadingNode() {
 }
 
 /**
- * Create the message above the text of a document whose debate failed.
+ * Create the message above the text of a document whose debate failed, or did not begin.
  *
- * @param {string} error
+ * @param {ReviewDocument} document
  */
-function failureNode(error) {
-  const advice = "Retry failed documents on the Run page, or decide the labels here.";
-  return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} `, advice));
-}
-
-/** Create the message above the text of a document that waits for its debate. */
-function waitingNode() {
-  const advice = "Decide the labels yourself, or skip it and see its verdict later.";
-  return el("div", "veil", el("span", "", el("b", "", "Not debated yet. "), advice));
+function messageNode({ error, ended }) {
+  const retry = "Retry failed documents on the Run page, or decide the labels here.";
+  const skip = "Decide the labels yourself, or skip it and see its verdict later.";
+  if (error) return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} ${retry}`));
+  return ended === "open" ? el("div", "veil", el("span", "", el("b", "", "Not debated yet. "), skip)) : null;
 }
 
 /**
@@ -853,7 +849,7 @@ class FocusView {
       this.middle.replaceChildren(this.emptyNode());
       return;
     }
-    const { id, note, hidden, error, reasons, ended } = document;
+    const { id, note, hidden, reasons } = document;
     const name = el("span", "mono bold ellipsis", id);
     const badges = el("span", "row push badges", ...reasonBadges(reasons));
     const blind = document.second_reading
@@ -864,8 +860,7 @@ class FocusView {
       "div",
       "scroll",
       hidden && el("div", "veil", icon("eye"), blind),
-      error && failureNode(error),
-      ended === "open" && waitingNode(),
+      messageNode(document),
       this.text,
       !hidden && evidenceTable(document, info),
     );
