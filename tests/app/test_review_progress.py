@@ -170,9 +170,9 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
 
 def _import_page() -> None:
     from app import context
-    from app.screens.review import classifier
+    from app.screens.review import progress
 
-    classifier.imported_classifier(context.workspace().sessions()[0])  # type: ignore[arg-type]
+    progress._imported_classifier(context.workspace().sessions()[0])  # type: ignore[arg-type]
 
 
 def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> None:

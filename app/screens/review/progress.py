@@ -1,4 +1,4 @@
-"""Area below the review: its status, and the buttons that open the plan, the accuracy and the classifier."""
+"""Area below the review: its status, the buttons that open the plan, and the dialog of accuracy and classifier."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from html import escape
 
 import streamlit as st
 
+from app.pages import open_page
 from app.screens.review.accuracy import accuracy_details, accuracy_sentence
-from app.screens.review.classifier import classifier_buttons, classifier_status, imported_classifier, learning_curve
 from app.screens.review.codebook_examples import draw_suggestion, example_dialog
 from app.screens.review.plan import plan_dialog, plan_sentence
-from app.state import ReviewState
-from app.widgets import codebook_versions
-from core.formatting import format_count
+from app.state import ReviewState, state
+from app.widgets import charts, codebook_versions
+from app.widgets.alerts import error_boxes
+from app.widgets.elements import download
+from app.widgets.layout import empty
+from app.widgets.metric_tables import estimate_data
+from core.formatting import format_count, format_signed
 from core.runs import RunRow
 from core.services import classifier
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, agreement, review_plan
+from core.stats.intervals import format_interval
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
@@ -90,10 +95,108 @@ def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
         )
         left, right = st.columns(2, gap="medium")
         with left:
-            classifier_status(status)
+            _classifier_status(status)
         with right:
-            learning_curve(status)
+            _learning_curve(status)
         if status.ready:
-            classifier_buttons(session)
+            _classifier_buttons(session)
         with st.expander("Import a classifier"):
-            imported_classifier(session)
+            _imported_classifier(session)
+
+
+def _imported_classifier(session: ProjectSession) -> None:
+    """Draw the import of a classifier file from another project, and the button that runs the classifier."""
+    upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="classifier-import")
+    if upload is None:
+        return
+    with error_boxes():
+        with st.spinner("Reading the classifier"):
+            imported = classifier.import_classifier(session, upload.getvalue(), upload.name)
+        known, unknown = ", ".join(imported.known), ", ".join(imported.unknown)
+        missing = f" Not trained on {unknown}: these stay unresolved." if unknown else ""
+        st.html(
+            f'<div class="moot-remark">Trained on {imported.documents:,} documents of another project. '
+            f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
+        )
+        if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
+            state.run_id = classifier.annotate_with_imported(session, imported).run_id
+            open_page("run")
+
+
+def _classifier_buttons(session: ProjectSession) -> None:
+    """Draw the buttons that run the classifier and download its file and model card."""
+    with st.container(horizontal=True, gap="small"):
+        if st.button(
+            "Annotate all documents",
+            icon=":material/play_arrow:",
+            key="classifier-annotate",
+            help="Starts a free local run. Compare it on Evaluate.",
+        ):
+            state.run_id = classifier.annotate(session).run_id
+            open_page("run")
+        download(
+            "Classifier file",
+            lambda: classifier.body(session),
+            f"{session.name}-classifier{classifier.SUFFIX}",
+            type="tertiary",
+            key="classifier-file",
+            help="A skops file: contains no code and no pickle",
+        )
+        download(
+            "Model card",
+            lambda: classifier.card(session),
+            f"{session.name}-classifier.md",
+            "text/markdown",
+            type="tertiary",
+            icon="description",
+            key="classifier-card",
+            help="Training data and performance",
+        )
+
+
+def _classifier_status(status: classifier.ClassifierStatus) -> None:
+    """Draw the status of the classifier."""
+    words = "Not trained yet."
+    if status.ready:
+        score = "not available" if status.score.value is None else f"{status.score.value:.3f}"
+        span = f", {format_interval(status.score.interval, named=True)}" if status.score.interval else ""
+        words = (
+            f"Trained on {status.documents:,} documents with codebook version {status.version}. Cross-validated "
+            f"{escape(status.measure)} {score}{span}, on {status.tested:,} of them."
+            f"{'' if status.complete else ' Reviewed documents are harder than most.'}{_gain(status)}"
+            f"{' Training on your latest decisions.' if status.is_training else ''}"
+        )
+    elif status.is_training:
+        words = "The first training is running."
+    elif status.missing:
+        words = f"Submit {format_count(status.missing, 'more document')} to train it."
+    error = f'<div class="moot-remark"><span class="bad">{escape(status.error)}</span></div>' if status.error else ""
+    legend = (
+        '<div class="moot-remark q">The learning curve shows the score on the same held-out documents by number of '
+        "training documents, from none on. The band is the 95% interval.</div>"
+    )
+    st.html(f'<div class="moot-remark">{words}</div>{error}{legend if status.curve else ""}')
+
+
+def _learning_curve(status: classifier.ClassifierStatus) -> None:
+    """Draw the classifier's score by the number of training documents, an empty state while it is not known."""
+    rows = [{"documents": point.documents, **estimate_data(point.score, "score")} for point in status.curve]
+    if not rows:
+        text = "It shows how the score on held-out documents changes with the number of reviewed documents."
+        empty("No learning curve yet", text, sign="bars", key="learning-curve")
+        return
+    charts.draw(charts.learning_curve(rows, status.measure), rows, key="learning-curve", title="Learning curve")
+
+
+def _gain(status: classifier.ClassifierStatus) -> str:
+    """Return a sentence about the effect of more training documents, empty without an estimate."""
+    interval = status.gain.interval
+    if status.gain.value is None or interval is None:
+        return ""
+    advice = " It is not certain that more review improves it."
+    if interval.low > 0:
+        advice = " More review is likely to improve it."
+    return (
+        f" Training on all of these documents instead of half of them changes it by {format_signed(status.gain.value)} "
+        f"({format_interval(interval, named=True)}).{'' if status.complete else advice}"
+    )
