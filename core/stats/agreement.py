@@ -71,7 +71,7 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> floa
 
 
 def krippendorff_alpha(
-    answers: npt.ArrayLike, level: Literal["nominal", "ordinal"] = "nominal", weights: Ratings | None = None
+    answers: npt.ArrayLike, weights: Ratings | None = None, level: Literal["nominal", "ordinal"] = "nominal"
 ) -> float | None:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 

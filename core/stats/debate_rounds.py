@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -243,12 +244,7 @@ class _Debate:
         groups = self.document_design.groups
         if stack.shape[2] > 1:  # the cells of a document depend on each other
             groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
-
-        def coefficient(answers: Ratings, times: Ratings) -> float | None:
-            return (
-                krippendorff_alpha(answers, "ordinal", times) if self.kind == "rating" else fleiss_kappa(answers, times)
-            )
-
+        coefficient = partial(krippendorff_alpha, level="ordinal") if self.kind == "rating" else fleiss_kappa
         return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
 
     def share_with_majority(self, stack: Ratings, vote: Ratings) -> Estimate:

@@ -407,7 +407,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(
-            lambda gold, predicted, weights: krippendorff_alpha(np.column_stack([gold, predicted]), "ordinal", weights)
+            lambda gold, predicted, weights: krippendorff_alpha(np.column_stack([gold, predicted]), weights, "ordinal")
         ),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -110,9 +111,7 @@ def _following(reference: Ratings, mean: Ratings, design: Design | None) -> Foll
 def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
     if len(members) < 2:
         return Estimate()
-    return with_interval(
-        lambda answers, times: krippendorff_alpha(answers, "ordinal", times), np.column_stack(members), groups
-    )
+    return with_interval(partial(krippendorff_alpha, level="ordinal"), np.column_stack(members), groups)
 
 
 MEASURES = ("spearman", "kendall", "pearson", "alpha")
@@ -154,7 +153,7 @@ def gains(
 
     def gain(answers: Ratings, times: Ratings) -> float | None:
         sides = (answers[:, : len(old)], answers[:, len(old) :])
-        first, second = (krippendorff_alpha(side, "ordinal", times) for side in sides)
+        first, second = (krippendorff_alpha(side, times, "ordinal") for side in sides)
         return None if first is None or second is None else second - first
 
     alpha = with_interval(gain, np.column_stack([*old, *new]), groups, "signed")

@@ -9,10 +9,10 @@ import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from core.codebook import Codebook, label_noun, nearest_point
 from core.documents import VERDICT, Reference
@@ -36,7 +36,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
-from core.stats.arrays import Mask, Ratings, coded
+from core.stats.arrays import Mask, coded
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores
@@ -330,10 +330,7 @@ def _several_raters(
         grids = paired_with(session, run, annotator, gold)
         return score(codebook, *grids, intervals=intervals, design=design)
 
-    def alpha(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
-        return krippendorff_alpha(answers, level, weights)
-
-    level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
+    alpha = partial(krippendorff_alpha, level="ordinal" if codebook.kind == "rating" else "nominal")
     stack = np.stack(list(golds.values()), axis=-1)
     has_rating, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
     median[has_rating] = np.nanmedian(stack[has_rating], axis=-1)

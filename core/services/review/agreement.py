@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.documents import VERDICT, Value
@@ -21,7 +20,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import actions
 from core.services.runs.configuration import role_titles
-from core.stats.agreement import Coefficient, cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
+from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
@@ -211,19 +210,12 @@ def _item_agreement(
     design = Design(groups=None if codes is None else codes[shared])
     observed = ratio(equal, np.ones(len(equal)), design)
 
-    def estimate(coefficient: Coefficient, answers: npt.NDArray[Any]) -> Estimate:
-        return with_interval(coefficient, answers, codes)
-
     if codebook.kind == "rating":
-        ordinal = table.astype(np.float64)
-        alpha = estimate(lambda answers, times: krippendorff_alpha(answers, "ordinal", times), ordinal)
+        alpha = with_interval(partial(krippendorff_alpha, level="ordinal"), table.astype(np.float64), codes)
         return ItemAgreement(item, len(equal), observed, undefined, alpha)
-    alpha = estimate(lambda answers, times: krippendorff_alpha(answers, weights=times), table)
-    if compared == 2:
-        kappa = estimate(lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times), table)
-    else:
-        kappa = estimate(fleiss_kappa, table)
-    return ItemAgreement(item, len(equal), observed, kappa, alpha)
+    kappa = fleiss_kappa if compared > 2 else lambda answers, times: cohen_kappa(answers[:, 0], answers[:, 1], times)
+    alpha, kappa_estimate = (with_interval(coefficient, table, codes) for coefficient in (krippendorff_alpha, kappa))
+    return ItemAgreement(item, len(equal), observed, kappa_estimate, alpha)
 
 
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:

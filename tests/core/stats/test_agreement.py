@@ -36,7 +36,7 @@ UNITS = np.array(OBSERVERS).T
 def test_alpha_reproduces_krippendorffs_example(level: str, value: float) -> None:
     # The twelfth unit has a single value and does not count.
     for units in (UNITS, UNITS[:11]):
-        assert krippendorff_alpha(units, level) == pytest.approx(value, abs=5e-4)  # type: ignore[arg-type]
+        assert krippendorff_alpha(units, level=level) == pytest.approx(value, abs=5e-4)  # type: ignore[arg-type]
 
 
 def test_alpha_of_two_observers_by_hand() -> None:
@@ -79,11 +79,11 @@ def test_alpha_agrees_with_the_coincidence_matrix(seed: int, units: int, raters:
     annotations = rng.integers(-1, 4, (units, raters)).astype(float)
     annotations[rng.random(annotations.shape) < 0.3] = np.nan
     expected = by_coincidences(annotations, level)
-    value = krippendorff_alpha(annotations, level)  # type: ignore[arg-type]
+    value = krippendorff_alpha(annotations, level=level)  # type: ignore[arg-type]
     assert value is None if expected is None else value == pytest.approx(expected)
     times = rng.integers(1, 4, units)
-    weighted = krippendorff_alpha(annotations, level, times.astype(float))  # type: ignore[arg-type]
-    assert weighted == pytest.approx(krippendorff_alpha(annotations.repeat(times, axis=0), level))  # type: ignore[arg-type]
+    weighted = krippendorff_alpha(annotations, times.astype(float), level)  # type: ignore[arg-type]
+    assert weighted == pytest.approx(krippendorff_alpha(annotations.repeat(times, axis=0), level=level))  # type: ignore[arg-type]
 
 
 def test_cohen_by_hand() -> None:
@@ -149,14 +149,14 @@ def test_minus_one_is_missing_as_a_code_and_valid_on_a_scale() -> None:
     known = coded[[0, 2, 3]]
     assert fleiss_kappa(coded[:3]) == cohen_kappa(*coded[:3].T) == 1.0
     assert krippendorff_alpha(coded) == krippendorff_alpha(known)
-    assert krippendorff_alpha(coded, "ordinal") != pytest.approx(krippendorff_alpha(known, "ordinal"))
+    assert krippendorff_alpha(coded, level="ordinal") != pytest.approx(krippendorff_alpha(known, level="ordinal"))
 
 
 def test_full_agreement_is_one() -> None:
     annotations = [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
     assert fleiss_kappa(annotations) == pytest.approx(1.0)
     for level in LEVELS:
-        assert krippendorff_alpha(annotations, level) == pytest.approx(1.0)  # type: ignore[arg-type]
+        assert krippendorff_alpha(annotations, level=level) == pytest.approx(1.0)  # type: ignore[arg-type]
     assert cohen_kappa([1, 2, 3], [1, 2, 3]) == pytest.approx(1.0)
 
 
@@ -221,8 +221,8 @@ def test_copies_of_a_unit_in_its_group_do_not_change_the_interval() -> None:
 def test_interval_of_many_distinct_answers_leaves_out_random_parts() -> None:
     rng = np.random.default_rng(3)
     answers = rng.normal(size=(2500, 1)) + 0.7 * rng.normal(size=(2500, 3))
-    result = with_interval(lambda grid, times: krippendorff_alpha(grid, "ordinal", times), answers)
-    parts = [krippendorff_alpha(answers[start : start + 100], "ordinal") or 0.0 for start in range(0, 2500, 100)]
+    result = with_interval(lambda grid, times: krippendorff_alpha(grid, times, "ordinal"), answers)
+    parts = [krippendorff_alpha(answers[start : start + 100], level="ordinal") or 0.0 for start in range(0, 2500, 100)]
     error = float(np.std(parts, ddof=1)) / 5  # of the mean of 25 independent samples
     assert result.interval is not None
     assert (result.interval.high - result.interval.low) / 2 == pytest.approx(1.96 * error, rel=0.3)

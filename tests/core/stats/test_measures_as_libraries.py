@@ -97,7 +97,7 @@ def test_alpha_with_missing_values_agrees_with_krippendorff(seed: int, raters: i
     rng = np.random.default_rng(seed)
     predicted = rng.integers(1, 5, (15, raters)).astype(float)
     predicted[rng.random(predicted.shape) < 0.3] = np.nan
-    ours = agreement.krippendorff_alpha(predicted, level)
+    ours = agreement.krippendorff_alpha(predicted, level=level)
     pairable = predicted[(~np.isnan(predicted)).sum(axis=1) >= 2]
     if ours is not None and len(np.unique(pairable[~np.isnan(pairable)])) > 1:
         with warnings.catch_warnings():

@@ -28,7 +28,7 @@ def test_scores_agree_with_plain_measures(table):
         "pearson": pearson(x, y),
         "spearman": spearman(x, y) if len(x) else None,
         "kendall": kendall(x, y),
-        "alpha": krippendorff_alpha(np.column_stack(members), "ordinal"),
+        "alpha": krippendorff_alpha(np.column_stack(members), level="ordinal"),
     }
     for name, value in expected.items():
         assert result[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
