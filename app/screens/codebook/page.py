@@ -345,15 +345,14 @@ def start(session: ProjectSession, fields: Fields) -> None:
     with left:
         heading("Start from a template", "Everything can be changed later.")
         cells = st.columns(3)
-        for number, template in enumerate(codebooks.templates()):
-            with cells[number % 3], st.container(border=True, key=f"template-{template.key}", gap="small"):
-                book = template.codebook
+        for number, (key, book) in enumerate(codebooks.templates().items()):
+            with cells[number % 3], st.container(border=True, key=f"template-{key}", gap="small"):
                 st.html(
                     f'<div class="moot-card-name">{escape(book.name)}<small>{GETS[book.kind]} for each '
                     f"{escape(book.unit)}</small></div>"
                 )
                 tags(book.labels)
-                st.button("Use", key=f"use-{template.key}", on_click=use, args=(fields, book))
+                st.button("Use", key=f"use-{key}", on_click=use, args=(fields, book))
     with right:
         heading("Start from scratch", "One label at a time.")
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))

@@ -70,14 +70,6 @@ class CodebookStatus:
         return self.saved.number + 1 if self.saved else 1
 
 
-@dataclass(frozen=True, slots=True)
-class CodebookTemplate:
-    """Codebook that a project can start from."""
-
-    key: str
-    codebook: Codebook
-
-
 # -- draft and versions
 
 
@@ -371,16 +363,14 @@ def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
 
 
 @lru_cache(maxsize=1)
-def templates() -> tuple[CodebookTemplate, ...]:
-    """Return the codebooks that a project can start from, by name."""
+def templates() -> dict[str, Codebook]:
+    """Return the codebooks that a project can start from, by the name of the file and in the order of their names."""
     folder = shipped_folder("sample_data")
     paths = [*(folder / sample.codebook for sample in SAMPLES), *(folder / "templates").glob("*.yaml")]
-    loaded = [
-        CodebookTemplate(path.stem, load_yaml(path.read_text(encoding="utf-8"), source=path.name))
-        for path in paths
-        if path.is_file()
-    ]
-    return tuple(sorted(loaded, key=lambda template: normalise(template.codebook.name)))
+    loaded = {
+        path.stem: load_yaml(path.read_text(encoding="utf-8"), source=path.name) for path in paths if path.is_file()
+    }
+    return dict(sorted(loaded.items(), key=lambda item: normalise(item[1].name)))
 
 
 def prefill(codebook: Codebook) -> tuple[Codebook, str]:
@@ -393,14 +383,14 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     if codebook.kind != "multilabel":
         return codebook, ""
 
-    def shared_names(template: CodebookTemplate) -> int:
-        return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
+    def shared_names(template: Codebook) -> int:
+        return sum(template.find(label.name) is not None for label in codebook.labels)
 
-    best = max((template for template in templates() if template.codebook.kind == codebook.kind), key=shared_names)
+    best = max((template for template in templates().values() if template.kind == codebook.kind), key=shared_names)
     fits = 2 * shared_names(best) > len(codebook.labels)
 
     def filled(label: Label) -> Label:
-        similar = best.codebook.find(label.name) if fits else None
+        similar = best.find(label.name) if fits else None
         if similar is None:
             return label.model_copy(update={"keywords": label.keywords or _starters(codebook, label)})
         words = ("description", "include", "exclude", "keywords")
@@ -413,8 +403,8 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
         return codebook.model_copy(
             update={"labels": labels}
         ), "Keywords are suggestions for common aspects; edit them as needed."
-    fields = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
-    message = f"Definitions come from the template '{best.codebook.name}'; edit them as needed."
+    fields = {name: getattr(best, name) for name in ("unit", "domain", "guideline")}
+    message = f"Definitions come from the template '{best.name}'; edit them as needed."
     return codebook.model_copy(update={"labels": labels, **fields}), message
 
 
