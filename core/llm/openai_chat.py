@@ -149,9 +149,11 @@ def take(
                 builder.has_deltas |= isinstance(text, str) and bool(text.strip())
             elif event.get("object") == "chat.completion":
                 # MiniMax ends a stream with a whole reply, which repeats all of its text.
-                if builder.has_deltas:
-                    text = thought = None
-                text, thought = _unread(text, builder.so_far), _unread(thought, "".join(builder.reasoning))
+                whole, text = text, _unread(text, builder.so_far)
+                if builder.has_deltas and text is whole:
+                    text = None  # the pieces had other white space
+                is_inline = isinstance(thought, str) and thought in builder.so_far  # <think> within the text
+                thought = None if is_inline else _unread(thought, "".join(builder.reasoning))
                 refusal = _unread(refusal, builder.refusal)
             builder.add(text, thought)
             builder.add_refusal(refusal)

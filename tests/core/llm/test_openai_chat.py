@@ -139,6 +139,9 @@ LABEL = "The label is A"
         ((piece(reasoning_content="\nhm "), piece("A")), "A", "hm", ("A", "\nhm ")),
         ((piece(f"<think>hm</think>{LABEL}"),), LABEL, "hm", (f"<think>hm</think>{LABEL}", "")),
         ((piece(role="assistant", content=""),), LABEL, "hm", (LABEL, "hm")),
+        ((piece("The label "),), LABEL, None, (LABEL, "")),
+        ((piece(LABEL),), LABEL, "hm", (LABEL, "hm")),
+        ((piece("The  label is A"),), LABEL, None, ("The  label is A", "")),
     ],
 )
 def test_whole_reply_after_its_pieces_neither_doubles_nor_cuts_text(
