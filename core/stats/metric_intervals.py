@@ -129,7 +129,7 @@ class Design:
     def roots(self, influence: Numbers) -> Numbers:
         """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``.
 
-        For a sample or groups: those of independent documents are the influences.
+        The design must have a sample or groups. With independent documents, the influences are these rows.
         """
         if self.sample is not None and self.order is not None:
             sampled = influence[self.order]

@@ -113,17 +113,17 @@ _ABROAD_DROPPED = re.compile(
     r"\b(?:entf[aä]ll|streich|gestrichen|retir|quit[oa]|tolg)\w*|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
-    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属算说选在]|谈[到及]|包括|关于"
-    r"|相关|适合|提[及到]?|存在|涉及|包含|适用|出现|讨论|正确|成立)"
+    r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属算说选]|在文|谈[到及]|包括|关于"
+    r"|相关|适合|提(?:[及到]| ?§)|存在|涉及|包含|适用|出现|讨论|正确|成立)"
     r"|§ ?[はが]?(?:(?:では|じゃ)?(?:ない|ありません)|なし)|(?:言及|存在|該当|含ま|当ては)[^§]{0,8}(?:ない|ません)"
 )
 """Words that deny a label by themselves: "Ich streiche A", "Kein A"."""
 _ABROAD_MENTIONED = re.compile(
     r"\b(?:erwähn|vorhanden|genannt|zutreff|trifft|vorkomm|angesprochen|besprochen|gezählt|thema|aussage|rede|bezug|enthalten"
     r"|beleg|pass(?:t|en)\b|gehör|relevan|gegeben|behandel|zähl|rolle|gemeint|darunter|vergeben|angebracht|angemessen|aufgenommen"
-    r"|berücksichtigt|diskutiert|erkennbar|ersichtlich|hinweis|bestätig|überzeug|wähl|richtig\b|korrekt\b"
-    r"|dabei$|im text\b|gilt\b|steht\b|stimmt\b"
-    r"|dans le texte|indiqu|discut|correct\b|appliqu|convient|garde\b|voorkom|komt\b.{0,80}\bvoor$|no texto|nel testo"
+    r"|berücksichtigt|diskutiert|erkennbar|ersichtlich|hinweis|bestätig|wähl"
+    r"|(?:dabei|richtig|korrekt)$|im text\b|gilt\b|steht\b|stimmt\b"
+    r"|dans le texte|indiqu|discut|appliqu|convient|garde\b|voorkom|komt\b.{0,80}\bvoor$|no texto|nel testo"
     r"|pertinen|traité|reten|compte|apparaî|concern|justifi|inclu|cité"
     r"|mentionn|présente?s?\b|abord|évoqu|parl|question|figur|mencion|menzion|presente|habla|aparec|aplic|trata|cita"
     r"|fala|genoemd|vermeld|aanwezig|sprake|упомин|присутств)|\b(?:kommt|liegt)\b.{0,80}\bvor$"
@@ -178,7 +178,7 @@ _NUMBER_FOR = re.compile(
     r" (?:for|on|in|für|pour|para)(?: the)? \Z",
     re.IGNORECASE,
 )
-_WOULD = re.compile(r" (?:(?:would|could|might)(?! be (?:fair|fairer|better|more|right))|(?:is|was|seems) too)\b")
+_WOULD = re.compile(r" (?:(?:would|could|might)(?! be (?:fair|better|more|right))|(?:is|was|seems) too)\b")
 """Words after "A 5 for Clarity" that make it another number than the rating."""
 _CHANGE = r"(?:lower|raise|reduce|increase|subtract|deduct|revise|reconsider|change my)"
 _CHANGING = r"(?:lower|rais|reduc|increas|subtract|deduct|revis|reconsider)ing"
