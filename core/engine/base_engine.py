@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, fields, replace
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document
+from core.engine.budget import Budget
 from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
-from core.engine.limits import Budget, FailuresInARow
 from core.engine.model_calls import ModelCaller, PaidCall
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
 from core.formatting import format_count, format_money
@@ -38,6 +38,8 @@ _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW = 60.0
 """Window of the rate in seconds."""
+EQUAL_FAILURES, FAILURES = 5, 15
+"""Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
 
 
 @dataclass(slots=True)
@@ -101,6 +103,26 @@ class Progress(RunStatus):
         )
 
 
+class FailuresInARow:
+    """Count of the consecutive documents that failed by an error of the provider."""
+
+    def __init__(self) -> None:
+        self._kinds: list[str] = []
+
+    def add(self, error: ReplyError) -> str:
+        """Count a failure. Return why the run has to pause, empty if it goes on."""
+        self._kinds.append(error.kind)
+        if len(self._kinds) >= EQUAL_FAILURES and len({*self._kinds[-EQUAL_FAILURES:]}) == 1:
+            return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"
+        if len(self._kinds) >= FAILURES:
+            return f"{FAILURES} documents in a row failed, the last with: {error.message}"
+        return ""
+
+    def end(self) -> None:
+        """Begin a new row after a success."""
+        self._kinds.clear()
+
+
 class Engine(ABC):
     """The execution of one run. ``pause`` and ``stop`` may be called from the loop that runs it.
 
@@ -124,6 +146,16 @@ class Engine(ABC):
         self._limited: dict[str, int] = {}
         """Calls at once by connection, for those whose server has reduced them."""
         self.run_id = work.run.run_id
+        self.caller = ModelCaller(
+            run_id=self.run_id,
+            settings=self.settings,
+            dependencies=dependencies,
+            budget=self.budget,
+            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
+            on_lost=self.progress.billed,
+            on_limit=self._note_limit,
+        )
+        """Caller for models that are called one request at a time."""
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
@@ -140,9 +172,10 @@ class Engine(ABC):
         return self._pending[0] if self._pending else None
 
     def pause(self, reason: StopReason) -> None:
-        """Start no further call; calls in flight end and are kept."""
+        """Start no further call, not even one that waits for a rate limit. Calls in flight end and are kept."""
         if self._pending is None:
             self._pending = ("paused", reason)
+        self.caller.pause()
 
     def stop(self, reason: StopReason) -> None:
         """Cancel calls in flight; committed replies are kept."""
@@ -220,18 +253,6 @@ class Engine(ABC):
     async def _debate(self, document: Document) -> Debate:
         examples = await self.dependencies.find_examples(document)
         return Debate(document, self.settings, self.dependencies.models, examples)
-
-    def _make_caller(self) -> ModelCaller:
-        """Return the caller for models that are called one request at a time."""
-        return ModelCaller(
-            run_id=self.run_id,
-            settings=self.settings,
-            dependencies=self.dependencies,
-            budget=self.budget,
-            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
-            on_lost=self.progress.billed,
-            on_limit=self._note_limit,
-        )
 
     def _note_limit(self, connection: str, at_once: int | None) -> None:
         """Show how far the rate limits of servers have slowed the run."""

@@ -21,12 +21,13 @@ from typing import IO, Any
 
 from core.debate.turns import ReplyError, Request, Usage
 from core.documents import Document
-from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
+from core.engine.base_engine import EQUAL_FAILURES, LOADED_AT_ONCE, ReplayingEngine
+from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
-from core.engine.limits import EQUAL_FAILURES, BudgetSpent, with_retries
 from core.engine.model_calls import PaidCall
+from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural
 from core.llm.batch_servers import (
@@ -86,7 +87,6 @@ class BatchEngine(ReplayingEngine):
         super().__init__(work, dependencies)
         self._batches = batches
         self._jobs = jobs
-        self._caller = self._make_caller()
         self._jobs_out: dict[str, BatchJob] = {}
         self._resumed_jobs: set[str] = set()
         self._submitted_keys: dict[str, str] = {}
@@ -99,11 +99,6 @@ class BatchEngine(ReplayingEngine):
         self._max_requests = MAX_REQUESTS
         self._quota_exceeded = False
         self._failed_polls = 0
-
-    def pause(self, reason: StopReason) -> None:
-        """Submit no further file and start no further call; calls in flight end and are kept."""
-        super().pause(reason)
-        self._caller.pause()
 
     async def _execute(self) -> None:
         stages = asyncio.create_task(self._run_stages())
@@ -185,7 +180,7 @@ class BatchEngine(ReplayingEngine):
         """Call a role model without a Batch API; return None for one that has it."""
         if self._batches.batchable(pending.role_model):
             return None
-        return await self._caller.call(key, pending)
+        return await self.caller.call(key, pending)
 
     # -- submitting
 

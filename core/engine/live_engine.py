@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
 from core.engine.base_engine import Engine
+from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
-from core.engine.interfaces import Dependencies, Work
-from core.engine.limits import BudgetSpent
 from core.errors import ModelError
-from core.runs import StopReason
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
@@ -24,15 +22,6 @@ and opens no more than others."""
 
 class LiveEngine(Engine):
     """A run with streamed calls, as many at once as its concurrency allows."""
-
-    def __init__(self, work: Work, dependencies: Dependencies) -> None:
-        super().__init__(work, dependencies)
-        self._caller = self._make_caller()
-
-    def pause(self, reason: StopReason) -> None:
-        """Start no further call; calls that wait for a rate limit or a retry are cancelled, calls in flight end."""
-        super().pause(reason)
-        self._caller.pause()
 
     async def _execute(self) -> None:
         count = self.settings.concurrency * DEBATES_PER_SLOT
@@ -85,7 +74,7 @@ class LiveEngine(Engine):
         cached = True
         if reply is None:
             try:
-                reply, cached = await self._caller.call(key, pending)
+                reply, cached = await self.caller.call(key, pending)
             except ModelError as error:
                 return Reply(error=ReplyError(error.kind, str(error)))
             reply = read_reply(reply, pending, self.settings)

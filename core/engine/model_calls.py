@@ -10,9 +10,11 @@ from typing import NamedTuple, TypeVar
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
+from core.engine.budget import Budget, BudgetSpent, Settle
 from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.interfaces import Dependencies, FailedAttempt, Publish
-from core.engine.limits import Budget, BudgetSpent, ServerLimiter, Settle, with_retries
+from core.engine.rate_limiter import ServerLimiter
+from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.llm.connections import Limits
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from core.debate.reading.parse import read
 from core.debate.turns import Reply
 from core.engine.interfaces import Models
-from core.engine.limits import with_retries
+from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
 from core.llm.probe import BOOK, DOCUMENT, WEATHER
 from core.llm.streaming import ignore_delta

@@ -16,7 +16,7 @@ from core.documents import Document
 from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Models, ReplyStore
-from core.engine.limits import with_retries
+from core.engine.retries import with_retries
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
 from core.llm.streaming import ignore_delta

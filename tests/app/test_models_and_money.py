@@ -12,7 +12,7 @@ from aiohttp import web
 from streamlit.testing.v1 import AppTest
 
 from app import context
-from core.engine import limits
+from core.engine import retries
 from core.llm import streaming
 from core.llm.probe import ModelCard
 from core.runs import RoleModel
@@ -144,7 +144,7 @@ def test_each_failure_is_shown_with_its_remedy_and_without_the_key(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.2)
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

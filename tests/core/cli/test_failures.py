@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import limits
+from core.engine import rate_limiter, retries
 from core.errors import ProjectError, StorageFull
 from core.runs import RunRow
 from core.store.database import DatabaseConnection
@@ -24,7 +24,7 @@ from tests.servers.scripted import Behaviour, Scripted, debating, event, last_me
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
 
 
 @pytest.fixture
@@ -174,10 +174,10 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
 
 
 def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # ``test_limits`` tests that a limiter keeps its rate.
+    # ``test_rate_limiter`` tests that a limiter keeps its rate.
     limiters: list[CountingLimiter] = []
 
-    class CountingLimiter(limits.AsyncLimiter):
+    class CountingLimiter(rate_limiter.AsyncLimiter):
         def __init__(self, max_rate: float, time_period: float) -> None:
             super().__init__(max_rate, time_period)
             self.passed = 0
@@ -187,7 +187,7 @@ def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeyp
             await super().acquire(amount)
             self.passed += 1
 
-    monkeypatch.setattr(limits, "AsyncLimiter", CountingLimiter)
+    monkeypatch.setattr(rate_limiter, "AsyncLimiter", CountingLimiter)
     with Scripted(debating()) as server:
         result = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
     assert result.json["calls"] == 15

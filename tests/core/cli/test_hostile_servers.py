@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.engine import limits
+from core.engine import retries
 from core.errors import ModelError
 from core.llm.connections import parse_connection
 from core.llm.probe import list_models
@@ -33,7 +33,7 @@ KEY = "sk-secret-Zx81kq0Pw7"
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
     monkeypatch.setenv("MOOT_TOY_API_KEY", KEY)
 
 

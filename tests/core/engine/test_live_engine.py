@@ -13,7 +13,7 @@ from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Reply, Request
 from core.documents import Document
-from core.engine import base_engine, limits, model_calls
+from core.engine import base_engine, model_calls, retries
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
 from core.errors import EmptyReply, StorageFull
@@ -26,7 +26,7 @@ NOW = StopReason("user", "now")
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
 
 
 def drive(world: World, **changes: object) -> RunStatus:
@@ -121,7 +121,7 @@ def test_debate_repeats_a_shared_call_that_was_cancelled() -> None:
     async def cancel_first() -> tuple[str, bool]:
         run = world.run(world.work(settings()))
         (pending,) = Debate(Document("d0", {"text": "Same."}), run.settings, world).pending
-        first, second = (asyncio.create_task(run._caller.call("key", pending)) for _ in range(2))
+        first, second = (asyncio.create_task(run.caller.call("key", pending)) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
         reply, shared = await second
@@ -172,10 +172,10 @@ def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
     world = World(script=failing)
     status = drive(world)
     assert (status.verdicts, status.failed) == (2, 1)
-    assert len(world.attempts) == limits.ATTEMPTS
+    assert len(world.attempts) == retries.ATTEMPTS
     assert world.verdicts["d1"].verdict.error is not None
     waits = [event for event in world.events if isinstance(event, TurnWaiting)]
-    assert [(wait.reason, wait.seconds) for wait in waits] == [("server fault", 0.0)] * limits.ATTEMPTS
+    assert [(wait.reason, wait.seconds) for wait in waits] == [("server fault", 0.0)] * retries.ATTEMPTS
 
 
 def test_transient_fault_is_retried_successfully() -> None:
@@ -191,15 +191,15 @@ def test_transient_fault_is_retried_successfully() -> None:
 @pytest.mark.parametrize(
     ("kinds", "most"),
     [
-        ([errors.Unauthorised], limits.EQUAL_FAILURES),
-        ([errors.ServerFault, errors.CutStream, errors.RateLimited], limits.FAILURES),
+        ([errors.Unauthorised], base_engine.EQUAL_FAILURES),
+        ([errors.ServerFault, errors.CutStream, errors.RateLimited], base_engine.FAILURES),
     ],
 )
 def test_provider_faults_on_consecutive_documents_pause_the_run(
     kinds: list[type[errors.ModelError]], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.engine.limits.MAX_WAIT", 0.0)
-    monkeypatch.setattr("core.engine.limits.RATE_LIMIT_WAITS", (0.0,))
+    monkeypatch.setattr("core.engine.retries.MAX_WAIT", 0.0)
+    monkeypatch.setattr("core.engine.retries.RATE_LIMIT_WAITS", (0.0,))
 
     def fail(ask: Request, document: Document, times: int) -> Exception:
         return kinds[int(document.id[1:]) % len(kinds)]("it is down", "")

@@ -11,7 +11,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Usage
 from core.documents import Document, Precedent
-from core.engine import limits
+from core.engine import retries
 from core.engine.interfaces import FailedAttempt
 from core.engine.ray_worker import (
     ATTEMPTS,
@@ -35,7 +35,7 @@ from tests.servers.running import mock_llm
 
 
 def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MIN_WAIT", 0.0)
+    monkeypatch.setattr(retries, "MIN_WAIT", 0.0)
     plan = planning.Plan(protocol="ecj", default_model=RoleModel(connection="m", model="mock"))
     for name in ("replies", ATTEMPTS):
         (tmp_path / name).mkdir()

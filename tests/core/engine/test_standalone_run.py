@@ -9,7 +9,7 @@ import pytest
 
 from core.debate.turns import Reply, Request
 from core.documents import Document
-from core.engine import limits
+from core.engine import retries
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import EmptyReply, TimedOut, Unauthorised
 from core.prompts import Message
@@ -43,7 +43,7 @@ def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:
 
 
 def test_tokens_of_attempts_without_a_reply_are_part_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_backoff", lambda _failed: 0.0)
+    monkeypatch.setattr(retries, "_backoff", lambda _failed: 0.0)
 
     def empty_at_first(ask: Request, _document: Document, times: int) -> str | Exception:
         error = EmptyReply("not a word")

@@ -1,23 +1,17 @@
-"""Limits of a run: the rate of each server, retries with exponential backoff, failures in a row, and the budget.
+"""Limits on the calls to one server: how many at once, and the requests and tokens per minute.
 
 Concurrency and rates adapt to HTTP 429 (AIMD). There is one limiter for each address and run; without limits it costs
-one comparison. The budget is a ceiling in dollars that holds while calls are in flight.
+one comparison.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
-import random
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable
 
 from aiolimiter import AsyncLimiter
 
-from core.debate.turns import ReplyError
-from core.errors import EmptyReply, ModelError, RateLimited
 from core.llm.connections import Limits
 
 MAX_LIMITED_IN_A_ROW = 4
@@ -152,134 +146,3 @@ def _limiter(a_minute: int | None) -> AsyncLimiter | None:
     if a_minute is None:
         return None
     return AsyncLimiter(a_minute / _SLICES, 60 / _SLICES) if a_minute >= _SLICES else AsyncLimiter(1, 60 / a_minute)
-
-
-T = TypeVar("T")
-
-ATTEMPTS = 6
-"""Attempts for one reply, the first included."""
-
-EMPTY_ATTEMPTS = 2
-"""Attempts for one reply if the model answers without any text, which is billed each time."""
-
-MIN_WAIT, MAX_WAIT = 0.5, 30.0
-"""Bounds of the exponential backoff in seconds, with full jitter."""
-
-RATE_LIMIT_WAITS = (0.5, 2.0, 8.0, 20.0, 30.0)
-"""Seconds to wait after each HTTP 429 that states no wait: together a minute, the period of most rate limits."""
-
-
-async def with_retries(
-    attempt: Callable[[], Awaitable[T]],
-    attempts: int = ATTEMPTS,
-    on_wait: Callable[[str, float], None] = lambda _kind, _seconds: None,
-    sleep: Callable[[float], Awaitable[None]] | None = None,
-) -> T:
-    """Return the result of ``attempt``, repeated after retryable errors.
-
-    Waits with exponential backoff and jitter, or as long as the server asked for, or after HTTP 429 without a stated
-    wait as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with the kind of the error and the seconds.
-    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged.
-    """
-    number = 1
-    while True:
-        try:
-            return await attempt()
-        except ModelError as error:
-            max_attempts = min(attempts, EMPTY_ATTEMPTS) if isinstance(error, EmptyReply) else attempts
-            if not error.retryable or number >= max_attempts:
-                raise
-            stated = error.retry_after
-            if stated is None and isinstance(error, RateLimited):
-                stated = RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1]
-            wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
-            on_wait(error.kind, wait)
-        await (sleep or asyncio.sleep)(wait)
-        number += 1
-
-
-def _backoff(failed: int) -> float:
-    """Return the seconds to wait after this many failed attempts."""
-    return random.uniform(0.0, min(MAX_WAIT, MIN_WAIT * 2 ** (failed - 1)))
-
-
-EQUAL_FAILURES, FAILURES = 5, 15
-"""Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
-
-
-class FailuresInARow:
-    """Count of the consecutive documents that failed by an error of the provider."""
-
-    def __init__(self) -> None:
-        self._kinds: list[str] = []
-
-    def add(self, error: ReplyError) -> str:
-        """Count a failure. Return why the run has to pause, empty if it goes on."""
-        self._kinds.append(error.kind)
-        if len(self._kinds) >= EQUAL_FAILURES and len({*self._kinds[-EQUAL_FAILURES:]}) == 1:
-            return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"
-        if len(self._kinds) >= FAILURES:
-            return f"{FAILURES} documents in a row failed, the last with: {error.message}"
-        return ""
-
-    def end(self) -> None:
-        """Begin a new row after a success."""
-        self._kinds.clear()
-
-
-Settle: TypeAlias = Callable[[float | None], None]
-"""Report the cost of a call in dollars; None counts as 0."""
-
-
-class BudgetSpent(Exception):
-    """The budget allows no further call, so the run pauses."""
-
-
-class Budget:
-    """A ceiling in dollars: each call reserves its highest cost and settles its true cost.
-
-    A ``ceiling`` of None allows every call.
-    """
-
-    def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
-        self.ceiling = math.inf if ceiling is None else ceiling
-        self.spent = spent
-        self.held = 0.0
-        """Dollars reserved for requests in batches, whose replies no call can wait for."""
-        self._reserved = 0.0
-        self._in_flight = 0
-        self._settled = asyncio.Condition()
-
-    @asynccontextmanager
-    async def reserve(self, max_cost: float) -> AsyncIterator[Settle]:
-        """Reserve ``max_cost`` dollars for a call; the context's function settles the true cost.
-
-        Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
-        too small.
-        """
-        async with self._settled:
-            while not self.fits(max_cost):
-                if not self._in_flight:
-                    raise BudgetSpent
-                await self._settled.wait()
-            self._reserved += max_cost
-            self._in_flight += 1
-        try:
-            yield self._pay
-        finally:
-            async with self._settled:
-                self._in_flight -= 1
-                # a sum of floats may keep a remainder
-                self._reserved = self._reserved - max_cost if self._in_flight else 0.0
-                self._settled.notify_all()
-
-    def fits(self, more: float) -> bool:
-        """Return True if so many dollars can be spent in addition to all that are spent and reserved."""
-        return self.spent + self.held + self._reserved + more <= self.ceiling
-
-    def exceeded(self, more: float) -> bool:
-        """Return True if a call in flight that costs ``more`` dollars than it reserved exceeds the ceiling."""
-        return more > 0 and not self.fits(more)
-
-    def _pay(self, cost: float | None) -> None:
-        self.spent += cost or 0.0

@@ -1,0 +1,58 @@
+"""Repeat a call after errors that may pass, with exponential backoff."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from core.errors import EmptyReply, ModelError, RateLimited
+
+T = TypeVar("T")
+
+ATTEMPTS = 6
+"""Attempts for one reply, the first included."""
+
+EMPTY_ATTEMPTS = 2
+"""Attempts for one reply if the model answers without any text, which is billed each time."""
+
+MIN_WAIT, MAX_WAIT = 0.5, 30.0
+"""Bounds of the exponential backoff in seconds, with full jitter."""
+
+RATE_LIMIT_WAITS = (0.5, 2.0, 8.0, 20.0, 30.0)
+"""Seconds to wait after each HTTP 429 that states no wait: together a minute, the period of most rate limits."""
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[T]],
+    attempts: int = ATTEMPTS,
+    on_wait: Callable[[str, float], None] = lambda _kind, _seconds: None,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
+) -> T:
+    """Return the result of ``attempt``, repeated after retryable errors.
+
+    Waits with exponential backoff and jitter, or as long as the server asked for, or after HTTP 429 without a stated
+    wait as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with the kind of the error and the seconds.
+    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged.
+    """
+    number = 1
+    while True:
+        try:
+            return await attempt()
+        except ModelError as error:
+            max_attempts = min(attempts, EMPTY_ATTEMPTS) if isinstance(error, EmptyReply) else attempts
+            if not error.retryable or number >= max_attempts:
+                raise
+            stated = error.retry_after
+            if stated is None and isinstance(error, RateLimited):
+                stated = RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1]
+            wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
+            on_wait(error.kind, wait)
+        await (sleep or asyncio.sleep)(wait)
+        number += 1
+
+
+def _backoff(failed: int) -> float:
+    """Return the seconds to wait after this many failed attempts."""
+    return random.uniform(0.0, min(MAX_WAIT, MIN_WAIT * 2 ** (failed - 1)))

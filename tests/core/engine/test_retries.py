@@ -1,0 +1,43 @@
+"""Tests of the repetition of failed calls."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.engine import retries
+from core.errors import CutStream, EmptyReply, ModelError, RateLimited
+
+
+def failed_attempts(monkeypatch: pytest.MonkeyPatch, error: ModelError) -> list[float]:
+    """Return the waits between the attempts of a call that always raises this error."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    async def attempt() -> None:
+        raise error
+
+    monkeypatch.setattr(retries.asyncio, "sleep", sleep)
+    with pytest.raises(type(error)):
+        asyncio.run(retries.with_retries(attempt))
+    return waits
+
+
+def test_rate_limit_without_stated_wait_is_retried_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = failed_attempts(monkeypatch, RateLimited("slow down"))
+    assert len(waits) == retries.ATTEMPTS - 1
+    assert 60 <= sum(waits) <= 65
+    assert waits[0] < 1
+
+
+def test_stated_wait_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = failed_attempts(monkeypatch, RateLimited("slow down", retry_after=3.0))
+    assert all(3 <= wait <= 5 for wait in waits)
+
+
+def test_empty_reply_is_requested_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(failed_attempts(monkeypatch, EmptyReply("no text"))) == 1
+    assert len(failed_attempts(monkeypatch, CutStream("cut"))) == retries.ATTEMPTS - 1
