@@ -17,7 +17,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.export import registry
-from core.export.export_row import ExportRow
+from core.export.export_row import ExportRow, SharedColumns
 from core.stats import metrics
 from tests.each_row import each_row
 
@@ -101,7 +101,7 @@ def test_metric_and_export_format_in_the_documentation_work(tmp_path: Path, monk
     monkeypatch.setitem(registry.FORMATS, pairs.name, pairs)
     rows = [ExportRow(Document("d1", {"text": "Kind staff."}), "r0001", "ecj", 1, "verdict", {"service": True})]
     codebook = Codebook(labels=(Label(name="Service", id="service"),))
-    registry.write("pairs", rows, codebook, tmp_path / "pairs.jsonl")
+    registry.write("pairs", rows, codebook, SharedColumns(), tmp_path / "pairs.jsonl")
     assert (tmp_path / "pairs.jsonl").read_text(encoding="utf-8") == '["d1",["Service"]]\n'
 
 

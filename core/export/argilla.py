@@ -17,8 +17,8 @@ from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
+    SharedColumns,
     named_values,
-    peek_text_fields,
     text_fields,
     write_lines,
 )
@@ -57,22 +57,23 @@ def _questions(codebook: Codebook, fields: Iterable[str]) -> list[_Question]:
     return [_Question(name, label, scale.points) for name, label, scale in named]
 
 
-def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
     """Write records with ``fields``, ``metadata``, ``suggestions`` (of the verdict) and ``responses`` (of reviewers).
 
     Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A document without any label
     is answered with ``none``. The ids of reviewers are those in the settings. Ratings are rounded to whole numbers,
-    because Argilla has no others. Returns the number of records.
+    because Argilla has no others.
     """
-    fields, rows = peek_text_fields(rows)
-    questions = _questions(codebook, fields)
-    return write_lines((_record(row, codebook, questions) for row in rows), file)
+    questions = _questions(codebook, columns.text_names)
+    write_lines((_record(row, codebook, columns, questions) for row in rows), file)
 
 
-def _record(row: ExportRow, codebook: Codebook, questions: Sequence[_Question]) -> dict[str, Any]:
+def _record(
+    row: ExportRow, codebook: Codebook, columns: SharedColumns, questions: Sequence[_Question]
+) -> dict[str, Any]:
     return {
         "id": row.document.id,
-        "fields": text_fields(row),
+        "fields": text_fields(row, columns),
         "metadata": {
             "run": row.run_id,
             "protocol": row.protocol,
@@ -108,9 +109,9 @@ def dataset_settings(codebook: Codebook, summary: Summary) -> bytes:
                 "required": name == TEXT,
                 "settings": {"type": "text"},
             }
-            for name in summary.fields
+            for name in summary.columns.text_names
         ],
-        "questions": [_described(question, codebook) for question in _questions(codebook, summary.fields)],
+        "questions": [_described(question, codebook) for question in _questions(codebook, summary.columns.text_names)],
         "metadata": [],
         "vectors": [],
         "users": [{"username": name, "id": _user_id(name)} for name in sorted(summary.reviewers)],

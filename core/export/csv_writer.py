@@ -9,34 +9,30 @@ from typing import Any, BinaryIO
 
 from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
-from core.export.export_row import ExportRow, peek_columns, result_cells
+from core.export.export_row import ExportRow, SharedColumns, result_cells, result_columns
 from core.ingest.table import as_text
 
 
-def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_csv(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
     """Write source columns, document id, the run, and per label gold, verdict, review, roles and evidence (JSON).
 
-    The source columns are those that the first row names; ExportError if a row has others. Formulas are escaped as in
-    ``core.csv_text``, and import unescapes them. Text columns are always escaped, other columns unless they hold a
-    plain number. Values are 1, 0 or empty, a label's name, or a number. Returns the number of rows; without rows only
-    the header is written.
+    ExportError if a row has other source columns. Formulas are escaped as in ``core.csv_text``, and import unescapes
+    them. Text columns are always escaped, other columns unless they hold a plain number. Values are 1, 0 or empty, a
+    label's name, or a number. Without rows only the header is written.
     """
-    plan, rows = peek_columns(rows, codebook)
+    plan = result_columns(columns, codebook)
     results = len(plan.source) + 1
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(map(escape_formula, plan.names))
-    count = 0
     try:
         for row in rows:
             cells = result_cells(row, plan)
             source = zip(plan.names, cells[:results], strict=False)
             line = [_source_cell(cell, name in row.document.fields) for name, cell in source]
             writer.writerow([*line, *map(_result_cell, cells[results:])])
-            count += 1
     finally:
         text.detach()  # it would close the file
-    return count
 
 
 def _source_cell(cell: Any, is_text: bool) -> str:

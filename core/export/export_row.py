@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -31,6 +31,10 @@ class AnnotatorValues:
     status: str = ""
 
 
+TEXT = "text"
+"""The key of the first text field in the formats of annotation tools. Spans are offsets into it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SharedColumns:
     """The columns of a table that all exported rows share."""
@@ -38,9 +42,15 @@ class SharedColumns:
     roles: tuple[str, ...] = ()
     """The roles of all exported runs."""
     source: tuple[str, ...] = ()
-    """The source columns of all exported documents; empty for those of the first one."""
+    """The source columns of all exported documents."""
     fields: tuple[str, ...] = ()
     """The text fields after the first one of all exported documents."""
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """The exported names of the text fields: ``text`` for the first, and ``text_2`` if another has that name."""
+        (renamed,) = unique_names([TEXT], (TEXT, *self.fields))
+        return TEXT, *(renamed if name == TEXT else name for name in self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,6 @@ class ExportRow:
     """The decisions of people, for formats that separate suggestions from decisions."""
     run_name: str = ""
     """The name that the user gave to the run."""
-    columns: SharedColumns = SharedColumns()
     review_status: str = "Pending"
     review_note: str = ""
     review_flag: bool = False
@@ -105,19 +114,17 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
 
 
-def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
-    """Return the columns for documents with these source columns under this codebook, with a column for each role."""
-    columns = tuple(source)
-    value_names = [
-        f"{annotator}_{name}" for name in codebook.item_names for annotator in (*ANNOTATORS, *roles, "evidence")
-    ]
-    document, *results = unique_names(["document_id", *ABOUT, *value_names, *REVIEW_DETAILS], columns)
+def result_columns(columns: SharedColumns, codebook: Codebook) -> ResultColumns:
+    """Return the columns of a table of results under this codebook, with a column for each role."""
+    annotators = (*ANNOTATORS, *columns.roles, "evidence")
+    value_names = [f"{annotator}_{name}" for name in codebook.item_names for annotator in annotators]
+    document, *results = unique_names(["document_id", *ABOUT, *value_names, *REVIEW_DETAILS], columns.source)
     about, values = results[: len(ABOUT)], results[len(ABOUT) : -len(REVIEW_DETAILS)]
     return ResultColumns(
-        source=columns,
+        source=columns.source,
         items=codebook.items,
-        roles=tuple(roles),
-        names=(*columns, document, *values, *about, *results[-len(REVIEW_DETAILS) :]),
+        roles=columns.roles,
+        names=(*columns.source, document, *values, *about, *results[-len(REVIEW_DETAILS) :]),
         label_names=codebook.label_names,
     )
 
@@ -127,18 +134,14 @@ def source_columns(document: Document) -> Mapping[str, Any]:
     return document.source or document.fields
 
 
+QUOTE_KEYS = ("quote", "field", "start", "end", "match")
+
+
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     """Return the quotes by item, with their offsets into ``field`` (-1 if the quote is not in the text)."""
     result: dict[str, list[dict[str, Any]]] = {}
     for evidence in row.evidence:
-        quote = {
-            "quote": evidence.quote,
-            "field": evidence.field,
-            "start": evidence.start,
-            "end": evidence.end,
-            "match": evidence.match,
-        }
-        result.setdefault(evidence.item, []).append(quote)
+        result.setdefault(evidence.item, []).append({key: getattr(evidence, key) for key in QUOTE_KEYS})
     return result
 
 
@@ -169,52 +172,15 @@ def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
     return [*cells, *(getattr(row, name) for name in ABOUT), note or None, flag, *joined]
 
 
-def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:
-    """Return the first row, None without rows, and all rows."""
-    iterator = iter(rows)
-    ahead = list(islice(iterator, 1))
-    return next(iter(ahead), None), chain(ahead, iterator)
-
-
-def peek_columns(rows: Iterable[ExportRow], codebook: Codebook) -> tuple[ResultColumns, Iterator[ExportRow]]:
-    """Return the columns that the first row names (no source columns and roles without rows), and all rows."""
-    first, rows = _peek(rows)
-    if first is None:
-        return result_columns((), codebook), rows
-    source = first.columns.source or source_columns(first.document)
-    return result_columns(source, codebook, first.columns.roles), rows
-
-
-TEXT = "text"
-"""The key of the first text field in the formats of annotation tools. Spans are offsets into it."""
-
 NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
 """Names of the labels that are present, the name of the one label, or a rating by the dimension's name."""
 
 
-def _further_fields(row: ExportRow) -> dict[str, str]:
-    """Return the exported names of the text fields after the first one of all exported documents."""
-    names = dict.fromkeys((*row.columns.fields, *islice(row.document.fields, 1, None)))
-    (renamed,) = unique_names([TEXT], (TEXT, *names))
-    return {name: renamed if name == TEXT else name for name in names}
-
-
-def text_field_names(row: ExportRow) -> tuple[str, ...]:
-    """Return the exported names of the text fields of all exported documents."""
-    return TEXT, *_further_fields(row).values()
-
-
-def text_fields(row: ExportRow) -> dict[str, str]:
-    """Return the text fields by name, the first one as ``text``; a further field of that name becomes ``text_2``."""
-    exported = _further_fields(row)
+def text_fields(row: ExportRow, columns: SharedColumns) -> dict[str, str]:
+    """Return the text fields of a row by exported name."""
+    exported = dict(zip(columns.fields, columns.text_names[1:], strict=True))
     further = islice(row.document.fields.items(), 1, None)
     return {TEXT: row.document.text} | {exported[name]: text for name, text in further}
-
-
-def peek_text_fields(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
-    """Return the names of the text fields that the first row names (``text`` without rows), and all rows."""
-    first, rows = _peek(rows)
-    return (TEXT,) if first is None else text_field_names(first), rows
 
 
 def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:
@@ -260,10 +226,7 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
     return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in spans]
 
 
-def write_lines(records: Iterable[Any], file: BinaryIO) -> int:
-    """Write each record as JSON on one line and return their number."""
-    count = 0
+def write_lines(records: Iterable[Any], file: BinaryIO) -> None:
+    """Write each record as JSON on one line."""
     for record in records:
         file.write(dump_json(record) + b"\n")
-        count += 1
-    return count

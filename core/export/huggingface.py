@@ -14,8 +14,8 @@ from core.export.export_row import (
     REVIEW,
     ExportRow,
     NamedValues,
+    SharedColumns,
     named_values,
-    peek_text_fields,
     text_fields,
 )
 from core.export.parquet import BATCH
@@ -27,19 +27,19 @@ DATA = "data/train.parquet"
 """The path of the rows in the folder."""
 
 
-def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
     """Write ``id``, the text fields, the run, the statuses, the labels, ``reviewed`` and ``unresolved``.
 
     ``reviewed`` has the names of the items that a person decided, ``unresolved`` those of the items without a value.
     The last columns are ``REVIEW_DETAILS``.
 
     Multilabel: ``labels``, a list of class numbers. Choice: ``label``, a class number or null. Rating: a column of
-    numbers per dimension. The text fields are those that the first row names. Returns the number of rows.
+    numbers per dimension.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields, rows = peek_text_fields(rows)
+    fields, rows = columns.text_names, iter(rows)
     result = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[codebook.kind]
     types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string()), "mark": pa.bool_()}
     columns_of_file = _columns(codebook, fields)
@@ -49,12 +49,11 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     )
     names = list(zip(codebook.items, codebook.item_names, strict=True))
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
-    count = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while chunk := list(itertools.islice(rows, BATCH)):
-            columns: list[list[Any]] = [
+            data: list[list[Any]] = [
                 [row.document.id for row in chunk],
-                *([text_fields(row).get(name, "") for row in chunk] for name in fields),
+                *([text_fields(row, columns).get(name, "") for row in chunk] for name in fields),
                 [row.run_id for row in chunk],
                 [row.status for row in chunk],
                 [row.review_status for row in chunk],
@@ -63,11 +62,9 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
                 *([row.review_details[name] for row in chunk] for name in REVIEW_DETAILS),
             ]
-            cells = [[clean_value(cell) for cell in column] for column in columns]
+            cells = [[clean_value(cell) for cell in column] for column in data]
             arrays = [pa.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-            count += len(chunk)
-    return count
 
 
 def readme(codebook: Codebook, summary: Summary) -> bytes:
@@ -84,7 +81,7 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         "names": {"sequence": "string"},
         "mark": {"dtype": "bool"},
     }
-    columns = _columns(codebook, summary.fields)
+    columns = _columns(codebook, summary.columns.text_names)
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
         "dataset_info": {"features": [{"name": name, **kinds[kind]} for name, kind in columns]},

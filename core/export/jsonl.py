@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ABOUT, ExportRow, evidence_by_item, source_columns, write_lines
+from core.export.export_row import ABOUT, ExportRow, SharedColumns, evidence_by_item, source_columns, write_lines
 from core.ingest.table import REVIEW_DETAILS, unique_names
 
 TURN_KEYS = (
@@ -18,11 +18,11 @@ TURN_KEYS = (
 _KEYS = ("document_id", "labels", "roles", *ABOUT, *REVIEW_DETAILS)
 
 
-def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, _columns: SharedColumns, file: BinaryIO) -> None:
     """Write source columns, ``document_id``, ``labels`` {name: {value, source, evidence}}, roles, run and review.
 
     ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
-    of the same name, the key gets ``_2``. Returns the number of rows.
+    of the same name, the key gets ``_2``.
     """
     keys = cache(lambda columns: unique_names(_KEYS, columns))
 
@@ -43,13 +43,11 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
         cells = (row.document.id, labels, dict(row.roles), *about, *row.review_details.values())
         return source | dict(zip(keys(tuple(source)), cells, strict=True))
 
-    return write_lines(map(record, rows), file)
+    write_lines(map(record, rows), file)
 
 
-def write_transcript(turns: Iterable[Mapping[str, Any]], codebook: Codebook, file: BinaryIO) -> int:
-    """Write one line per turn: ``TURN_KEYS`` in that order, null for missing ones, then all other keys.
-
-    The codebook is not used: all writers have the same parameters. Returns the number of turns.
-    """
-    del codebook
-    return write_lines(({**dict.fromkeys(TURN_KEYS), **turn} for turn in turns), file)
+def write_transcript(
+    turns: Iterable[Mapping[str, Any]], _codebook: Codebook, _columns: SharedColumns, file: BinaryIO
+) -> None:
+    """Write one line per turn: ``TURN_KEYS`` in that order, null for missing ones, then all other keys."""
+    write_lines(({**dict.fromkeys(TURN_KEYS), **turn} for turn in turns), file)

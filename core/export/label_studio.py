@@ -13,9 +13,9 @@ from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
+    SharedColumns,
     evidence_spans,
     named_values,
-    peek_text_fields,
     text_fields,
 )
 from core.hashing import digest
@@ -46,7 +46,7 @@ def _data_names(fields: Sequence[str]) -> dict[str, str]:
     return dict(zip(fields, (TEXT, *unique_names(further, [TEXT])), strict=True))
 
 
-def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
     """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (the verdict and every role).
 
     ``data.text`` is the first text field; further ones are named by ``_data_names``. Fields that a document lacks are
@@ -55,18 +55,16 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``, because Label
     Studio refuses users that it does not know. It assigns all annotations to the user who imports them:
     ``meta.reviewers`` names the reviewers in the order of the annotations, ``meta.reviewer`` of a result its reviewer.
-    Returns the number of tasks.
     """
-    count = 0
-    fields, rows = peek_text_fields(rows)
+    fields = columns.text_names
     names = _data_names(fields)
     controls = _controls(codebook, names.values())
     (id_name,) = unique_names(["document_id"], names.values())
     file.write(b"[")
-    for count, row in enumerate(rows, 1):
-        texts = text_fields(row)
+    for number, row in enumerate(rows, 1):
+        texts = text_fields(row, columns)
         task = {
-            "id": count,
+            "id": number,
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
             "meta": {
                 "run": row.run_id,
@@ -81,9 +79,9 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
                         part | {"meta": {"reviewer": annotator.name}}
                         for part in _result(annotator, row, codebook, controls)
                     ],
-                    count * 1000 + number,
+                    number * 1000 + nth,
                 )
-                for number, annotator in enumerate(row.reviewers, 1)
+                for nth, annotator in enumerate(row.reviewers, 1)
             ],
             "predictions": [
                 {
@@ -94,9 +92,8 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
                 for annotator in row.models
             ],
         }
-        file.write((b",\n" if count > 1 else b"\n") + dump_json(task))
+        file.write((b",\n" if number > 1 else b"\n") + dump_json(task))
     file.write(b"\n]\n")
-    return count
 
 
 def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:

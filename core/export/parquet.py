@@ -10,7 +10,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.export_row import ANNOTATORS, ExportRow, ResultColumns, peek_columns, result_cells
+from core.export.export_row import (
+    ANNOTATORS,
+    QUOTE_KEYS,
+    ExportRow,
+    ResultColumns,
+    SharedColumns,
+    result_cells,
+    result_columns,
+)
 from core.ingest.table import as_text, clean_value
 
 BATCH = 5_000
@@ -23,24 +31,22 @@ _KINDS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int64", floa
 _TEXTS = frozenset((str, type(None)))
 
 
-def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO, *, batch: int = BATCH) -> int:
+def write_parquet(
+    rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO, *, batch: int = BATCH
+) -> None:
     """Write typed source columns, document id, the run, and per label gold, verdict, review, roles and evidence.
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
-    other mixture is text. The source columns are those that the first row names; ExportError if a row has others.
-    ``file`` must be readable too. Returns the number of rows.
+    other mixture is text. ExportError if a row has other source columns. ``file`` must be readable too.
     """
-    plan, rows = peek_columns(rows, codebook)
+    plan, rows = result_columns(columns, codebook), iter(rows)
     out = _WideningWriter(file, plan, codebook)
-    count = 0
     try:
         while chunk := list(itertools.islice(rows, batch)):
             out.write(list(zip(*(result_cells(row, plan) for row in chunk), strict=True)))
-            count += len(chunk)
     finally:
         out.close()
-    return count
 
 
 def kind_of(cells: Iterable[Any]) -> Kind:
@@ -117,9 +123,7 @@ class _WideningWriter:
         import pyarrow as pa
 
         text = pa.string()
-        quote = pa.struct(
-            [("quote", text), ("field", text), ("start", pa.int64()), ("end", pa.int64()), ("match", text)]
-        )
+        quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in QUOTE_KEYS])
         value = pa.type_for_alias(self._value)
         item = [value] * (len(ANNOTATORS) + len(self._plan.roles)) + [pa.list_(quote)]
         types: list[Any] = [

@@ -6,24 +6,23 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook, nearest_point
-from core.export.export_row import ExportRow, evidence_spans, named_values, text_fields, write_lines
+from core.export.export_row import ExportRow, SharedColumns, evidence_spans, named_values, text_fields, write_lines
 from core.hashing import digest
 
 
-def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
+def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
     """Write tasks with ``options``, ``accept`` (the final values), ``answer``, ``spans`` (verdict quotes) and ``meta``.
 
     ``answer`` is ``accept`` if every item has a value, ``reject`` if a reviewer discarded the document and ``ignore``
     if an item is unresolved. A rating has an option for each point of each dimension. The annotator is the last
-    reviewer who submitted, otherwise the last reviewer, otherwise the run. Hashes are the same in every export. Returns
-    the number of tasks.
+    reviewer who submitted, otherwise the last reviewer, otherwise the run. Hashes are the same in every export.
     """
     options = _options(codebook)
-    return write_lines((_task(row, codebook, options) for row in rows), file)
+    write_lines((_task(row, codebook, columns, options) for row in rows), file)
 
 
-def _task(row: ExportRow, codebook: Codebook, options: list[dict[str, str]]) -> dict[str, Any]:
-    fields = text_fields(row)
+def _task(row: ExportRow, codebook: Codebook, columns: SharedColumns, options: list[dict[str, str]]) -> dict[str, Any]:
+    fields = text_fields(row, columns)
     last = max(row.reviewers, key=lambda reviewer: (reviewer.status == "Submitted", reviewer.at or 0.0), default=None)
     by = last.name if last is not None else row.run_id
     spans = evidence_spans(row.models[0], row, codebook) if row.models else []

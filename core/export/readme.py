@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from core.codebook import CHOICE_ITEM, Codebook, label_noun
-from core.export.export_row import REVIEW, TEXT, ExportRow, text_field_names
+from core.export.export_row import REVIEW, ExportRow, SharedColumns
 from core.formatting import escape_markdown, format_count, plural
 
 
@@ -18,7 +18,7 @@ class Summary:
     ``without_value`` counts documents with a label that has neither a verdict nor a review.
     """
 
-    fields: Sequence[str] = (TEXT,)
+    columns: SharedColumns
     runs: dict[str, str] = field(default_factory=dict)
     """Name, protocol and models by run id."""
     rows: int = 0
@@ -26,15 +26,11 @@ class Summary:
     without_value: int = 0
     reviewers: set[str] = field(default_factory=set)
     raters: set[str] = field(default_factory=set)
-    role_columns: tuple[str, ...] = ()
 
 
 def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) -> Iterator[ExportRow]:
     """Yield the rows, and count them in the summary."""
     for row in rows:
-        if not summary.rows:
-            summary.fields = text_field_names(row)
-            summary.role_columns = row.columns.roles
         summary.rows += 1
         summary.reviewed += REVIEW in row.sources.values()
         summary.without_value += any(row.values.get(item) is None for item in codebook.items)
@@ -102,7 +98,7 @@ def table_readme(codebook: Codebook, summary: Summary) -> bytes:
         "choice": "A value is the name of a label",
         "rating": f"A value is a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
-    columns = describe_columns(codebook, summary.role_columns, len(summary.raters))
+    columns = describe_columns(codebook, summary.columns.roles, len(summary.raters))
     _, (gold, _), (verdict, _), (reviewed, _), *_ = columns
     names = "" if codebook.kind == "choice" else f"NAME is the name of a {label_noun(codebook.kind)}. "
     lines = [

@@ -13,6 +13,7 @@ from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
 from core.export.csv_writer import write_csv
+from core.export.export_row import SharedColumns
 from core.export.huggingface import DATA, readme, write_huggingface
 from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
@@ -22,7 +23,7 @@ from core.export.readme import Summary, observed, table_readme
 from core.files import atomic_write, is_disk_full
 from core.formatting import did_you_mean
 
-Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
+Writer: TypeAlias = Callable[[Iterable[Any], Codebook, SharedColumns, BinaryIO], None]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
 """Returns the content of a companion file for a codebook and what the rows contained."""
 _DEVICES = Path("/dev")
@@ -90,7 +91,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
             write_label_studio, ".json", "application/json", one_run=True,
-            companions={".xml": lambda codebook, summary: labelling_config(codebook, summary.fields)},
+            companions={".xml": lambda codebook, summary: labelling_config(codebook, summary.columns.text_names)},
         ),
         Format(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
@@ -121,13 +122,13 @@ def find_format(name: str) -> Format:
     return export_format
 
 
-def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> int:
+def write(format: str, items: Iterable[Any], codebook: Codebook, columns: SharedColumns, path: Path) -> None:
     """Write rows (or turns, whichever the format takes) to ``path``, and the format's companions beside it.
 
     An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
     ``items`` is read once, in order, and never held in memory. Raises UsageError for an unknown format and for a path
     that is also a companion's. Raises ExportError if the disk is full or the path cannot be written; the old file is
-    then unchanged. Returns the number of rows or turns.
+    then unchanged.
     """
     export_format = find_format(format)
     target, companions = export_format.places(path)
@@ -143,15 +144,14 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> 
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _export_error(error, path) from error
-    summary = Summary()
+    summary = Summary(columns)
     if companions:
         items = observed(items, summary, codebook)
     with replacing(target) as file:
-        count = export_format.write(items, codebook, file)
+        export_format.write(items, codebook, columns, file)
     for companion, make in companions.items():
         with replacing(companion) as file:
             file.write(make(codebook, summary))
-    return count
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
 from core.export import Format as Format
-from core.export.export_row import REVIEW, SharedColumns
+from core.export.export_row import QUOTE_KEYS, REVIEW, SharedColumns
 from core.export.readme import Summary, describe_columns, observed
 from core.runs import RunRow
 from core.services.evaluation.run_comparison import difference
@@ -33,7 +33,6 @@ from core.store.reviews import ReviewStatus
 if TYPE_CHECKING:
     import pandas as pd
 
-_QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
 """Debates that are read at once."""
 
@@ -47,9 +46,9 @@ def export(session: ProjectSession, run_id: str, format: str, path: Path, *, oth
     runs, file_format = _runs(session, run_id, other_runs), find_format(format)
     if file_format.one_run and len(runs) > 1:
         raise UsageError(f"The format {file_format.title} takes one run.", "Export these runs one by one.")
-    with closing(_items(session, runs, file_format, _columns(session, runs))) as items:
+    with closing(_items(session, runs, file_format)) as items:
         check_output_path(session.path, path)
-        write(format, items, runs[0].settings.codebook, path)
+        write(format, items, runs[0].settings.codebook, _columns(session, runs), path)
     return path
 
 
@@ -68,9 +67,9 @@ def readme(session: ProjectSession, run_id: str, format: str, *, other_runs: Seq
     if file_format.readme is None:
         return b""
     runs = _runs(session, run_id, other_runs)
-    summary = Summary()
+    summary = Summary(_columns(session, runs))
     codebook = runs[0].settings.codebook
-    with closing(_items(session, runs, file_format, _columns(session, runs))) as items:
+    with closing(_items(session, runs, file_format)) as items:
         for _ in observed(items, summary, codebook):
             pass
     return file_format.readme(codebook, summary)
@@ -142,13 +141,12 @@ def preview(
     runs = _runs(session, run_id, other_runs)
     file_format = find_format(format)
     per_run = math.ceil(rows / len(runs))
-    columns = _columns(session, runs)
     first: list[Any] = []
     for run in runs:
-        with closing(_items(session, [run], file_format, columns, batch=per_run)) as items:
+        with closing(_items(session, [run], file_format, batch=per_run)) as items:
             first += islice(items, per_run)
     file = io.BytesIO()
-    file_format.write(first, runs[0].settings.codebook, file)
+    file_format.write(first, runs[0].settings.codebook, _columns(session, runs), file)
     file.seek(0)
     match file_format.media_type:
         case "text/csv":
@@ -181,16 +179,16 @@ def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) ->
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: Format, columns: SharedColumns, *, batch: int = 1000
+    session: ProjectSession, runs: Sequence[RunRow], format: Format, *, batch: int = 1000
 ) -> Generator[Any, None, None]:
     for run in runs:
         if format.takes == "turns":
             yield from _turns(session, run, min(batch, BATCH))
         else:
-            yield from _rows(session, run, batch, columns)
+            yield from _rows(session, run, batch)
 
 
-def _rows(session: ProjectSession, run: RunRow, batch: int, columns: SharedColumns) -> Generator[ExportRow, None, None]:
+def _rows(session: ProjectSession, run: RunRow, batch: int) -> Generator[ExportRow, None, None]:
     reviews = session.store.reviews
     # an open generator would hold its cursor
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
@@ -198,17 +196,10 @@ def _rows(session: ProjectSession, run: RunRow, batch: int, columns: SharedColum
             ids = [record.document.id for record in records]
             notes, flagged = reviews.notes_by_reviewer(ids), reviews.flagged(ids)
             for id, record in zip(ids, records, strict=True):
-                yield _row(record, run, columns, notes.get(id, {}), is_flagged=id in flagged)
+                yield _row(record, run, notes.get(id, {}), is_flagged=id in flagged)
 
 
-def _row(
-    record: DocumentRecord,
-    run: RunRow,
-    columns: SharedColumns,
-    marks: Mapping[str, Mapping[str, Any]],
-    *,
-    is_flagged: bool,
-) -> ExportRow:
+def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, Any]], *, is_flagged: bool) -> ExportRow:
     """Return the row of a document. ``marks`` has the note and tags of each reviewer who has written some."""
     notes = {actor: of_actor["note"] for actor, of_actor in marks.items() if "note" in of_actor}
     signed = [f"{actor}: {note}" for actor, note in notes.items()] if len(notes) > 1 else notes.values()
@@ -229,7 +220,6 @@ def _row(
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),
         roles=run.settings.specs,
-        columns=columns,
         reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
         models=_models(record),
         reviewers=_reviewers(record, items),
@@ -286,7 +276,7 @@ def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
             "problem": reply.reading.problem,
             "certainty": dict(reply.reading.certainty),
         },
-        "evidence": [{name: getattr(quote, name) for name in _QUOTE_KEYS} for quote in reply.evidence],
+        "evidence": [{name: getattr(quote, name) for name in ("item", *QUOTE_KEYS)} for quote in reply.evidence],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "cost": reply.cost_usd,
         "seconds": reply.seconds,

@@ -17,6 +17,7 @@ from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import AnnotatorValues, ExportRow, write
 from core.export.argilla import dataset_settings, write_argilla
+from core.export.export_row import SharedColumns
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
 from core.export.readme import Summary
@@ -54,9 +55,13 @@ def row(**changes: Any) -> ExportRow:
 UNRESOLVED = {"values": {PRICE: True, ROOM: None}, "reviewers": (), "status": "unresolved"}
 
 
+def columns_of(rows: list[ExportRow]) -> SharedColumns:
+    return SharedColumns(fields=tuple(dict.fromkeys(name for row in rows for name in [*row.document.fields][1:])))
+
+
 def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> list[dict[str, Any]]:
     out = io.BytesIO()
-    assert writer(rows, codebook, out) == len(rows)
+    writer(rows, codebook, columns_of(rows), out)
     text = out.getvalue().decode()
     return json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
 
@@ -168,7 +173,7 @@ def test_argilla_export_meets_the_limits_of_its_server() -> None:
     (record,) = lines(write_argilla, [row(models=(), reviewers=(partial, complete))], rating)
     answers = [(response["question_name"], response["value"], response["status"]) for response in record["responses"]]
     assert answers == [("effect", "-1", "draft"), ("effect", "1", "submitted"), ("text_2", 4, "submitted")]
-    first, second = json.loads(dataset_settings(rating, Summary()))["questions"]
+    first, second = json.loads(dataset_settings(rating, Summary(SharedColumns())))["questions"]
     assert first["settings"]["type"] == "label_selection"
     assert [option["value"] for option in first["settings"]["options"]] == ["-1", "0", "1"]
     assert (second["name"], second["title"], len(str(second["description"]))) == ("text_2", "text", 1000)
@@ -235,7 +240,7 @@ def test_huggingface_export_is_a_folder_with_a_dataset_card(
 ) -> None:
     folder = tmp_path / "set"
     reviewed = row(values=values, sources=dict.fromkeys(values, "review"))
-    write("huggingface", [reviewed, row(values={})], codebook, folder)
+    write("huggingface", [reviewed, row(values={})], codebook, columns_of([row()]), folder)
     table = pq.read_table(folder / "data" / "train.parquet")
     assert table.column("text").to_pylist() == [TEXT, TEXT]
     assert table.column("context").to_pylist() == ["a hall", "a hall"]
@@ -254,9 +259,9 @@ def test_huggingface_export_is_a_folder_with_a_dataset_card(
 
 
 def test_companion_files_are_written_next_to_the_results(tmp_path: Path) -> None:
-    write("label-studio", [row()], ASPECTS, tmp_path / "tasks.json")
+    write("label-studio", [row()], ASPECTS, columns_of([row()]), tmp_path / "tasks.json")
     assert xml.parse(tmp_path / "tasks.xml").getroot().tag == "View"
-    write("argilla", [row()], ASPECTS, tmp_path / "records.jsonl")
+    write("argilla", [row()], ASPECTS, columns_of([row()]), tmp_path / "records.jsonl")
     described = json.loads((tmp_path / "records.settings.json").read_text("utf-8"))
     assert [field["name"] for field in described["fields"]] == ["text", "context"]
     assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room", "none"]
@@ -267,12 +272,12 @@ def test_companion_files_are_written_next_to_the_results(tmp_path: Path) -> None
 
 def test_companion_file_never_overwrites_the_results(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two files"):
-        write("label-studio", [row()], ASPECTS, tmp_path / "tasks.xml")
+        write("label-studio", [row()], ASPECTS, columns_of([row()]), tmp_path / "tasks.xml")
     assert not (tmp_path / "tasks.xml").exists()
 
 
 def test_folder_export_does_not_replace_a_file(tmp_path: Path) -> None:
     (tmp_path / "set").write_text("mine", "utf-8")
     with pytest.raises(ExportError):
-        write("huggingface", [row()], ASPECTS, tmp_path / "set")
+        write("huggingface", [row()], ASPECTS, columns_of([row()]), tmp_path / "set")
     assert (tmp_path / "set").read_text("utf-8") == "mine"

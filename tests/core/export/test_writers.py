@@ -25,7 +25,7 @@ from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
-from core.export.export_row import SharedColumns
+from core.export.export_row import SharedColumns, source_columns
 from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
@@ -54,7 +54,6 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
             Evidence(PRICE, "gone", "text", -1, -1, "missing"),
         ),
         "roles": {"judge": "builtin/lexical"},
-        "columns": SharedColumns(roles=("judge",)),
     }
     arguments = about | changes
     if "models" not in arguments:
@@ -72,9 +71,20 @@ def quotes() -> list[dict[str, Any]]:
     ]
 
 
-def csv_rows(rows: list[ExportRow], codebook: Codebook = ASPECTS) -> tuple[bytes, list[dict[str, str]]]:
+def columns_of(rows: list[Any], roles: tuple[str, ...] = ("judge",)) -> SharedColumns:
+    """Return the source columns of the first row."""
+    return SharedColumns(roles, tuple(source_columns(rows[0].document)) if rows else ())
+
+
+def export(format: str, rows: list[Any], codebook: Codebook, path: Path, columns: SharedColumns | None = None) -> None:
+    write(format, rows, codebook, columns or columns_of(rows), path)
+
+
+def csv_rows(
+    rows: list[ExportRow], codebook: Codebook = ASPECTS, columns: SharedColumns | None = None
+) -> tuple[bytes, list[dict[str, str]]]:
     out = io.BytesIO()
-    assert write_csv(rows, codebook, out) == len(rows)
+    write_csv(rows, codebook, columns or columns_of(rows), out)
     return out.getvalue(), list(csv.DictReader(io.StringIO(out.getvalue().decode("utf-8-sig"), newline="")))
 
 
@@ -172,11 +182,11 @@ def test_export_without_rows_has_a_header() -> None:
     assert data.startswith(b'\xef\xbb\xbf"document_id","gold_Price"')
 
 
-def test_tables_have_the_source_columns_that_the_rows_name(tmp_path: Path) -> None:
-    named = {"columns": SharedColumns(("judge",), ("text", "x", "y"))}
-    rows = [row({"text": "a", "y": 2}, **named), row({"text": "b", "x": 1}, 2, **named)]
-    assert [(line["x"], line["y"]) for line in csv_rows(rows)[1]] == [("", "2"), ("1", "")]
-    write("parquet", rows, ASPECTS, tmp_path / "out.parquet")
+def test_tables_have_the_source_columns_of_all_documents(tmp_path: Path) -> None:
+    columns = SharedColumns(("judge",), ("text", "x", "y"))
+    rows = [row({"text": "a", "y": 2}), row({"text": "b", "x": 1}, 2)]
+    assert [(line["x"], line["y"]) for line in csv_rows(rows, columns=columns)[1]] == [("", "2"), ("1", "")]
+    write("parquet", rows, ASPECTS, columns, tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").select(["x", "y"]).to_pylist() == [
         {"x": None, "y": 2},
         {"x": 1, "y": None},
@@ -186,7 +196,7 @@ def test_tables_have_the_source_columns_that_the_rows_name(tmp_path: Path) -> No
 def test_rows_with_columns_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
     for format in ("csv", "parquet"):
         with pytest.raises(ExportError, match="Document '2' has columns that the table does not have: x"):
-            write(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
+            export(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,7 +205,7 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     open_ = row(
         {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence=()
     )
-    assert write("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path) == 2
+    export("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path)
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     assert first == {
         "text": "is cheap",
@@ -230,7 +240,7 @@ def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:
         row({"text": "is cheap", "n": 1, "x": None, "tags": ["a"]}),
         row({"text": "b", "n": 2, "x": None, "tags": None}, 2),
     ]
-    assert write("parquet", rows, ASPECTS, path) == 2
+    export("parquet", rows, ASPECTS, path)
     table = pq.read_table(path)
     assert {name: str(table.schema.field(name).type) for name in ("text", "n", "x", "tags", "pred_Price")} == {
         "text": "string",
@@ -254,7 +264,7 @@ def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
         (10, "string", None),
     ):
         with (tmp_path / "out.parquet").open("w+b") as file:
-            assert write_parquet(iter(rows[:end]), ASPECTS, file, batch=1) == end
+            write_parquet(iter(rows[:end]), ASPECTS, columns_of(rows), file, batch=1)
         table = pq.read_table(tmp_path / "out.parquet")
         assert str(table.schema.field("a").type) == type
         assert table.column("b").to_pylist() == list(range(end))
@@ -267,19 +277,19 @@ def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
 def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     good = SENTIMENT.labels[0].id
-    write("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
+    export("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
     assert pq.read_table(path).column("pred_label").to_pylist() == ["good"]
-    write("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS, path)
+    export("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS, path)
     assert pq.read_table(path).column("pred_fluency").to_pylist() == [4.0]
     assert pq.read_table(path).column("text").to_pylist() == ["a\ufffd"]
-    assert write("parquet", [], ASPECTS, path) == 0
+    export("parquet", [], ASPECTS, path)
     assert "pred_Price" in pq.read_table(path).column_names
 
 
 def test_transcript_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
     turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "more": {2: "x"}}]
-    assert write("transcript", turns, ASPECTS, path) == 1
+    write("transcript", turns, ASPECTS, SharedColumns(), path)
     (line,) = path.read_text().splitlines()
     turn = json.loads(line)
     assert tuple(turn) == (*TURN_KEYS, "more")
@@ -295,7 +305,7 @@ def test_error_of_an_unknown_format_lists_all_formats(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"Export format 'jsnl' does not exist\. Did you mean 'jsonl'\? Formats: csv, parquet, jsonl"
     ):
-        write("jsnl", [], ASPECTS, tmp_path / "x")
+        export("jsnl", [], ASPECTS, tmp_path / "x")
 
 
 def test_target_file_is_replaced_only_after_complete_writing(tmp_path: Path) -> None:
@@ -309,10 +319,10 @@ def test_target_file_is_replaced_only_after_complete_writing(tmp_path: Path) -> 
 
     for format in ("csv", "parquet", "jsonl"):
         with pytest.raises(KeyboardInterrupt):
-            write(format, failing(), ASPECTS, path)
+            write(format, failing(), ASPECTS, SharedColumns(source=("text",)), path)
         assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
         assert path.read_text() == "old"
-    assert write("csv", [row({"text": "a"})], ASPECTS, path) == 1
+    export("csv", [row({"text": "a"})], ASPECTS, path)
     assert path.stat().st_mode & 0o077 == 0o666 & ~_umask() & 0o077
 
 
@@ -326,11 +336,11 @@ def _umask() -> int:
 
 def test_unwritable_targets_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
-        write("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
+        export("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
     with pytest.raises(ExportError, match="is a folder"):
-        write("csv", [], ASPECTS, tmp_path)
+        export("csv", [], ASPECTS, tmp_path)
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
-        write("huggingface", [], ASPECTS, tmp_path / "gone" / "set")
+        export("huggingface", [], ASPECTS, tmp_path / "gone" / "set")
     assert not (tmp_path / "gone").exists()
 
 
@@ -339,19 +349,19 @@ def test_pipes_devices_and_standard_output_are_not_replaced(tmp_path: Path, monk
     os.mkfifo(tmp_path / "pipe")
     for target in (tmp_path / "pipe", Path("-"), Path(os.devnull).with_name("moot-export")):
         with pytest.raises(ExportError, match="is not an ordinary file"):
-            write("csv", [], ASPECTS, target)
+            export("csv", [], ASPECTS, target)
     assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
     assert (tmp_path / "pipe").is_fifo()
 
 
 def test_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(items: Any, codebook: Codebook, file: BinaryIO) -> int:
+    def full(items: Any, codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setitem(FORMATS, "full", Format("full", "Full", "", full, ".x", "text/plain"))
     with pytest.raises(ExportError, match=r"The disk refused out\.x: No space left on device\. Free some space"):
-        write("full", [], ASPECTS, tmp_path / "out.x")
+        export("full", [], ASPECTS, tmp_path / "out.x")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -364,9 +374,11 @@ from core.codebook import parse_codebook
 from core.documents import Document
 from core.errors import ExportError
 from core.export import ExportRow, write
+from core.export.export_row import SharedColumns
 rows = (ExportRow(Document(str(n), {"text": f"{n * n * 7919:x}" * 9}), "r", "ecj", 1, "verdict") for n in range(50_000))
 try:
-    write(sys.argv[1], rows, parse_codebook({"labels": [{"name": "Price"}]}), Path(sys.argv[2]))
+    columns = SharedColumns(source=("text",))
+    write(sys.argv[1], rows, parse_codebook({"labels": [{"name": "Price"}]}), columns, Path(sys.argv[2]))
 except ExportError as error:
     print(error)
 """
@@ -401,7 +413,7 @@ def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
 
     for format in ("csv", "jsonl", "parquet"):
         references.clear()
-        assert write(format, rows(), ASPECTS, tmp_path / "out") == 20_000
+        write(format, rows(), ASPECTS, SharedColumns(source=("text",)), tmp_path / "out")
 
 
 def test_replacing_raises_other_errors_unchanged(tmp_path: Path) -> None:
@@ -433,7 +445,7 @@ def test_texts_survive_every_format(pairs: list[tuple[str, str]]) -> None:
     rows = [row({"text": text, "other": other}, number) for number, (text, other) in enumerate(pairs)]
     for format in ("csv", "jsonl", "parquet"):
         out = io.BytesIO()
-        assert FORMATS[format].write(rows, ASPECTS, out) == len(rows)
+        FORMATS[format].write(rows, ASPECTS, columns_of(rows), out)
         table = read_table(out.getvalue(), name=f"out.{format}")
         assert list(zip(table.column("text"), table.column("other"), strict=True)) == pairs
         documents = build_documents(table, ColumnMapping("text", id="document_id"), empties="keep").documents
@@ -451,19 +463,19 @@ def test_gold_is_the_majority_of_the_raters(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tmp_path: Path) -> None:
     plain = row({"text": "a"}, sources={PRICE: "verdict", ROOM: "verdict"})
-    write(format, [plain], ASPECTS, tmp_path / "out.x")
+    export(format, [plain], ASPECTS, tmp_path / "out.x")
     readme = (tmp_path / "out.README.md").read_text()
     assert "No person has reviewed any of the 1 document" in readme
     assert "| judge_NAME | last decision of the role judge |" in readme
     assert "word-list baseline is not a language model" in readme
     reviewer = AnnotatorValues("ann", {PRICE: True})
-    write(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
+    export(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
     assert "1 of 2 documents have labels decided by 1 person" in (tmp_path / "out.README.md").read_text()
 
 
 def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) -> None:
     codebook = Codebook(kind="rating", labels=(Label(name="Grammar"),), scale=Scale(min=1, max=5))
-    write("csv", [ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")], codebook, tmp_path / "out.csv")
+    export("csv", [ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")], codebook, tmp_path / "out.csv")
     readme = (tmp_path / "out.README.md").read_text()
     assert "NAME is the name of a dimension. A value is a number on the scale (1 to 5); an empty cell" in readme
 
@@ -471,8 +483,8 @@ def test_readme_explains_the_values_of_a_rating_in_a_sentence(tmp_path: Path) ->
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
 def test_readme_of_a_table_has_all_columns_of_the_result(kind: str, tmp_path: Path) -> None:
     codebook = parse_codebook({"kind": kind, "labels": [{"name": "Good"}, {"name": "Bad"}]})
-    written = ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open", columns=SharedColumns(("judge",)))
-    write("csv", [written], codebook, tmp_path / "out.csv")
+    written = ExportRow(Document("1", {"text": "a"}), "r1", "ecj", 1, "open")
+    export("csv", [written], codebook, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as file:
         _, *header = next(csv.reader(file))
     rows = re.findall(r"^\| (.+?) \| .+ \|$", (tmp_path / "out.README.md").read_text(), re.M)
@@ -488,7 +500,7 @@ HOSTILE = "[a](http://owned.example)![b](http://owned.example/b.png)<script>aler
 def test_names_in_a_readme_are_shown_as_they_are(format: str, tmp_path: Path) -> None:
     codebook = ASPECTS.model_copy(update={"name": HOSTILE, "unit": HOSTILE, "guideline": f"{HOSTILE}\n\n{HOSTILE}"})
     written = row({"text": "a"}, run_name=HOSTILE, roles={"judge": HOSTILE})
-    write(format, [written], codebook, tmp_path / "out.x")
+    export(format, [written], codebook, tmp_path / "out.x")
     (readme,) = tmp_path.rglob("*README.md")
     shown = readme.read_text()
     assert "owned.example" in shown
