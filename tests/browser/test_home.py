@@ -1,12 +1,15 @@
-"""Test of Home in a browser: messages about the projects at the bottom of the page."""
+"""Tests of Home in a browser: messages about the projects at the bottom of the page, and the links in the sidebar."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+
+from app.pages import PAGES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -43,3 +46,11 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
+
+
+def test_links_to_pages_do_not_overlap(page: Page) -> None:
+    links = page.locator(".st-key-navigation a")
+    expect(links).to_have_count(len(PAGES))
+    boxes = links.evaluate_all("links => links.map((link) => link.getBoundingClientRect())")
+    gaps = [below["top"] - above["bottom"] for above, below in pairwise(boxes)]
+    assert min(gaps) >= 0, "the colour of the current page is behind the name of the next one"
