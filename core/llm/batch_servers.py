@@ -19,8 +19,8 @@ from core import errors
 from core.debate.turns import Reply, Request, Usage
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
-from core.llm.failures import from_status, hide_key, redacted, server_message
-from core.llm.models import ModelLibrary, check_whole
+from core.llm.failures import from_status, hide_key, server_message
+from core.llm.models import ModelLibrary, check_whole, without_key
 from core.llm.request import encode_body
 from core.llm.sdk import openai_client, translated_errors
 from core.runs import RoleModel, RunSettings
@@ -284,29 +284,23 @@ class BatchLibrary:
     ) -> Reply:
         """Return the reply in a row to a request, which may lack its messages. Raises ModelError."""
         key = self._keys.get(role_model.base_url)
-        request = self._library.build_request(key, role_model, role_request, settings)
+        request = replace(
+            self._library.build_request(key, role_model, role_request, settings),
+            price=lambda usage: self.cost(role_model, usage, settings),
+        )
         capabilities = self._library.capabilities.get(request.connection, role_model.model)
-        builder = streaming.ReplyBuilder(streaming.ignore_delta)
+        builder = streaming.ReplyBuilder(request, streaming.ignore_delta, prompt_characters)
         try:
-            openai_chat.take(body_of(row, role_model), role_model, builder)
+            openai_chat.take(body_of(row, role_model), builder)
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
-            reply = builder.build(request, ())
+            reply = builder.build()
             if capabilities.limit:
                 check_whole(reply, request, capabilities.limited(request.output_limit), capabilities)
         except errors.ModelError as error:
-            error.billed = builder.billed(prompt_characters)
+            error.billed = builder.billed
             hide_key(error, key)
             raise
-        usage = reply.usage
-        if usage.estimated:
-            usage = streaming.estimate_usage(prompt_characters, len(reply.text) + len(reply.reasoning))
-        return replace(
-            reply,
-            text=redacted(reply.text, key),
-            reasoning=redacted(reply.reasoning, key),
-            usage=usage,
-            cost_usd=self.cost(role_model, usage, settings),
-        )
+        return without_key(reply, key)
 
     def cost(self, role_model: RoleModel, usage: Usage, settings: RunSettings) -> float | None:
         """Return the price of a request in a batch of a run in dollars, None if unknown."""

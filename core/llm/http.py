@@ -14,8 +14,8 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
-from core.llm.request import ModelRequest, encode_body
-from core.llm.streaming import END_OF_STREAM_SECONDS, ReplyBuilder, silence_error
+from core.llm.request import encode_body
+from core.llm.streaming import END_OF_STREAM_SECONDS, ReplyBuilder
 from core.runs import RoleModel
 
 CONNECT_SECONDS = 10.0
@@ -25,17 +25,13 @@ DRAIN_SECONDS = 0.05
 
 @contextlib.asynccontextmanager
 async def post(
-    session: aiohttp.ClientSession,
-    url: str,
-    body: dict[str, Any],
-    request: ModelRequest,
-    builder: ReplyBuilder,
+    session: aiohttp.ClientSession, url: str, body: dict[str, Any], builder: ReplyBuilder
 ) -> AsyncIterator[aiohttp.ClientResponse]:
     """POST JSON and yield the response if its status is 200 or 201. Raises every failure as a ModelError."""
-    role_model = request.role_model
+    request, role_model = builder.request, builder.request.role_model
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.idle_timeout)
     content_headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
-    with _model_errors(role_model, builder):
+    with _model_errors(builder):
         sending = await _post_reconnecting(
             session,
             url,
@@ -57,8 +53,9 @@ async def post(
 
 
 @contextlib.contextmanager
-def _model_errors(role_model: RoleModel, builder: ReplyBuilder) -> Iterator[None]:
+def _model_errors(builder: ReplyBuilder) -> Iterator[None]:
     """Raise a ModelError in place of each error of aiohttp."""
+    role_model = builder.request.role_model
     try:
         yield
     except aiohttp.ServerTimeoutError as error:
@@ -67,7 +64,7 @@ def _model_errors(role_model: RoleModel, builder: ReplyBuilder) -> Iterator[None
                 f"{role_model.connection} at {role_model.base_url} "
                 f"did not accept a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
-        raise silence_error(role_model, builder) from error
+        raise builder.silence_error() from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
         raise not_connected(f"{role_model.connection} at {role_model.base_url}", error) from error
     except aiohttp.ClientResponseError as error:

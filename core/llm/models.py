@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import aiohttp
@@ -188,7 +188,7 @@ class ModelLibrary:
             on_delta(failures.redacted(text, key), is_reasoning)
 
         try:
-            reply = await ask(self.session, api, model_request, capabilities, on_redacted_delta)
+            reply = await _Exchange(self.session, api, model_request, capabilities, on_redacted_delta).ask()
         except ModelError as raised:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
@@ -199,9 +199,7 @@ class ModelLibrary:
         capabilities.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
             capabilities.reasons = True
-        return replace(
-            reply, text=failures.redacted(reply.text, key), reasoning=failures.redacted(reply.reasoning, key)
-        )
+        return without_key(reply, key)
 
     def build_request(
         self,
@@ -333,55 +331,95 @@ class ChatAPI(Protocol):
     ) -> dict[str, Any]:
         """Return the body; ``optional`` and ``schema`` leave out what the server is known to refuse."""
 
-    async def receive(
-        self, response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder
-    ) -> None:
+    async def receive(self, response: aiohttp.ClientResponse, builder: streaming.ReplyBuilder) -> None:
         """Read the reply to its end."""
 
 
-async def ask(
-    session: aiohttp.ClientSession,
-    api: ChatAPI,
-    request: ModelRequest,
-    capabilities: ModelCapabilities,
-    on_delta: OnDelta,
-) -> Reply:
-    """Send a request and return its reply.
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A request, and how it is sent to its server."""
 
-    Refused parameters are left out once, remembered in ``capabilities``, and named in the reply. Raises ModelError.
-    """
-    refused: dict[str, Any] | None = None
-    refusal: errors.ModelError | None = None
-    while True:
-        optional_params = api.optional(request)
-        schema = request.schema_for(capabilities)
-        optional = {name: value for name, value in optional_params.items() if name not in capabilities.refused_params}
-        body = api.body(request, capabilities, optional, schema)
-        if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
-            raise refusal
-        builder = streaming.ReplyBuilder(on_delta, request.idle_timeout, request.output_limit)
+    session: aiohttp.ClientSession
+    api: ChatAPI
+    request: ModelRequest
+    capabilities: ModelCapabilities
+    on_delta: OnDelta
+
+    async def ask(self) -> Reply:
+        """Send the request and return the reply.
+
+        Refused parameters are left out once, remembered in ``capabilities``, and named in the reply. Raises ModelError.
+        """
+        request, capabilities = self.request, self.capabilities
+        refused: dict[str, Any] | None = None
+        refusal: errors.ModelError | None = None
+        while True:
+            optional_params = self.api.optional(request)
+            schema = request.schema_for(capabilities)
+            refused_params = capabilities.refused_params
+            optional = {name: value for name, value in optional_params.items() if name not in refused_params}
+            body = self.api.body(request, capabilities, optional, schema)
+            if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
+                raise refusal
+            try:
+                reply = await self._send(body, request.unsent(capabilities, optional_params))
+            except errors.BadRequest as error:
+                if not capabilities.learn(error.server_text, request.sent(body, schema)):
+                    raise
+                refused, refusal = body, error
+            except errors.ContextTooLong as error:
+                if not capabilities.learn_context(error.server_text, body):
+                    raise
+                refused, refusal = body, error
+            except errors.ServerFault as error:
+                refused, refusal = body, error
+                if capabilities.learn_system(error.server_text, request.sent(body, schema)):
+                    continue
+                if schema is None or capabilities.schema:
+                    raise
+                return await self._without_schema(error)
+            else:
+                if schema is not None:
+                    capabilities.took_schema(schema == request.schema)
+                check_whole(reply, request, body.get(capabilities.limit), capabilities)
+                return reply
+
+    async def _send(self, body: dict[str, Any], unsent: tuple[str, ...]) -> Reply:
+        """Send a body once. A ModelError carries the text received before it, and what was billed."""
+        request = self.request
+        url = f"{request.connection.base_url}{self.api.PATH}"
+        builder = streaming.ReplyBuilder(request, self.on_delta, request.role_request.characters, request.output_limit)
         try:
-            reply = await _exchange(session, api, request, body, builder, request.unsent(capabilities, optional_params))
-        except errors.BadRequest as error:
-            if not capabilities.learn(error.server_text, request.sent(body, schema)):
-                raise
-            refused, refusal = body, error
-        except errors.ContextTooLong as error:
-            if not capabilities.learn_context(error.server_text, body):
-                raise
-            refused, refusal = body, error
-        except errors.ServerFault as error:
-            refused, refusal = body, error
-            if capabilities.learn_system(error.server_text, request.sent(body, schema)):
-                continue
-            if schema is None or capabilities.schema:
-                raise
-            return await _without_schema(session, api, request, capabilities, on_delta, error)
-        else:
-            if schema is not None:
-                capabilities.took_schema(schema == request.schema)
-            check_whole(reply, request, body.get(capabilities.limit), capabilities)
-            return reply
+            clock = asyncio.timeout(request.reply_timeout)
+            try:
+                async with clock, http.post(self.session, url, body, builder) as response:
+                    await self.api.receive(response, builder)
+            except TimeoutError:
+                if not clock.expired():
+                    raise
+                raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
+            except (errors.CutStream, errors.Stalled, errors.MalformedStream):
+                if not builder.finish_reason:  # otherwise only the usage or the last line is missing
+                    raise
+            return builder.build(unsent)
+        except errors.ModelError as error:
+            error.partial, error.billed = builder.so_far, builder.billed
+            raise
+
+    async def _without_schema(self, fault: errors.ServerFault) -> Reply:
+        """Repeat the request without a schema after a server error.
+
+        A weak server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the
+        original error is raised and nothing is learned.
+        """
+        refused_params = set(self.capabilities.refused_params)
+        tried = replace(self.capabilities, refused_params=refused_params, schema="none")
+        try:
+            reply = await replace(self, capabilities=tried).ask()
+        except errors.ModelError:
+            raise fault from None
+        self.capabilities.without_schema()
+        return reply
 
 
 SPARE_TOKENS = 8
@@ -406,52 +444,6 @@ def check_whole(reply: Reply, request: ModelRequest, limit: object, capabilities
         raise error
 
 
-async def _exchange(
-    session: aiohttp.ClientSession,
-    api: ChatAPI,
-    request: ModelRequest,
-    body: dict[str, Any],
-    builder: streaming.ReplyBuilder,
-    unsent: tuple[str, ...],
-) -> Reply:
-    """Make one exchange. A ModelError carries the text received before it, and what was billed."""
-    url = f"{request.connection.base_url}{api.PATH}"
-    try:
-        clock = asyncio.timeout(request.reply_timeout)
-        try:
-            async with clock, http.post(session, url, body, request, builder) as response:
-                await api.receive(response, request.role_model, builder)
-        except TimeoutError:
-            if not clock.expired():
-                raise
-            raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
-        except (errors.CutStream, errors.Stalled, errors.MalformedStream):
-            if not builder.finish_reason:  # otherwise only the usage or the last line is missing
-                raise
-        return builder.build(request, unsent)
-    except errors.ModelError as error:
-        error.partial = builder.so_far
-        error.billed = builder.billed(request.role_request.characters)
-        raise
-
-
-async def _without_schema(
-    session: aiohttp.ClientSession,
-    api: ChatAPI,
-    request: ModelRequest,
-    capabilities: ModelCapabilities,
-    on_delta: OnDelta,
-    fault: errors.ServerFault,
-) -> Reply:
-    """Repeat a request without a schema after a server error.
-
-    A weak server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the original
-    error is raised and nothing is learned.
-    """
-    try:
-        tried = replace(capabilities, refused_params=set(capabilities.refused_params), schema="none")
-        reply = await ask(session, api, request, tried, on_delta)
-    except errors.ModelError:
-        raise fault from None
-    capabilities.without_schema()
-    return reply
+def without_key(reply: Reply, key: str | None) -> Reply:
+    """Return a reply without the key, in case a server echoed it."""
+    return replace(reply, text=failures.redacted(reply.text, key), reasoning=failures.redacted(reply.reasoning, key))

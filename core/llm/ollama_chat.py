@@ -13,7 +13,6 @@ from core.llm import http, streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event
 from core.llm.request import ModelRequest, Schema
-from core.runs import RoleModel
 
 PATH = "/api/chat"
 _OPTIONS = ("temperature", "top_p", "seed")
@@ -70,15 +69,16 @@ def body(
     return parameters
 
 
-async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
+async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end."""
+    role_model = builder.request.role_model
     async for lines in streaming.Lines(response, role_model):
         for line in filter(bytes.strip, lines):
-            take(streaming.decode(line, role_model), role_model, builder)
+            take(streaming.decode(line, role_model), builder)
             if builder.finish_reason:
                 await http.drain(response)
                 return
-        builder.check_stall(role_model)
+        builder.check_stall()
 
 
 def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities) -> int:
@@ -99,7 +99,8 @@ def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities)
     return capabilities.num_ctx if capabilities.context is None else min(capabilities.num_ctx, capabilities.context)
 
 
-def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
+def take(event: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
+    role_model = builder.request.role_model
     if event.get("error"):
         raise from_event(event["error"], role_model)
     message = event.get("message") or {}

@@ -46,8 +46,9 @@ def body(
     return parameters
 
 
-async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
+async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
+    role_model = builder.request.role_model
     is_whole = response.content_type in ("application/json", "text/html")
     buffered = bytearray()
     is_error = False
@@ -63,12 +64,12 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
                 else:
                     if buffered and not is_whole:
-                        _take_buffered(buffered, role_model, builder, is_error=is_error)
+                        _take_buffered(buffered, builder, is_error=is_error)
                     is_error = False
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
-                _take_buffered(buffered, role_model, builder, is_error=is_error)
+                _take_buffered(buffered, builder, is_error=is_error)
                 builder.finish_reason = builder.finish_reason or "stop"
                 await http.drain(response)
                 return
@@ -78,7 +79,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
             # blank line after it.
             event = None if buffered else streaming.decode_or_none(data)
             if event is not None:
-                take(event, role_model, builder, is_error=is_error)
+                take(event, builder, is_error=is_error)
                 is_error = False
             elif is_error and not (buffered or data.startswith(b"{")):
                 raise from_event(data.decode("utf-8", "replace"), role_model)
@@ -86,9 +87,9 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 _buffer(data, buffered, role_model)
         if builder.finish_reason:
             reading.last()
-        builder.check_stall(role_model)  # some servers send comments while their backend does not answer
+        builder.check_stall()  # some servers send comments while their backend does not answer
     if buffered:
-        _take_buffered(buffered, role_model, builder, is_error=is_error)
+        _take_buffered(buffered, builder, is_error=is_error)
         if is_whole:  # a whole reply is complete even without a finish reason
             builder.finish_reason = builder.finish_reason or "stop"
 
@@ -112,21 +113,18 @@ def _buffer(data: bytes, buffered: bytearray, role_model: RoleModel) -> None:
         raise errors.Runaway(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE:,} bytes.")
 
 
-def _take_buffered(
-    buffered: bytearray, role_model: RoleModel, builder: streaming.ReplyBuilder, *, is_error: bool
-) -> None:
+def _take_buffered(buffered: bytearray, builder: streaming.ReplyBuilder, *, is_error: bool) -> None:
     if buffered:
-        take(streaming.decode(bytes(buffered), role_model), role_model, builder, is_error=is_error)
+        take(streaming.decode(bytes(buffered), builder.request.role_model), builder, is_error=is_error)
         buffered.clear()
 
 
-def take(
-    event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyBuilder, *, is_error: bool = False
-) -> None:
+def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bool = False) -> None:
     """Add one event of a stream to the reply, or a whole reply, which has ``message`` in place of ``delta``.
 
     An event that ``is_error`` may lack the key ``error``.
     """
+    role_model = builder.request.role_model
     if (is_error and event) or event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))

@@ -186,10 +186,15 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """Builder of a reply from the pieces that are received. ``has_deltas`` is True if any text came in deltas."""
+    """Builder of the reply to a request from the pieces that are received.
 
+    ``prompt_characters`` are the length of the messages that were sent. ``max_tokens`` bounds a stream without an end.
+    ``has_deltas`` is True if any text came in deltas.
+    """
+
+    request: ModelRequest
     on_delta: OnDelta
-    idle_timeout: float = IDLE_SECONDS
+    prompt_characters: int
     max_tokens: int = MAX_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
@@ -297,15 +302,22 @@ class ReplyBuilder:
             self._received_at = time.monotonic()
         self._comment = comment
 
-    def check_stall(self, role_model: RoleModel) -> None:
+    def check_stall(self) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
-        if time.monotonic() - self._received_at > self.idle_timeout:
-            raise silence_error(role_model, self)
+        if time.monotonic() - self._received_at > self.request.idle_timeout:
+            raise self.silence_error()
 
-    def usage_so_far(self, prompt_characters: int) -> Usage:
-        """Return the tokens of the prompt and of the text so far: each as reported, else estimated by length."""
+    def silence_error(self) -> errors.ModelError:
+        """Return the error of a server that was silent for too long, before a reply or in the middle of one."""
+        kind = errors.Stalled if self.text or self.reasoning else errors.TimedOut
+        role_model, seconds = self.request.role_model, self.request.idle_timeout
+        return kind(f"{role_model.model} at {role_model.connection} was silent for {seconds:.3g} s.")
+
+    @property
+    def _usage_so_far(self) -> Usage:
+        """The tokens of the prompt and of the text so far: each as reported, else estimated by length."""
         received = sum(map(len, self.text)) + sum(map(len, self.reasoning)) + len(self.refusal)
-        estimate = estimate_usage(prompt_characters, received)
+        estimate = estimate_usage(self.prompt_characters, received)
         reported = self.usage
         if reported is None:
             return estimate
@@ -317,11 +329,12 @@ class ReplyBuilder:
             estimated=reported.estimated or not (prompt and completion),
         )
 
-    def billed(self, prompt_characters: int) -> tuple[int, int, int]:
-        """Return the prompt, completion and cached tokens of a failed attempt; zeros if nothing was received."""
+    @property
+    def billed(self) -> tuple[int, int, int]:
+        """The prompt, completion and cached tokens of a failed attempt; zeros if nothing was received."""
         if self.usage is None and not (self.text or self.reasoning or self.refusal):
             return 0, 0, 0
-        usage = self.usage_so_far(prompt_characters)
+        usage = self._usage_so_far
         return usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
 
     @property
@@ -329,14 +342,14 @@ class ReplyBuilder:
         """The text received so far."""
         return "".join(self.text)
 
-    def build(self, request: ModelRequest, refused_params: tuple[str, ...]) -> Reply:
+    def build(self, refused_params: tuple[str, ...] = ()) -> Reply:
         """Return the complete reply.
 
         Raises Refused if the model declined or a content filter stopped the reply, CutStream without a finish reason,
         and EmptyReply. Raises LengthLimit if a plain-text reply reached its limit without text; where a decision is
         required, such a reply is unreadable.
         """
-        role_model, role_request = request.role_model, request.role_request
+        role_model, role_request = self.request.role_model, self.request.role_request
         if self.refusal:
             raise errors.Refused(as_sentence(f"{role_model.model} declined: {server_message(self.refusal)}"))
         if not self.finish_reason:
@@ -352,7 +365,8 @@ class ReplyBuilder:
         finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
         if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.reask:
             raise errors.LengthLimit(
-                f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
+                f"{role_model.spec} reached its output limit of {role_request.output_limit(role_model)} tokens "
+                "without writing any text."
             )
         if not text.strip() and finish_reason == "stop":
             if reasoning.strip():
@@ -362,24 +376,18 @@ class ReplyBuilder:
                     "or lower the reasoning effort of the role.",
                 )
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
-        usage = self.usage_so_far(request.role_request.characters)
+        usage = self._usage_so_far
         return Reply(
             text=text,
             reasoning=reasoning,
             finish_reason=finish_reason,
             usage=usage,
-            cost_usd=request.price(usage),
+            cost_usd=self.request.price(usage),
             refused_params=refused_params,
             served_model=self.served_model,
             logprobs=self.logprobs,
             token_logprobs=self._aligned(text),
         )
-
-
-def silence_error(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelError:
-    """Return the error of a server that was silent for too long, before a reply or in the middle of one."""
-    kind = errors.Stalled if builder.text or builder.reasoning else errors.TimedOut
-    return kind(f"{role_model.model} at {role_model.connection} was silent for {builder.idle_timeout:.3g} s.")
 
 
 CHARACTERS_PER_TOKEN = 4

@@ -15,11 +15,24 @@ from core.documents import Document
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, parse_connection
 from core.llm.models import ModelLibrary
+from core.llm.request import ModelRequest
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
 
 BOOK = Codebook(unit="review", labels=(Label(name="Service"), Label(name="Food")))
+ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
+REQUEST = ModelRequest(
+    connection=parse_connection("local", ROLE_MODEL.base_url),
+    key=None,
+    role_model=ROLE_MODEL,
+    role_request=Request("annotator", (Message("user", "Text."),)),
+    seed=None,
+    schema=None,
+    idle_timeout=1.0,
+    reply_timeout=60.0,
+    price=lambda _usage: None,
+)
 MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 
 

@@ -27,24 +27,12 @@ from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, parse_connection
 from core.llm.failures import from_event, from_status, parse_error_body, redacted
 from core.llm.models import ModelLibrary
-from core.llm.request import ModelRequest
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
+from tests.core.llm.asking import REQUEST, ROLE_MODEL
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
-ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
 KEY = "sk-secret-Zx81kq0Pw7"
-REQUEST = ModelRequest(
-    connection=parse_connection("local", ROLE_MODEL.base_url),
-    key=None,
-    role_model=ROLE_MODEL,
-    role_request=Request("annotator", (Message("user", "Text."),)),
-    seed=None,
-    schema=None,
-    idle_timeout=1.0,
-    reply_timeout=60.0,
-    price=lambda _usage: None,
-)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -290,10 +278,10 @@ def test_retry_after_can_be_a_date_with_or_without_a_zone() -> None:
 @settings(max_examples=150, deadline=None)
 def test_any_event_is_read_or_raises_a_model_error(data: Any) -> None:
     for take in (openai_chat.take, ollama_chat.take):
-        builder = streaming.ReplyBuilder(lambda *_: None)
+        builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
         with contextlib.suppress(errors.ModelError):
-            take(streaming.decode(json.dumps(data).encode(), ROLE_MODEL), ROLE_MODEL, builder)
-            builder.build(REQUEST, ())
+            take(streaming.decode(json.dumps(data).encode(), ROLE_MODEL), builder)
+            builder.build()
 
 
 @given(st.integers(300, 599), st.binary(max_size=40) | JUNK.map(lambda data: json.dumps(data).encode()))

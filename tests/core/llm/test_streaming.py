@@ -16,7 +16,7 @@ from core import errors
 from core.llm import streaming
 from core.llm.connections import Dialect
 from core.runs import RoleModel
-from tests.core.llm.asking import ask
+from tests.core.llm.asking import REQUEST, ask
 from tests.each_row import each_row
 from tests.servers.scripted import Behaviour, event, piece
 
@@ -353,7 +353,7 @@ def odds(*tokens: str) -> list[dict[str, Any]]:
 
 def test_log_probabilities_are_aligned_in_linear_time() -> None:
     text = "é" + "a" * 150_000
-    builder = streaming.ReplyBuilder(lambda *_: None)
+    builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
     builder.add_logprobs(odds(*text))
     start = time.process_time()
     assert [position for position, _ in builder._aligned(text)] == list(range(len(text)))
@@ -363,7 +363,7 @@ def test_log_probabilities_are_aligned_in_linear_time() -> None:
 
 
 def test_token_that_is_a_part_of_a_character_has_the_position_of_the_character() -> None:
-    builder = streaming.ReplyBuilder(lambda *_: None)
+    builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
     parts = [{"bytes": [0xC3], "logprob": -1.0}, {"bytes": [0xA9], "logprob": -2.0}]
     builder.add_logprobs([*odds("<think>", "x"), *parts, *odds("a")])
     assert [position for position, _ in builder._aligned("xéa")] == [0, 1, 1, 2]
