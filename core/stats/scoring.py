@@ -129,12 +129,7 @@ def score(
     From a sample that represents other documents, a metric without an interval has no value either.
     """
     data = _Patterns.from_values(kind, (reference, predicted), labels, design or Design(), LEVEL)
-    (estimated,) = data.estimates(intervals=intervals)
-    estimates = {metric: of_metric.outputs for metric, of_metric in estimated.items()}
-    if intervals and data.design.represents:
-        for metric, outputs in estimates.items():
-            if metric.interval is not None:
-                estimates[metric] = [output if output.interval else Estimate() for output in outputs]
+    estimates = data.outputs(intervals=intervals)
     counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
     matrix = data.raw().confusion[0].astype(int).tolist() if kind == "choice" else []
     return _scores(data, estimates, labels, counts, tuple(map(tuple, matrix)))
@@ -238,13 +233,12 @@ def strict_scores(
     labels: Sequence[str],
     *,
     intervals: bool = True,
-    groups: Codes | None = None,
+    design: Design | None = None,
 ) -> dict[str, Estimate]:
     """Return the macro, micro and accuracy scores with every excluded document counted as wrong in every label.
 
-    A choice without a verdict misses the label of the reference and adds no false positive. Documents with equal codes
-    in ``groups``, ``[document]``, depend on each other. Empty for ratings, which have no wrong value that would be as
-    far off as the right one is near.
+    A choice without a verdict misses the label of the reference and adds no false positive. ``design`` as for
+    ``score``. Empty for ratings, which have no wrong value that would be as far off as the right one is near.
     """
     if kind == "rating":
         return {}
@@ -253,8 +247,9 @@ def strict_scores(
     lacking = (verdicts < 0).any(axis=1, keepdims=True)
     wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
     filled = np.where(lacking, wrong, verdicts).astype(np.int8)
-    (estimates,) = _Patterns.of_grids(kind, (gold, filled), Design(groups=groups), LEVEL).estimates(intervals=intervals)
-    return {metric.key: estimates[metric].outputs[0] for metric in strict_metrics(kind)}
+    data = _Patterns.of_grids(kind, (gold, filled), design or Design(), LEVEL)
+    outputs = data.outputs(intervals=intervals)
+    return {metric.key: outputs[metric][0] for metric in strict_metrics(kind)}
 
 
 def strict_metrics(kind: Kind) -> list[Metric]:
@@ -424,6 +419,18 @@ class _Patterns:
             self._estimate(Samples(self.weights[None, :], reference, predicted), intervals=intervals)
             for predicted in annotators
         ]
+
+    def outputs(self, *, intervals: bool = True) -> dict[Metric, list[Estimate]]:
+        """Return the outputs of every metric of the first annotator.
+
+        A sample that represents other documents and is too small for the interval of an output is so for its value.
+        """
+        outputs = {metric: estimated.outputs for metric, estimated in self.estimates(intervals=intervals)[0].items()}
+        if intervals and self.design.represents:
+            for metric in outputs:
+                if metric.interval is not None:
+                    outputs[metric] = [output if output.interval else Estimate() for output in outputs[metric]]
+        return outputs
 
     def _estimate(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
         """Return the estimates of every metric of an annotator."""

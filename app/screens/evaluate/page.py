@@ -186,6 +186,7 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
     main = main_metric(scores.kind)
     if evaluation.excluded and (strict := evaluation.strict.get(main.key)) is not None and strict.value is not None:
         wrong = "these" if evaluation.excluded == excluded else f"the {evaluation.excluded:,} without a verdict"
+        wrong = "all documents without a verdict" if is_estimate else wrong
         notes.append(f"{main.name} {format_estimate(strict)} with {wrong} as wrong")
     share = f" ({format_percent(excluded / (evaluation.n + excluded))})" if excluded else ""
     notes = notes or ["All documents are scored."]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -126,7 +126,7 @@ class EvaluationReport:
     strict: Mapping[str, Estimate]
     """macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings.
 
-    Without intervals for reviewed documents, because documents without a verdict were not drawn."""
+    A sample of reviewed documents represents all documents of the run here, also those without a verdict."""
     raters: Mapping[str, Scores] = field(default_factory=dict)
     """gold by several raters: the scores against each of them; else empty"""
     median: Scores | None = None
@@ -204,9 +204,10 @@ def evaluate(
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
-        with_intervals = intervals and design.sample is None
+        without_gaps = replace(loaded, verdicts=np.nan_to_num(loaded.verdicts, nan=-1.0))  # all documents are drawn
+        strict_design = sampling_design(session, run, reference, without_gaps)
         strict = scoring.strict_scores(
-            codebook.kind, gold, predicted, codebook.names, intervals=with_intervals, groups=design.groups
+            codebook.kind, gold, predicted, codebook.names, intervals=intervals, design=strict_design
         )
     return EvaluationReport(
         run=run,

@@ -144,14 +144,14 @@ def _latest_score(
 @cached_while(lambda session, run: (review_revision(session), run.verdicts))
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
     """Return the score of a finished run."""
-    codebook, groups = run.settings.codebook, annotation_arrays.group_codes(session, run)
+    codebook, design = run.settings.codebook, Design(groups=annotation_arrays.group_codes(session, run))
     loaded = annotation_arrays.load_latest_reference(session.store, run.run_id, codebook)
     kind, true, predicted = codebook.kind, loaded.reference, loaded.verdicts
-    scores = scoring.score(kind, true, predicted, codebook.names, design=Design(groups=groups))
+    scores = scoring.score(kind, true, predicted, codebook.names, design=design)
     strict = scores.main
     if scores.excluded and kind == "rating":
         share = scores.n / (scores.n + scores.excluded)
         strict = Estimate(None if strict.value is None else min(strict.value, strict.value * share), None)
     elif scores.excluded:
-        strict = scoring.strict_scores(kind, true, predicted, codebook.names, groups=groups)[MAIN[kind]]
+        strict = scoring.strict_scores(kind, true, predicted, codebook.names, design=design)[MAIN[kind]]
     return RunScore(scores.main, scores.n, run.cost_usd, strict, scores.excluded, kind)

@@ -23,7 +23,7 @@ from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.evaluation import efficient
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
-from core.services.review import actions
+from core.services.review import actions, queue
 from core.stats import metrics
 from core.stats.intervals import ends, format_interval, wilson
 from core.stats.metrics import Counts
@@ -621,3 +621,34 @@ def test_efficient_front_excludes_dominated_runs() -> None:
     points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
     assert efficient(points) == (True, True, False, False, False, False, True)
     assert efficient([]) == ()
+
+
+def test_strict_score_of_a_sample_weighs_documents_by_their_chance_to_be_drawn(project):
+    label = Label(name="Alpha", id="a")
+    documents = [f"d{n:03}" for n in range(200)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(Codebook(labels=(label,))), documents)
+
+    def debate(number, id):
+        """Return a debate whose roles differ on the wrong verdicts, every tenth, and one without a verdict."""
+        verdict = None if number == 151 else number % 10 != 0 and number % 2 == 0
+        return store_debate(
+            project, run.run_id, id, {"extractor": {"a": number % 2 == 0}, "judge": None}, {"a": verdict}
+        )
+
+    store_debates(debate(number, id) for number, id in enumerate(documents))
+    session, ada = sample_world.session_on(project), actions.Attribution("ada")
+    finished = session.run(run.run_id).model_copy(
+        update={"created_at": 1_763_000_000.0}
+    )  # makes the draws reproducible
+    listed = queue.list_queue(session, finished, queue.QueueFilter(sort="queue", size=80), actor="ada")
+    assert "d151" in [line.document_id for line in listed.lines]
+    for line in listed.lines:
+        truth = documents.index(line.document_id) % 2 == 0
+        actions.edit(session, run.run_id, [line.document_id], "a", truth, ada)
+        actions.submit(session, run.run_id, [line.document_id], ada, sampling=listed.draws[line.document_id])
+    report = evaluation.evaluate(session, finished, "reviewed")
+    assert (report.n, report.excluded) == (79, 1)
+    strict = report.strict["accuracy"]
+    assert strict.value == pytest.approx(report.scores["accuracy"].value, abs=0.03)
+    assert 1 - 21 / 200 in strict.interval
