@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -21,9 +21,10 @@ from core.store.row_conversion import add_row, append, clean, dump, insert, load
 from core.store.write_queue import Repository
 
 COLUMNS = (
-    "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",
-    "target", "payload",
+    "kind", "before", "after", "payload", "item", "document_id", "run_id", "codebook_version", "target", "seq", "act",
+    "unix_time", "actor",
 )  # fmt: skip
+"""Columns in the order of the fields of ``Event``."""
 
 FEW_EVENTS = 200
 """Number of events up to which it is faster to append them one by one."""
@@ -33,67 +34,51 @@ SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: actor, time, kind, and the value before and after.
+    """One event: its kind, the value before and after, and what it is about.
 
-    Events of one ``act`` were recorded together and are undone together. ``before`` and ``after`` are plain data (an
-    item's value, a status, a setting). ``target`` is the act that an ``undo`` or ``redo`` refers to.
+    ``before`` and ``after`` are plain data (an item's value, a status, a setting). ``target`` is the act that an
+    ``undo`` or ``redo`` refers to. ``record`` sets number, act, time and actor. Events of one ``act`` were recorded
+    together and are undone together.
     """
 
-    seq: int
-    act: int
-    at: float
-    actor: str
     kind: str
-    document_id: str | None
-    run_id: str | None
-    codebook_version: int | None
-    item: str | None
-    before: Any
-    after: Any
-    target: int | None
-    payload: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event before it is recorded."""
-
-    kind: str
-    item: str | None = None
     before: Any = None
     after: Any = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    item: str | None = None
     document_id: str | None = None
     run_id: str | None = None
     codebook_version: int | None = None
     target: int | None = None
-    payload: Mapping[str, Any] | None = None
+    seq: int = 0
+    act: int = 0
+    at: float = 0.0
+    actor: str = ""
 
 
-def record(cursor: Cursor, actor: str, events: Sequence[NewEvent]) -> list[Event]:
+def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
     """Append events as one act inside a transaction of the writer, and return them with time and number."""
     if not events:
         return []
-    at = time.time()
-    seqs = [
-        int(seq) for (seq,) in cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
-    ]
+    seqs = cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
+    act, at, actor = seqs[0][0], time.time(), clean(actor)
     rows = [
         (
-            seq,
-            seqs[0],
-            at,
-            clean(actor),
             event.kind,
+            value_text(event.before),
+            value_text(event.after),
+            dump(event.payload),
+            event.item,
             event.document_id,
             event.run_id,
             event.codebook_version,
-            event.item,
-            value_text(event.before),
-            value_text(event.after),
             event.target,
-            dump(event.payload or {}),
+            seq,
+            act,
+            at,
+            actor,
         )
-        for seq, event in zip(seqs, events, strict=True)
+        for (seq,), event in zip(seqs, events, strict=True)
     ]
     (append if len(rows) <= FEW_EVENTS else insert)(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]
@@ -101,9 +86,8 @@ def record(cursor: Cursor, actor: str, events: Sequence[NewEvent]) -> list[Event
 
 def event_of(row: Sequence[Any]) -> Event:
     """Return the event in a row of ``COLUMNS``."""
-    *plain, before, after, target, payload = row
-    values = (*plain, value_of(before), value_of(after), target, load(payload))
-    return Event(*values)
+    kind, before, after, payload, *others = row
+    return Event(kind, value_of(before), value_of(after), load(payload), *others)
 
 
 class Events(ReadRepository):
@@ -126,7 +110,7 @@ def put_setting(cursor: Cursor, name: str, value: Any, actor: str) -> None:
     if before == after:
         return
     cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
-    change = NewEvent("setting", item=name, before=None if before is None else load(before), after=value)
+    change = Event("setting", item=name, before=None if before is None else load(before), after=value)
     record(cursor, actor, [change])
 
 
@@ -203,12 +187,12 @@ def _actor(entry: Entry) -> str:
     return clean(entry.by if isinstance(entry, Answer) else entry.author)
 
 
-def _event(entry: Entry) -> NewEvent:
+def _event(entry: Entry) -> Event:
     document = getattr(entry, "document_id", None)
     item = None
     if isinstance(entry, Answer):
         document, _, item = entry.question_id.rpartition("/")
-    return NewEvent(
+    return Event(
         f"{PREFIX}{entry.kind}",
         item=item,
         document_id=document,

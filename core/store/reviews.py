@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from core.documents import Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
-from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
+from core.store.events import COLUMNS, SELECT_EVENTS, Event, event_of, record
 from core.store.row_conversion import load, values_by_key
 from core.store.write_queue import Repository
 
@@ -39,18 +39,12 @@ _RECENT_EVENTS = 5000
 
 @dataclass(frozen=True, slots=True)
 class ReviewChange:
-    """The value of one item ``before`` (as the reviewer saw it) and ``after``; None withdraws an earlier decision."""
+    """The value of one item, or a mark by its name, ``before`` (as the reviewer saw it) and ``after``.
+
+    None withdraws an earlier decision or mark.
+    """
 
     item: str
-    before: Value | None
-    after: Value | None
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A mark of a document as plain data; ``after`` None withdraws it."""
-
-    name: MarkName
     before: Any
     after: Any
 
@@ -66,7 +60,7 @@ class Decision:
     document_id: str
     changes: Sequence[ReviewChange] = ()
     status: ReviewStatus | None = None
-    marks: Sequence[Mark] = ()
+    marks: Sequence[ReviewChange] = ()
     sampling: Mapping[str, Any] | None = None
     adjudicated: bool = False
 
@@ -119,19 +113,16 @@ class Reviews(Repository):
                     "codebook_version": codebook_version,
                     "payload": {name: value for name, value in payload.items() if value},
                 }
-                kind = ADJUDICATION if decision.adjudicated else REVIEW
+                decided = ADJUDICATION if decision.adjudicated else REVIEW
                 events += [
-                    NewEvent(kind, item=change.item, before=change.before, after=change.after, **common)
-                    for change in decision.changes
-                ]
-                events += [
-                    NewEvent(MARK, item=mark.name, before=mark.before, after=mark.after, **common)
-                    for mark in decision.marks
+                    Event(kind, change.before, change.after, item=change.item, **common)
+                    for kind, changes in ((decided, decision.changes), (MARK, decision.marks))
+                    for change in changes
                 ]
                 before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
                     common["payload"] = common["payload"] | (decision.sampling or {})  # of this event only
-                    events.append(NewEvent(STATUS, before=before, after=decision.status, **common))
+                    events.append(Event(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, events)
 
         return self._writer.do(write)
@@ -231,7 +222,7 @@ class Reviews(Repository):
             act = _last_action(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
             if act is None:
                 return []
-            record(cursor, actor, [NewEvent(kind, target=act, payload={"once": action_id} if action_id else None)])
+            record(cursor, actor, [Event(kind, target=act, payload={"once": action_id} if action_id else {})])
             return _act(cursor, act)
 
         return self._writer.do(write)

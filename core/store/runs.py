@@ -15,7 +15,7 @@ from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.annotation_sources import KNOWN_LABELS, source_of, source_query
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
-from core.store.events import NewEvent, record
+from core.store.events import Event, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
 from core.store.write_queue import Repository, Writer
 
@@ -122,7 +122,7 @@ class Runs(Repository):
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if details is not None:
-                record(cursor, "", [NewEvent(DETAILS, after=details.model_dump(mode="json"), run_id=run_id)])
+                record(cursor, "", [Event(DETAILS, after=details.model_dump(mode="json"), run_id=run_id)])
             return run_id
 
         return self.require(self._writer.do(write))
@@ -240,14 +240,14 @@ class Runs(Repository):
         The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
         before = self.require(run_id).budget_usd
-        event = NewEvent(BUDGET, before=before, after=budget_usd, run_id=run_id)
+        event = Event(BUDGET, before=before, after=budget_usd, run_id=run_id)
         self._writer.do(lambda cursor: record(cursor, "", [event]))
 
     def describe(self, changes: Mapping[str, RunDetails]) -> None:
         """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
         before = {run_id: self.require(run_id).details for run_id in changes}
         events = [
-            NewEvent(
+            Event(
                 DETAILS,
                 before=before[run_id].model_dump(mode="json"),
                 after=details.model_dump(mode="json"),

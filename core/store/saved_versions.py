@@ -17,7 +17,7 @@ from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
 from core.store.database import Cursor
-from core.store.events import NewEvent, put_setting, record
+from core.store.events import Event, put_setting, record
 from core.store.row_conversion import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository
 
@@ -72,7 +72,7 @@ class Versions(Repository, Generic[C, V]):
                 return version
             row = {"hash": hash, "body": body, "note": note, "unix_time": time.time(), "actor": actor}
             add_row(cursor, self.table, version=version + 1, **row)
-            event = NewEvent(self.kind, before=version or None, after=version + 1, payload={"note": note})
+            event = Event(self.kind, before=version or None, after=version + 1, payload={"note": note})
             record(cursor, actor, [event])
             return version + 1
 
@@ -251,7 +251,7 @@ class Prompts(Repository):
             name = f"{OWN}/{slot}.v{number}"
             row = {"name": name, "slot": slot, "number": number, "parent": parent, "text": text, "note": note}
             add_row(cursor, "prompt_versions", **row, unix_time=time.time(), actor="")
-            record(cursor, "", [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
+            record(cursor, "", [Event(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 
         name = self._writer.do(write)

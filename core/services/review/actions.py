@@ -18,7 +18,7 @@ from core.services.project_session import ProjectSession
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.events import Event
-from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, Mark, MarkName, ReviewChange, ReviewStatus
+from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, MarkName, ReviewChange, ReviewStatus
 
 Status: TypeAlias = ReviewStatus
 STATUSES: tuple[Status, ...] = ("Pending", "Draft", "Submitted", "Discarded")
@@ -164,7 +164,7 @@ def submit(
         selection = asdict(own_sampling) if own_sampling else {"how": "chosen"}
         selection.pop("document_id", None)
         blind = {item: record.value(item) for item in codebook.items} if record.second_reading else None
-        marks = (Mark("blind", None, blind),) if blind else ()
+        marks = (ReviewChange("blind", None, blind),) if blind else ()
         decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, selection))
     return _record_action(session, run_id, decisions, by)
 
@@ -206,7 +206,7 @@ def mark(
     reviews = session.store.reviews
     second = document_id in reviews.second_readings(by.actor, [document_id])
     before = reviews.marks(document_id, actor=by.actor, second_reading=second).get(name)
-    decision = Decision(document_id, marks=(Mark(name, before, value or None),))
+    decision = Decision(document_id, marks=(ReviewChange(name, before, value or None),))
     return _record_action(session, run_id, [decision], by)
 
 

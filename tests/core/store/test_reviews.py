@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
 from core.store.project import Project
-from core.store.reviews import Decision, Mark, Review, ReviewChange
+from core.store.reviews import Decision, Review, ReviewChange
 from core.store.row_conversion import load
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
@@ -91,7 +91,9 @@ def test_changes_of_one_action_are_undone_and_redone_together(reviews):
 def test_selection_of_a_document_is_stored_with_its_status_only(reviews):
     change, selection = ReviewChange("a", True, False), {"how": "drawn", "probability": 0.5}
     recorded = reviews.record(
-        [Decision("d0", (change,), "Submitted", (Mark("flag", None, True),), selection)], actor="me", seconds=2.0
+        [Decision("d0", (change,), "Submitted", (ReviewChange("flag", None, True),), selection)],
+        actor="me",
+        seconds=2.0,
     )
     assert {event.kind: event.payload for event in recorded} == {
         "review": {"seconds": 2.0},
@@ -217,7 +219,7 @@ def test_blind_decisions_are_counted_for_ids_with_special_characters(project, re
     values = dict.fromkeys(codebook.items, True)
     asyncio.run(store_debate(project, run_id, "d0", {"judge": None}, values))
     changes = tuple(ReviewChange(item, None, True) for item in codebook.items)
-    reviews.record([Decision("d0", changes, marks=(Mark("blind", None, values),))], actor="ann", run_id=run_id)
+    reviews.record([Decision("d0", changes, marks=(ReviewChange("blind", None, values),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
     result = project.store.agreement.anchoring(run_id)
     assert (result.blind.tolist(), result.blind_agreed.tolist(), result.changed.tolist()) == ([3], [3], [0])
