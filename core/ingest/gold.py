@@ -45,18 +45,8 @@ Key: TypeAlias = Callable[[Label], str]
 ValueMap: TypeAlias = Mapping[str, Value | None]
 
 BINARY: dict[str, bool] = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "y": True,
-    "present": True,
-    "1.0": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "n": False,
-    "absent": False,
-    "0.0": False,
+    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "present"), True),
+    **dict.fromkeys(("0", "0.0", "false", "no", "n", "absent"), False),
     **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "sim", "да", "是", "tak", "evet", "はい"), True),
     **dict.fromkeys(("nein", "non", "nee", "não", "нет", "否", "nie", "hayır", "いいえ", "nej", "nei"), False),
     **dict.fromkeys(("t", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar", "prawda"), True),
