@@ -12,10 +12,11 @@ from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Turn, Verdict
 from core.documents import Document, Precedents, storable
-from core.engine.interfaces import Models, ReplyStore
+from core.engine.interfaces import ReplyStore
 from core.engine.truncation import MAX_CUTS, describe_cut, skipped_verdict, too_long_verdict, truncate
 from core.errors import ContextTooLong
 from core.hashing import digest
+from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunSettings, Sampling
 
 
@@ -120,7 +121,7 @@ class Debate:
     """
 
     def __init__(
-        self, document: Document, settings: RunSettings, models: Models, precedents: Precedents | None = None
+        self, document: Document, settings: RunSettings, models: ModelLibrary, precedents: Precedents | None = None
     ) -> None:
         self.document = document
         self._debated_document = document

@@ -1,21 +1,22 @@
-"""Interfaces of the engine: a store for replies, a sink for what a run does, and models.
+"""Interfaces of the engine: a store for replies, a sink for what a run does, and a record of batches.
 
-The store and the llm package implement them; tests bring their own.
+The store implements them, except on the workers of Ray.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.debate.events import Event, VerdictReached
-from core.debate.turns import Reply, Request, Turn, Usage
+from core.debate.turns import Reply, Turn, Usage
 from core.documents import Document, Precedents
-from core.llm.connections import Limits
-from core.llm.streaming import OnDelta
-from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
+
+if TYPE_CHECKING:
+    from core.llm.models import ModelLibrary
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +77,6 @@ class RunSink(Protocol):
         """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
 
 
-class Models(Protocol):
-    """Interface for calling models."""
-
-    async def ask(
-        self, role_model: RoleModel, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
-    ) -> Reply:
-        """Send one request and return its reply, without retries. Raises ModelError."""
-
-    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Return the price of these tokens in dollars, None if unknown."""
-
-    def max_cost(self, role_model: RoleModel, request: Request) -> float:
-        """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
-
-    def limits(self, role_model: RoleModel) -> Limits:
-        """Return the rate limits of the role model's connection."""
-
-    def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
-        """Return the values beyond the messages that belong in the reply's key, such as the baseline's version."""
-
-
 @dataclass(frozen=True, slots=True)
 class BatchJob:
     """A file of requests at a server.
@@ -116,7 +96,7 @@ class BatchJobs(Protocol):
     """Record of submitted batches, so that no request is submitted twice, even after a crash."""
 
     async def open_jobs(self) -> Sequence[BatchJob]:
-        """Return the jobs of all runs that have not been collected."""
+        """Return the jobs of all runs that have not been collected, oldest first."""
 
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""
@@ -164,7 +144,7 @@ class Dependencies:
     """Everything that an engine needs in addition to its work."""
 
     load_documents: LoadDocuments
-    models: Models
+    models: ModelLibrary
     store: ReplyStore
     sink: RunSink
     publish: Publish

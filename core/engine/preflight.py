@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from core.debate.reading.parse import read
 from core.debate.turns import Reply
-from core.engine.interfaces import Models
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
+from core.llm.models import ModelLibrary
 from core.llm.probe import BOOK, DOCUMENT, WEATHER
 from core.llm.streaming import ignore_delta
 from core.runs import RoleModel, RunSettings
@@ -44,7 +44,7 @@ class Probe:
         return isinstance(self.error, STOPPING)
 
 
-async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Probe, ...]:
+async def probe_role_models(settings: RunSettings, models: ModelLibrary) -> tuple[Probe, ...]:
     """Probe every distinct role model of a run in parallel, with a few retries; 401, 403 and 404 are not retried.
 
     A model that does not reply is given up after ``PROBE_SECONDS``.
@@ -59,7 +59,7 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
     )
 
 
-async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
+async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: ModelLibrary) -> Probe:
     probe_settings = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
     began = time.monotonic()
     reply = Reply()

@@ -38,18 +38,16 @@ STOP = "stop.txt"
 
 
 class _WorkerSink:
-    """The sink of a worker. It keeps verdicts and failed attempts, as everything else follows from the replies."""
+    """The ``RunSink`` of a worker. It keeps verdicts and failed attempts; all else follows from the replies."""
 
     def __init__(self, attempts: Path) -> None:
         self._attempts = attempts
         self.ended: dict[str, VerdictReached] = {}
 
     def turn(self, turn: Turn) -> bool:
-        """Return True if the turn reuses a reply."""
         return turn.cached
 
     async def verdict(self, reached: VerdictReached) -> None:
-        """Keep the verdict."""
         self.ended[reached.document_id] = reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
@@ -186,15 +184,12 @@ class FolderReplyStore:
         self._replies |= {reply.key: reply for reply in self._reader.new_replies()}
 
     def contains(self, key: str) -> bool:
-        """Return True if a reply with this key is known."""
         return key in self._replies
 
     async def fetch(self, key: str) -> Reply | None:
-        """Return the reply, or None."""
         return self._replies.get(key)
 
     async def commit(self, reply: Reply) -> None:
-        """Return once the reply is on disk."""
         if reply.key not in self._replies:
             await asyncio.to_thread(append_replies, self._path, reply)
             self._replies[reply.key] = reply

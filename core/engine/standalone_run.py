@@ -15,10 +15,11 @@ from core.debate.turns import Reply, ReplyError, Request, Step, T, Usage
 from core.documents import Document
 from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.event_loop import gather_all
-from core.engine.interfaces import Models, ReplyStore
+from core.engine.interfaces import ReplyStore
 from core.engine.retries import with_retries
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
+from core.llm.models import ModelLibrary
 from core.llm.streaming import ignore_delta
 from core.runs import RunSettings
 
@@ -59,7 +60,7 @@ class Spent:
 async def run_standalone(
     step: Step[T],
     settings: RunSettings,
-    models: Models,
+    models: ModelLibrary,
     store: ReplyStore,
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
     seconds: float | None = None,

@@ -1,4 +1,4 @@
-"""Models behind one interface: the engine's ``Models`` over all connections.
+"""The models of all connections behind one interface.
 
 A request is sent in either API, adapted to the server, and again without the parameters that the server refuses.
 """

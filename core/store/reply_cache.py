@@ -36,7 +36,7 @@ REPLY = (*_FIELDS, *_USAGE, "refused_params")
 
 
 class Replies(Repository):
-    """The engine's ``ReplyStore``. A key that exists is never written again.
+    """The ``ReplyStore`` of the engine. A key that exists is never written again.
 
     A reply is first written to a log, which takes microseconds, and later to its table together with others. Opening
     moves the replies that a crashed process left in the log into the table.
@@ -58,7 +58,6 @@ class Replies(Repository):
         self._log.forget([reply.key for reply in self._log.recovered])
 
     def contains(self, key: str) -> bool:
-        """Return True if a reply with this key is on disk; from memory."""
         return key in self._keys
 
     def get(self, key: str) -> Reply | None:
@@ -72,7 +71,6 @@ class Replies(Repository):
         return reply_from_row(rows[0]) if rows else None
 
     async def fetch(self, key: str) -> Reply | None:
-        """Return the reply with this key, or None, without blocking the loop."""
         waiting = self._log.get(key)
         if waiting is not None or key not in self._keys:
             return waiting

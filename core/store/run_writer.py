@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from core.debate.events import VerdictReached
@@ -39,9 +40,10 @@ _TURN = (
     "values", "evidence", "evidence_total", "evidence_supported", "superseded", "round", "replies_to", "item",
 )  # fmt: skip
 _ATTEMPT = (
-    "run_id", "document_id", "role", "key", "kind", "message", "text", "prompt_tokens", "completion_tokens", "cost_usd",
-    "seconds", "unix_time",
+    "run_id", "document_id", "role", "key", "kind", "message", "text", "usage.prompt_tokens", "usage.completion_tokens",
+    "cost_usd", "seconds", "unix_time",
 )  # fmt: skip
+"""Attributes of ``FailedAttempt``; the columns have their last names."""
 _VERDICT = ("run_id", "document_id", "status", "verdict", "values", "unix_time")
 _ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
 _TEXT = ("hash", "text")
@@ -57,7 +59,7 @@ _UNUSED = "SELECT key FROM replies ANTI JOIN turns USING (run_id, key) WHERE run
 
 
 class RunWriter(Repository):
-    """The engine's ``RunSink``: writes turns, verdicts, failed attempts and states of runs in order."""
+    """The ``RunSink`` of the engine: writes turns, verdicts, failed attempts and states of runs in order."""
 
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
@@ -70,10 +72,7 @@ class RunWriter(Repository):
         """By run and document, turns that may not be written yet."""
 
     def turn(self, turn: Turn) -> bool:
-        """Queue a turn; return True if it is new and reuses a reply.
-
-        A turn that is replayed on a resume is left unchanged.
-        """
+        """Queue a turn, as in ``RunSink``. A turn that is replayed on a resume is left unchanged."""
         key = turn.reply.key
         superseded = self._existing.get(turn.run_id, {}).get((turn.document_id, turn.turn, key))
         if superseded is False:
@@ -89,27 +88,20 @@ class RunWriter(Repository):
         return turn.cached and superseded is None
 
     async def verdict(self, reached: VerdictReached) -> None:
-        """Return once the verdict and the turns before it are on disk.
-
-        A second verdict for the same document of the run is ignored.
-        """
         turns = self._queued[reached.run_id].pop(reached.document_id, [])
         await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [reached]))
         for turn in turns:  # queued before the verdict, so they are done
             turn.result()
 
     def attempt(self, attempt: FailedAttempt) -> None:
-        """Queue a failed attempt."""
         self._writer.insert(_insert_attempts, [attempt])
 
     def add_seconds(self, run_id: str, seconds: float) -> None:
-        """Queue an addition to the run's time."""
         self._writer.call(
             lambda cursor: cursor.execute("UPDATE runs SET seconds = seconds + ? WHERE run_id = ?", [seconds, run_id])
         )
 
     async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
-        """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
         await asyncio.wrap_future(self._writer.call(set_state(run_id, state, reason, seconds)))
         for earlier in (self._existing, self._unused):
@@ -135,24 +127,8 @@ def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exi
 
 
 def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _keys_may_exist: bool) -> None:
-    rows = [
-        (
-            row.run_id,
-            row.document_id,
-            row.role,
-            row.key,
-            row.kind,
-            row.message,
-            row.text,
-            row.usage.prompt_tokens,
-            row.usage.completion_tokens,
-            row.cost_usd,
-            row.seconds,
-            row.unix_time,
-        )
-        for row in attempts
-    ]
-    append(cursor, "attempts", _ATTEMPT, rows)
+    columns = [name.rpartition(".")[2] for name in _ATTEMPT]
+    append(cursor, "attempts", columns, map(attrgetter(*_ATTEMPT), attempts))
 
 
 def _insert_turns(cursor: Cursor, turns: Sequence[Turn], keys_may_exist: bool) -> None:
@@ -251,10 +227,9 @@ def _added(
 
 
 class BatchJobStore(Repository):
-    """The engine's ``BatchJobs``. Safe to call from the engine's loop: no method blocks it."""
+    """The ``BatchJobs`` of the engine. No method blocks its loop."""
 
     async def open_jobs(self) -> Sequence[BatchJob]:
-        """Return the jobs of all runs that have not been collected, oldest first."""
         rows = await asyncio.to_thread(
             self._connection.rows,
             "SELECT name, run_id, connection, model, base_url, remote_id, list(key) FROM batches "
@@ -266,8 +241,6 @@ class BatchJobStore(Repository):
         ]
 
     async def begin(self, job: BatchJob) -> None:
-        """Return once it is on disk that this job is about to be submitted."""
-
         def write(cursor: Cursor) -> None:
             model = job.role_model
             add_row(
@@ -286,11 +259,9 @@ class BatchJobStore(Repository):
         await asyncio.wrap_future(self._writer.call(write))
 
     async def submitted(self, name: str, remote_id: str) -> None:
-        """Return once the server's id of the job is on disk."""
         await self._set("UPDATE batches SET remote_id = ? WHERE name = ?", [clean(remote_id), name])
 
     async def close_job(self, name: str, outcome: str) -> None:
-        """Return once it is on disk that no more replies are expected."""
         await self._set("UPDATE batches SET outcome = ? WHERE name = ?", [clean(outcome), name])
 
     async def _set(self, sql: str, params: list[str]) -> None:
