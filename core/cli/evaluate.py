@@ -186,7 +186,7 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin: float | None, as_json: bool) -> None:
     """Compare runs on their common documents.
 
-    Print differences to the first run, significance and cost.
+    Print differences to the first run, significance, and the full cost: as if no reply had been reused.
     """
     from core.services.evaluation.run_comparison import comparison_report
 
@@ -207,10 +207,13 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
 
 
 def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows with the scores of compared runs on their common documents, and what they cost."""
+    """Return headings and rows with the scores of compared runs on their common documents, and what they cost.
+
+    The full cost is that without reused replies.
+    """
     columns = result["columns"]
     keys = [key for key in PRINTED_COLUMNS if key in columns[0]]
-    return [f"against {result['reference']}", "n", "excluded", *keys, "cost", "tokens"], [
+    return [f"against {result['reference']}", "n", "excluded", *keys, "full cost", "full tokens"], [
         [
             f"{column['run_id']} {column['protocol']}",
             *(f"{column[key]:,}" for key in ("n", "excluded")),

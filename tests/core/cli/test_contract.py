@@ -131,6 +131,7 @@ def test_compare_prints_scores_of_each_run_on_the_common_documents(folder: Path)
     command = ("compare", "--project", folder / "p.duckdb", "r0001", "r0002")
     columns, shown = moot(*command, "--json").json["columns"], moot(*command).stdout.splitlines()
     assert [column["n"] for column in columns] == [3, 3]
+    assert shown[1].split("  ")[-2:] == ["full cost", "full tokens"], "a run that reused replies paid less"
     for column in columns:
         (line,) = (line for line in shown if line.startswith(f"{column['run_id']} {column['protocol']} "))
         low, high = column["intervals"]["macro_f1"]
