@@ -139,6 +139,14 @@ class RoleModel(_Frozen):
         """True for a built-in model."""
         return self.connection == BUILTIN
 
+    @property
+    def name(self) -> str:
+        """The model on the screen: the name at its connection, or "word-list baseline" for the built-in model."""
+        name, vectors = builtin_name(self.model)
+        if not self.is_builtin or name != LEXICAL_MODEL:
+            return self.model
+        return f"word-list baseline with vectors of {vectors}" if vectors else "word-list baseline"
+
     @classmethod
     def parse(cls, spec: str, *, sampling: Sampling | None = None) -> Self:
         """Parse ``connection/model``; the model name may contain slashes. Raises UsageError when a part is missing."""

@@ -145,9 +145,8 @@ def _models(session: ProjectSession) -> Step:
     words = "A role has no model."
     if complete:
         specs = {role_model.spec for role_model in role_models}
-        models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
+        models = role_models[0].name if len(specs) == 1 else format_count(len(specs), "model")
         words = f"{format_count(len(role_models), 'role')}, {models}"
-        words += " (word-list baseline)" if specs == {planning.DEFAULT_ROLE_MODEL.spec} else ""
     hint = "Choose a model for each role."
     return Step("models", "models", "Models", _state(complete), words, "Choose models", hint)
 

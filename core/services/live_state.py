@@ -92,7 +92,7 @@ class _LiveTurn:
         fields: Json = {
             "turn": self.number,
             "role": self.role,
-            "model": turn.role_model.model if turn else "",
+            "model": turn.role_model.name if turn else "",
             "cached": turn.cached if turn else False,
             "round": turn.round if turn else 0,
             "replies_to": list(turn.replies_to) if turn else [],

@@ -128,7 +128,7 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
     if any(
         model.is_builtin and builtin_name(model.model)[0] == LEXICAL_MODEL for model in settings.role_models.values()
     ):
-        models += ". The model builtin/lexical is a word-list baseline, not a language model"
+        models += ". The word-list baseline (builtin/lexical) is not a language model"
     documents = format_count(run.documents, "document")
     if run.ended < run.documents:
         documents = f"{run.ended:,} of {documents}"

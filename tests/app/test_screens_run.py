@@ -139,7 +139,7 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     planning.save_plan(session, planning.Plan(pace=0.0))
     at = open_page("run")
     at.button(key="start-few").click().run()
-    assert "ECJ, builtin/lexical" in html(at)
+    assert "ECJ, word-list baseline" in html(at)
     until(lambda: session.state("r0001") == "done", 30)
     at.run()
     shown = html(at)
@@ -284,9 +284,9 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
     assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
     assert "Remove from queue" in labels(at)
-    assert r"Watch ECJ\, builtin\/lexical" in labels(at)
+    assert r"Watch ECJ\, word\-list baseline" in labels(at)
     at.button(key="watch").click().run()
-    assert "ECJ, builtin/lexical" in html(at)
+    assert "ECJ, word-list baseline" in html(at)
 
 
 def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
@@ -294,7 +294,7 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
     at = open_page("run")
-    assert "ECJ, builtin/lexical was interrupted at 0 of 4" in html(at)
+    assert "ECJ, word-list baseline was interrupted at 0 of 4" in html(at)
     at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
 

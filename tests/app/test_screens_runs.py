@@ -68,8 +68,8 @@ def test_table_lists_runs_and_marks_differences(session):
         "Models",
     ]
     marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
-    assert marked["ECJ, builtin/lexical"] == [["ECJ", False]]
-    assert marked["Single, builtin/lexical"] == [["Single", True]]
+    assert marked["ECJ, word-list baseline"] == [["ECJ", False]]
+    assert marked["Single, word-list baseline"] == [["Single", True]]
     assert {run["cells"]["cost"]["parts"][0][0] for run in data["runs"]} == {"free"}
     assert {run["cells"]["main"]["parts"][0][0] for run in data["runs"]} == {"no reference"}
 
@@ -77,7 +77,7 @@ def test_table_lists_runs_and_marks_differences(session):
 def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
-    assert "<td>Models</td><td>builtin/lexical</td>" in html(at)
+    assert "<td>Models</td><td>word-list baseline</td>" in html(at)
     assert "Critic model" not in html(at), "equal models are shown in one row"
     assert "1 selected" in html(at)
 

@@ -32,7 +32,7 @@ from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planned_comparison, planning, protocol_files, run_warnings
-from core.services.runs.configuration import describe_param
+from core.services.runs.configuration import describe_model, describe_param, model_names
 from core.services.runs.planning import Plan
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
@@ -272,9 +272,9 @@ def _member_html(member: planned_comparison.ComparedPlan) -> str:
     if member.settings is None:
         return f'<div class="moot-line bad">{escape(member.title)}: {escape(member.problem)}</div>'
     params = [describe_param(name, value) for name, value in plan.params.items() if name != protocols.custom.SCRIPT]
-    specs = dict.fromkeys(role_model.spec for role_model in member.settings.role_models.values())
+    models = model_names(member.settings.role_models.values())
     times = [f"{plan.iterations} times"] if plan.iterations > 1 else []
-    details = ", ".join([*params, *times, join_names(list(specs))])
+    details = ", ".join([*params, *times, join_names(models)])
     return f'<div class="moot-line"><b>{escape(member.title)}</b> <span class="q">{escape(details)}</span></div>'
 
 
@@ -574,7 +574,7 @@ def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | No
     rows = [
         row(
             f'<span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span>',
-            role.role_model.spec,
+            describe_model(role.role_model),
             role.calls,
             role.prompt_tokens,
             role.completion_tokens,

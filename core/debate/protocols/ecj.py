@@ -182,7 +182,7 @@ def _check(params: Params, codebook: Codebook) -> str:
 
 SPEC = ProtocolSpec(
     name="ecj",
-    title="Extractor, Critic, Judge",
+    title="Extractor, Critic, Judge (ECJ)",
     summary="One role answers with quotes, one objects, and one decides.",
     source="Maada et al. 2025, ECJ-LLM, section 3.4",
     layout="chain",

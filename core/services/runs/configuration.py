@@ -126,12 +126,12 @@ def protocol_name(protocol: str) -> str:
 def describe_model(role_model: RoleModel) -> str:
     """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7".
 
-    The built-in model has no sampling. It is named as on the command line: "builtin/lexical".
+    Built-in models have no sampling.
     """
+    model = role_model.name
     if role_model.is_builtin:
-        return role_model.spec
+        return model
     sampling = role_model.sampling
-    model = role_model.model
     if sampling.temperature is not None:
         model += f" at temperature {sampling.temperature:g}"
     return ", ".join([model, *_sampling_words(sampling)])

@@ -41,7 +41,7 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     assert [step.words for step in then.steps][:3] == [
         "1 document",
         "1 label, v1",
-        "3 roles, builtin/lexical (word-list baseline)",
+        "3 roles, word-list baseline",
     ]
     assert then.done == 3
     planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))

@@ -69,7 +69,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "80 received a verdict, 0 remained unresolved (a reply could not be read completely, or the debate did" in (
         annotation
     )
-    assert "The model builtin/lexical is a word-list baseline, not a language model" in annotation
+    assert "The word-list baseline (builtin/lexical) is not a language model" in annotation
     assert "Parameters: extra rounds = 0; labels per debate = All at once; adaptive = no." in annotation
     assert "iteration" not in annotation
     review = str(reference)

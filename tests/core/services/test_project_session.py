@@ -73,7 +73,7 @@ def test_finished_debates_come_newest_first_in_pages(recorded_run: tuple[Project
 def test_latest_run_and_its_save_time_are_reported(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = recorded_run
     assert session.latest_run() == run_id
-    assert session.run_name(run_id) == session.run(run_id).title == "ECJ, builtin/lexical"
+    assert session.run_name(run_id) == session.run(run_id).title == "ECJ, word-list baseline"
     session.store.runs.describe({run_id: RunDetails()})
     assert session.run_name(run_id) == session.run(run_id).title == f"Run {run_id}"
     assert session.saved_at() is not None

@@ -152,7 +152,7 @@ def create_run(session: ProjectSession, **fields) -> RunRow:
 
 def test_run_names_are_unique(session):
     titles = [create_run(session).title, create_run(session, params={"extra_rounds": 1}).title]
-    assert titles == ["ECJ, builtin/lexical", "ECJ, builtin/lexical, extra rounds 1"]
+    assert titles == ["ECJ, word-list baseline", "ECJ, word-list baseline, extra rounds 1"]
 
 
 def test_rename_is_stored_and_can_be_undone(session):

@@ -31,7 +31,7 @@ def test_comparison_members_are_kept_until_started(session: ProjectSession) -> N
     shown = compare_plans(
         session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1})
     )
-    assert [member.title for member in shown.members] == ["Extractor, Critic, Judge", "Peer discussion"]
+    assert [member.title for member in shown.members] == ["Extractor, Critic, Judge (ECJ)", "Peer discussion"]
     assert shown.ready
     assert shown.calls == 4 * (3 + 2 * 2)
     assert shown.cost_usd == 0.0
