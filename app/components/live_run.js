@@ -43,7 +43,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 const DWELL_MS = 2600;
 const DWELL_AFTER_KEY_MS = 9000;
 const RELIST_MS = 4000; // Milliseconds between two updates of the list of finished debates.
-const CHAIN_AVATARS = 6;
+const MAX_NAMED = 6; // Roles that the head of the debate names; the menu Roles names all.
 const SMALLEST_HEIGHT = 620;
 const BELOW = 84; // Height for the button of the next step, which is under the panels.
 const NARROW_WIDTH = 1160; // Below it, the panel of all debates is under the other two.
@@ -193,8 +193,11 @@ class LiveRunView {
   debatePanel() {
     const { roles } = this.run;
     const order = el("div", "role-order");
-    if (this.data.layout === "chain" && roles.size <= CHAIN_AVATARS) {
-      order.append(...chain([...roles.values()].map((role) => avatar(role, { small: true }))));
+    if (roles.size <= MAX_NAMED) {
+      const names = [...roles.values()].map((role) =>
+        el("span", "", avatar(role, { small: true }), el("span", "ellipsis", role.name)),
+      );
+      order.append(...(this.data.layout === "chain" ? chain(names) : names));
     }
     const menu = this.rolesMenu();
     const roleButton = button({ className: "button", popoverTargetElement: menu }, () => {}, icon("eye"), "Roles");

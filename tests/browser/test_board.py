@@ -107,7 +107,8 @@ def leave_menu_of_roles(page: Page) -> None:
 
 
 def expect_diagram(page: Page) -> None:
-    """Compare the protocol diagram with the debate: it marks the speaking role."""
+    """Compare the protocol diagram with the debate: it marks the speaking role. The head explains the letters."""
+    expect(page.locator(".role-order")).to_have_text("EExtractorCCriticJJudge")
     wait_for_text(page)
     page.wait_for_selector(".diagram .diagram-node.active[title$=': speaking']")
     page.wait_for_selector(".verdict .badge")
