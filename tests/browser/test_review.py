@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 GRID = "/review?view=Grid"
 EMPTY = "/_stcore/health"
+HIDDEN_WIDTH = "parts => parts.map((part) => part.scrollWidth - part.clientWidth)"
 """Address for a new tab that draws no page yet."""
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
 
@@ -339,6 +340,12 @@ def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_ta
     page.set_viewport_size({"width": 900, "height": 800})
     expect(queue).to_be_hidden()
     expect(reasons).to_be_visible()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    expect(queue).to_be_hidden()
+    page.keyboard.press("q")
+    expect(queue).to_be_visible()
+    hidden = page.locator(":is(.columns, .queue, .form)").evaluate_all(HIDDEN_WIDTH)
+    assert max(hidden) <= 0, "the window is wide enough for the queue, the document and the form"
 
     page.locator(".st-key-review-reviewer-open").get_by_role("button").click()
     box = page.get_by_role("textbox", name="Reviewing as")
