@@ -17,7 +17,7 @@ from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
-from core.store.row_conversion import add_row, append, clean, dump, insert, load, scalar, value_of, value_text
+from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (
@@ -25,9 +25,6 @@ COLUMNS = (
     "unix_time", "actor",
 )  # fmt: skip
 """Columns in the order of the fields of ``Event``."""
-
-FEW_EVENTS = 200
-"""Number of events up to which it is faster to append them one by one."""
 
 SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
 
@@ -80,7 +77,7 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
         )
         for (seq,), event in zip(seqs, events, strict=True)
     ]
-    (append if len(rows) <= FEW_EVENTS else insert)(cursor, "events", COLUMNS, rows)
+    insert(cursor, "events", COLUMNS, rows)
     return [event_of(row) for row in rows]
 
 

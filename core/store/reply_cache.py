@@ -24,7 +24,7 @@ from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
 from core.files import atomic_write
 from core.store.database import Cursor, DatabaseConnection, translate_error
-from core.store.row_conversion import append_keyed, dump, load
+from core.store.row_conversion import dump, insert_keyed, load
 from core.store.write_queue import Repository, Writer
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[Reply], keys_may_exist: bo
         )
         for reply in replies
     ]
-    append_keyed(cursor, "replies", REPLY, rows, keys_may_exist)
+    insert_keyed(cursor, "replies", REPLY, rows, keys_may_exist)
 
 
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -21,6 +21,8 @@ from core.store.database import Cursor
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 """Cells by column. DuckDB reads them as fast as Arrow, which imports pandas to convert Python values."""
 
+FEW_ROWS = 200
+"""Number of rows up to which it is faster to append them one by one than by column."""
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -120,17 +122,38 @@ def values_by_key(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
 
 
 def add_row(cursor: Cursor, table: str, **row: Any) -> None:
-    """Add one row, given by column; strings are made storable."""
-    stored = [clean(value) if isinstance(value, str) else value for value in row.values()]
-    cursor.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(stored))})", stored)
+    """Add one row, given by column."""
+    insert(cursor, table, tuple(row), [tuple(row.values())])
 
 
-def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Add rows, which is the fastest way for up to some hundreds. An existing key fails the transaction."""
-    stored = [_storable_row(row) for row in rows]
-    if stored:
+def insert(cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]]) -> None:
+    """Add rows; strings are made storable. An existing key fails the transaction."""
+    if len(rows) > FEW_ROWS:
+        _insert_columns(cursor, table, columns, rows)
+    elif rows:
         with cursor.appender(table, columns=list(columns)) as appender:
-            appender.append_rows(stored)
+            appender.append_rows([_storable_row(row) for row in rows])
+
+
+def insert_keyed(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], keys_may_exist: bool
+) -> None:
+    """Add rows whose first cell is the key; of several rows with one key the first counts.
+
+    With ``keys_may_exist``, rows with an existing key are left out, which is slower.
+    """
+    if keys_may_exist:
+        _insert_columns(cursor, table, columns, rows, "ON CONFLICT DO NOTHING")
+    else:
+        insert(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())
+
+
+def _insert_columns(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]], conflict: str = ""
+) -> None:
+    names = ", ".join(columns)
+    with incoming(cursor, columns_of(columns, rows)):
+        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {conflict}")
 
 
 def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
@@ -138,27 +161,3 @@ def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
     if joined.isascii() and "\x00" not in joined:
         return row
     return tuple(clean(cell) if isinstance(cell, str) else cell for cell in row)
-
-
-def insert(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, keyed: bool = False
-) -> None:
-    """Add rows by column, which is the fastest way for many. ``keyed`` leaves out rows with an existing key."""
-    if rows:
-        names = ", ".join(columns)
-        with incoming(cursor, columns_of(columns, rows)):
-            tail = "ON CONFLICT DO NOTHING" if keyed else ""
-            cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {tail}")
-
-
-def append_keyed(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], keys_may_exist: bool
-) -> None:
-    """Add rows whose first cell is the key; of several rows with one key the first counts.
-
-    Set ``keys_may_exist`` if a key may already exist.
-    """
-    if keys_may_exist:
-        insert(cursor, table, columns, rows, keyed=True)
-    else:
-        append(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())

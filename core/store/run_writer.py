@@ -22,13 +22,12 @@ from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Cursor, DatabaseConnection
 from core.store.row_conversion import (
     add_row,
-    append,
-    append_keyed,
     clean,
     columns_of,
     dump,
     incoming,
     insert,
+    insert_keyed,
     text_hash,
     value_text,
 )
@@ -123,12 +122,12 @@ class RunWriter(Repository):
 
 
 def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exist: bool) -> None:
-    append_keyed(cursor, "texts", _TEXT, texts, keys_may_exist)
+    insert_keyed(cursor, "texts", _TEXT, texts, keys_may_exist)
 
 
 def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _keys_may_exist: bool) -> None:
     columns = [name.rpartition(".")[2] for name in _ATTEMPT]
-    append(cursor, "attempts", columns, map(attrgetter(*_ATTEMPT), attempts))
+    insert(cursor, "attempts", columns, [attrgetter(*_ATTEMPT)(attempt) for attempt in attempts])
 
 
 def _insert_turns(cursor: Cursor, turns: Sequence[Turn], keys_may_exist: bool) -> None:
@@ -137,7 +136,7 @@ def _insert_turns(cursor: Cursor, turns: Sequence[Turn], keys_may_exist: bool) -
     rows = {key: _turn_row(turn) for key, turn in by_key.items()}
     conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
     added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, keys_may_exist)]
-    append(
+    insert(
         cursor,
         "annotations",
         _ANNOTATION,
@@ -188,7 +187,7 @@ def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], keys_ma
     by_key = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
     rows = {key: _verdict_row(row) for key, row in by_key.items()}
     ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", keys_may_exist)]
-    append(
+    insert(
         cursor,
         "annotations",
         _ANNOTATION,
@@ -216,7 +215,7 @@ def _added(
 ) -> list[K]:
     """Add rows by their first cells, the key; return the keys of those added or changed. See ``Insert``."""
     if not keys_may_exist:
-        append(cursor, table, columns, rows.values())
+        insert(cursor, table, columns, rows.values())
         return list(rows)
     names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])
     with incoming(cursor, columns_of(columns, rows.values())):

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ProjectError, StorageFull
 from core.store.database import open_file
-from core.store.row_conversion import append, insert
+from core.store.row_conversion import insert_keyed
 from core.store.write_queue import Writer
 
 
@@ -31,10 +31,7 @@ def writer(connection):
 
 
 def insert_pairs(cursor, rows, keys_may_exist):
-    if keys_may_exist:
-        insert(cursor, "pairs", ("key", "word"), rows, keyed=True)
-    else:
-        append(cursor, "pairs", ("key", "word"), rows)
+    insert_keyed(cursor, "pairs", ("key", "word"), rows, keys_may_exist)
 
 
 class BlockedWriter:
