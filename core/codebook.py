@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core import yaml_text
 from core.documents import Value
-from core.errors import CodebookError
-from core.formatting import format_rating, problem_message
+from core.errors import CodebookError, UsageError
+from core.formatting import did_you_mean, format_rating, problem_message
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
@@ -311,6 +311,16 @@ class Codebook(_Frozen):
         """Return the label with this name after ``normalise``, or None; similar names do not match."""
         wanted = normalise(name)
         return next((label for label in self.labels if normalise(label.name) == wanted), None)
+
+    def require(self, name: str) -> Label:
+        """Return the label with this name. UsageError suggests the nearest label if there is none."""
+        label = self.find(name)
+        if label is None:
+            names = ", ".join(self.names) or "none"
+            raise UsageError(
+                f"The codebook has no label '{name}'.", f"{did_you_mean(name, self.names, normalise)}It has: {names}."
+            )
+        return label
 
     def only(self, label_id: str) -> Codebook:
         """Return this codebook with one label (or dimension) alone. Raises KeyError."""

@@ -614,7 +614,7 @@ def keywords_command(
     The codebook file is not changed.
     """
     codebook = read_codebook(codebook_file)
-    wanted = _label_ids(codebook, names)
+    wanted = {codebook.require(name).id for name in names}
     documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents
     proposals = propose_keywords(codebook, [document.text for document in documents])
     proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
@@ -645,17 +645,6 @@ def keywords_command(
         console.print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
     if output is not None:
         console.print_message(f"wrote {output}")
-
-
-def _label_ids(codebook: Codebook, names: Sequence[str]) -> set[str]:
-    """Return the ids of labels. UsageError for a name that the codebook does not have."""
-    ids = set()
-    for name in names:
-        label = codebook.find(name)
-        if label is None:
-            raise UsageError(f"The label '{name}' does not exist.", f"The labels are {join_names(codebook.names)}.")
-        ids.add(label.id)
-    return ids
 
 
 def _keyword_json(codebook: Codebook, proposal: KeywordProposal) -> dict[str, Any]:

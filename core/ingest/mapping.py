@@ -10,9 +10,7 @@ from core.codebook import Codebook, normalise
 from core.documents import Value
 from core.errors import UsageError
 from core.formatting import did_you_mean
-from core.ingest.gold import (
-    GoldSource,
-)
+from core.ingest.gold import GoldSource
 from core.ingest.table import Header, Table
 
 
@@ -139,13 +137,4 @@ def check_gold(source: GoldSource, codebook: Codebook) -> None:
             f"A {codebook.kind} codebook takes {requirement}.",
         )
     if source.kind == "label":
-        require_label(codebook, source.name)
-
-
-def require_label(codebook: Codebook, name: str) -> str:
-    """Return the codebook's spelling of a label name. UsageError suggests the nearest label if there is none."""
-    label = codebook.find(name)
-    if label is not None:
-        return label.name
-    hint = did_you_mean(name, codebook.names, normalise)
-    raise UsageError(f"The codebook has no label '{name}'.", f"{hint}It has: {', '.join(codebook.names) or 'none'}.")
+        codebook.require(source.name)

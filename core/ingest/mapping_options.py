@@ -7,14 +7,8 @@ from collections.abc import Sequence
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.ingest.gold import (
-    GoldSource,
-    LabelIndex,
-    guess_kind,
-    parse_binary,
-    parse_rating,
-)
-from core.ingest.mapping import check_gold, require_column, require_label
+from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating
+from core.ingest.mapping import check_gold, require_column
 from core.ingest.mapping_suggestions import suggest_gold
 from core.ingest.table import Table
 
@@ -52,7 +46,7 @@ def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> Gold
     if names_all and (codebook.kind == "choice" or codebook.find(name) is None):
         source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
     else:
-        label = name if codebook.kind == "choice" else require_label(codebook, name)
+        label = name if codebook.kind == "choice" else codebook.require(name).name
         source = GoldSource(column, "label", label, rater)
     check_gold(source, codebook)
     return source
@@ -87,10 +81,7 @@ def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
         return cell, number
     if codebook.kind == "multilabel" and (present := parse_binary(meaning)) is not None:
         return cell, present
-    label = LabelIndex(codebook).find(meaning)
-    if label is None:
-        return cell, require_label(codebook, meaning)
-    return cell, label.name
+    return cell, (LabelIndex(codebook).find(meaning) or codebook.require(meaning)).name
 
 
 def _is_label(name: str, codebook: Codebook | None) -> bool:

@@ -52,4 +52,4 @@ def test_codebook_is_written_only_on_request(files: tuple[Path, Path], tmp_path:
 def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
     texts, codebook = files
     result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--label", "Fish", code=2)
-    assert "label 'Fish' does not exist" in result.stderr
+    assert "has no label 'Fish'" in result.stderr
