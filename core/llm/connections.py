@@ -180,11 +180,7 @@ class Limits(_Frozen):
 
     def and_also(self, other: Limits) -> Limits:
         """Return these limits combined with others: the lower of each."""
-        return Limits(
-            requests_per_minute=_tighter(self.requests_per_minute, other.requests_per_minute),
-            tokens_per_minute=_tighter(self.tokens_per_minute, other.tokens_per_minute),
-            at_once=_tighter(self.at_once, other.at_once),
-        )
+        return Limits(**{name: _tighter(limit, getattr(other, name)) for name, limit in self})
 
     def divided(self, parts: int) -> Limits:
         """Return the share of each of so many workers, at least 1 of each limit."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.documents import RATING_TOLERANCE
 from core.store.annotation_sources import KNOWN_LABELS
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, clean, dump, load, scalar
+from core.store.row_conversion import add_row, clean, dump, insert, load, scalar
 from core.store.write_queue import Repository
 
 SPLIT = "held-out split"
@@ -20,7 +20,11 @@ SPLIT = "held-out split"
 
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
-_TRIAL = "trial, unix_time, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out"
+_TRIAL = (
+    "trial", "unix_time", "subject", "before", "after", "before_run", "after_run", "before_asks", "after_asks",
+    "sample", "held_out",
+)  # fmt: skip
+"""Columns in the order of the fields of ``Trial``."""
 _SWEEP = "sweep, spec, progress, state, message"
 
 
@@ -65,21 +69,8 @@ class Lab(Repository):
 
         def write(cursor: Cursor) -> Trial:
             number = scalar(cursor, "SELECT coalesce(max(trial), 0) + 1 FROM trials")
-            add_row(
-                cursor,
-                "trials",
-                trial=number,
-                unix_time=trial.at,
-                subject=trial.subject,
-                before=trial.before,
-                after=trial.after,
-                before_run=trial.before_run,
-                after_run=trial.after_run,
-                before_asks=trial.before_asks,
-                after_asks=trial.after_asks,
-                sample=sample,
-                held_out=trial.held_out,
-            )
+            _, *fields, _, held_out = astuple(trial)
+            insert(cursor, "trials", _TRIAL, [(number, *fields, sample, held_out)])
             return replace(trial, number=number, sample=load(sample))
 
         return self._writer.do(write)
@@ -87,7 +78,7 @@ class Lab(Repository):
     def trials(self, subject: str | None = None) -> list[Trial]:
         """Return trials (of one subject), oldest first."""
         rows = self._connection.rows(
-            f"SELECT {_TRIAL} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
+            f"SELECT {', '.join(_TRIAL)} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
             {"subject": subject},
         )
         return [Trial(*(*row[:9], load(row[9]), row[10])) for row in rows]

@@ -241,18 +241,9 @@ class BatchJobStore(Repository):
 
     async def begin(self, job: BatchJob) -> None:
         def write(cursor: Cursor) -> None:
-            model = job.role_model
-            add_row(
-                cursor,
-                "batches",
-                name=job.name,
-                run_id=job.run_id,
-                connection=model.connection,
-                model=model.model,
-                base_url=model.base_url,
-                remote_id="",
-                unix_time=time.time(),
-            )
+            model = job.role_model.model_dump(include={"connection", "model", "base_url"})
+            row = {"name": job.name, "run_id": job.run_id, **model, "remote_id": "", "unix_time": time.time()}
+            add_row(cursor, "batches", **row)
             insert(cursor, "batch_requests", ("name", "key"), [(job.name, key) for key in job.keys])
 
         await asyncio.wrap_future(self._writer.call(write))
