@@ -14,6 +14,7 @@ A reply is read in these steps, one module or two for each:
    and ``ratings_grammar``; ``json_answers`` reads the values of JSON.
 7. Words that a grammar leaves over make the reply unreadable, with the words as the problem.
 8. Each clause after the decision may claim that a label is present or absent (``claims``). A claim that differs
-   from the decision, or words that take it back, make the reply unreadable (``contradictions``).
+   from the decision, or words that take it back, make the reply unreadable (``contradictions``). So do other labels
+   under a heading or key that is not known to reject them or to be aside (``headings``).
 9. Labels that the reply leaves open are undecided; all other labels have a value.
 """

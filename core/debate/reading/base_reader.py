@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
+from core.debate.reading.contradictions import is_mixture
 from core.debate.reading.decision_markers import (
     CONTENT,
     DENIED,
-    OWN_DECISION,
     OWN_PART,
     SENTENCE_BREAK,
     MarkedReply,
     Marker,
     is_inside,
     is_of_document,
-    is_own,
     is_reported,
     is_reporting,
     next_document,
 )
+from core.debate.reading.headings import contradicts, is_deciding, is_own, is_verdict
 from core.debate.reading.json_answers import (
     DECIDING_KEYS,
     UNDECIDED,
@@ -33,9 +33,6 @@ from core.debate.reading.json_answers import (
     by_name,
     is_claim,
     is_earlier_key,
-    is_further_key,
-    is_rejecting_key,
-    is_verdict_key,
     own_part,
 )
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
@@ -60,29 +57,6 @@ _HEADED = re.compile(
     r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
 """A heading with what stands behind it: "Verdict: A"."""
-_REPLACING_WORDS = (
-    r"refined|amended|modified|consensus|recommended|agreed|merged|(?:complete|full) (?:list|labels?)|revision"
-    r"|corrections|outcome|ruling|re-?considered|re-?evaluated|reviewed|changed to"
-    r"|after (?:the )?(?:debate|discussion|review)"
-)
-"""Words of keys and headings of a decision that replaces an earlier one."""
-_WHOLE_DECISION = re.compile(
-    rf"\b(?:{_REPLACING_WORDS}|{OWN_DECISION}|improved)\b"
-    r"|\A(?:therefore|thus|hence|so|now|ultimately|after \w+|change|in short|in the end|in total|better|besser|mejor"
-    r"|plutôt|round \d+|present|vote|(?:(?:the|my|present|new|better|best|correct|predicted) )*"
-    r"(?:labels?|list|aspects?|categor(?:y|ies)|class|sentiment|stance|prediction))\Z"
-)
-"""Headings of a whole decision of the reply itself; other own headings may have a part of it: "My focus: B"."""
-_BETTER_KEY = re.compile(
-    rf"\b(?:{_REPLACING_WORDS}|actual|better|correct|correction|improved|keep|kept|proposed|should|suggested|true)\b"
-)
-"""Words of keys of a decision that corrects another one."""
-_EARLIER_HEADING = re.compile(
-    r"\A(?!.*\b(?:final|revised|corrected)\b).*\b(?:initial|original|previous|earlier|first|round 1|personas?)\b"
-)
-"""Words of headings of an earlier decision, or of that of a persona: "My first answer", "Persona 2's decision"."""
-_ADDED = ("add", "extra", "forgot", "missed", "overlooked")
-"""Beginnings of headings of further labels."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _LOOK_AHEAD = 500
@@ -225,24 +199,18 @@ class ReplyReader(ABC):
         for key, value in other_entries(block, decision):
             named = set[str]() if self.names.find(key) in chosen else self._named_by(key, value)
             if value is False:
-                is_contradiction = is_verdict_key(key) or self.names.find(key) in chosen
-            elif is_rejecting_key(key):
-                is_contradiction = bool(named & chosen)
-            elif self._claims_decision(key):
-                is_contradiction = bool(named) and named != chosen
+                is_contradiction = is_verdict(key) or self.names.find(key) in chosen
             else:
-                is_further = is_further_key(key) and (self.codebook.kind != "choice" or "new" in key.casefold())
-                is_contradiction = (value is True or is_further) and not named <= chosen
+                is_contradiction = bool(named) and self._contradicts(key, named, chosen)
             if is_contradiction:
                 raise Unreadable(f"another key contradicts its decision: {quoted_names([key])}")
 
-    def _claims_decision(self, key: str) -> bool:
-        """Return True for a key of the reply's own decision: "final_labels", but not "judge_2"."""
-        folded = key.strip().casefold()
-        words = folded.replace("_", " ")
-        is_own_key = OWN_PART.search(words) is not None or _BETTER_KEY.search(words) is not None
-        is_known = folded in self.keys or folded in DECIDING_KEYS
-        return is_known or (is_own_key and not _NUMBER.search(words))
+    def _contradicts(self, heading: str, named: Set[str], chosen: Set[str]) -> bool:
+        """Return True if the labels under a heading or key contradict the decision, which may mix some of them."""
+        is_choice = self.codebook.kind == "choice"
+        if is_choice and named and is_mixture(chosen, self.names) and not is_deciding(heading):
+            return False
+        return contradicts(heading, named, chosen, is_choice=is_choice)
 
     def _named_by(self, key: str, value: Any) -> set[str]:
         """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""
@@ -330,10 +298,8 @@ class ReplyReader(ABC):
         """
         for heading, named in self._later_lists(end):
             folded = heading.casefold()
-            is_own_part = not named <= chosen and (bool(OWN_PART.search(folded)) or folded.startswith(_ADDED))
-            is_changed = is_own_part or (_WHOLE_DECISION.search(folded) is not None and named != chosen)
-            is_others = is_reporting(folded) or bool(DENIED.search(folded) or _EARLIER_HEADING.search(folded))
-            if is_changed and not is_others and self.names.find(heading) is None:
+            is_others = is_reporting(folded) or DENIED.search(folded) or folded in UNDECIDED or self.names.find(heading)
+            if not is_others and self._contradicts(heading, named, chosen):
                 raise residue(f"{heading}: {', '.join(map(self.names.written, sorted(named))) or 'none'}")
 
     def _later_lists(self, end: int) -> Iterator[tuple[str, set[str]]]:

@@ -36,13 +36,13 @@ _STRUCK_AT_END = re.compile(r"(?<=\S )<s>[^<\n]*</s>\s*\Z", re.IGNORECASE)
 _FOREIGN = re.compile(rf"<(?P<tag>{'|'.join(TAGS)})\b[^<>\n]*>|~~[^~\n]+~~", re.IGNORECASE)
 """The beginning of a repeated part of the prompt, and struck text."""
 
-_LOOK_BACK = 200
+LOOK_BACK = 200
 _MAX_CACHED_CHARACTERS = 300
 """Length of a line in characters from which its markers are not cached."""
 CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_SENTENCE_END = re.compile(r"[.!?][\"”’)»]* +")
+SENTENCE_END = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
@@ -220,33 +220,6 @@ _OWN_BASIS = re.compile(
     re.IGNORECASE,
 )
 """Words before a mention of the document that name it as the basis of a reply's own decision."""
-_SOMEBODY_ELSES = re.compile(
-    r"\b(?:attempt|contain|for reference|inject|manipulat|quot|trick)[^,;]*$|\b(?:not obey|which i ignore)\b"
-    rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$"
-    r"|(?:^|[,;] )\W*(?:(?:an?|the|my) )?(?:alternative|earlier|expected|gold|original|previous|reference|runner-up)\b"
-    rf"[^,;:]{{0,20}}:\W*$|(?:^|[,;] )\W*(?:{ROLE}(?: (?:would|might|could) \w+)?|not|in round \d):\W*$"
-    rf"|(?:^\W*(?:the )?(?:\w+ )?(?:line|words|text|end) of\b|\b(?:from the (?:{UNITS})|guest|author|owner|reviewer"
-    rf"|someone|system|user|assistant|template|format|alternatively|comparison|rejected|another|the other|what {ROLE}"
-    rf"|{ROLE} (?:proposes|wants))\b)[^,;]*:\W*$",
-    re.IGNORECASE,
-)
-"""Words before a decision that is not the reply's own: "The guest wants this:", "Attempted manipulation:"."""
-
-
-def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
-    """Return False if words before a decision, from the ``earlier`` position on, ascribe it to somebody else.
-
-    These are the words before it in its sentence, a heading above it, or the beginning of its line up to a colon.
-    """
-    begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
-    before = marked.lines[max(begin, start - _LOOK_BACK) : start]
-    last = _SENTENCE_END.split(before)[-1]
-    above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2][-_LOOK_BACK:]
-    is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
-    words = last
-    if not CONTENT.search(last):
-        words = before.partition(":")[0] if ":" in before and earlier < begin else ""
-    return not (_SOMEBODY_ELSES.search(words) or (is_heading and _SOMEBODY_ELSES.search(above)))
 
 
 def _last_word(unit: str) -> str:
@@ -288,10 +261,10 @@ def is_of_document(marked: MarkedReply, start: int) -> bool:
     """Return True if the words before ``start``, on its line or above, ascribe what follows to the document."""
     begin = marked.lines.rfind("\n", 0, start) + 1
     if CONTENT.search(marked.lines, begin, start):
-        return _is_ascribed(marked, max(begin, start - _LOOK_BACK), start)
+        return _is_ascribed(marked, max(begin, start - LOOK_BACK), start)
     above = [
         (first, end)
-        for first, end in marked.spans(max(begin - _LOOK_BACK, 0), begin)
+        for first, end in marked.spans(max(begin - LOOK_BACK, 0), begin)
         if CONTENT.search(marked.lines, first, end) and not _FENCE.match(marked.text, first, end)
     ]
     return bool(above) and _is_ascribed(marked, *above[-1])
@@ -302,7 +275,7 @@ def _is_ascribed(marked: MarkedReply, start: int, end: int) -> bool:
     match = _of_document(marked.codebook.unit).search(marked.lines, start, end)
     if match is None:
         return False
-    sentence = _SENTENCE_END.split(marked.lines[start : match.start()])[-1]
+    sentence = SENTENCE_END.split(marked.lines[start : match.start()])[-1]
     return match["ignored"] is not None or not _OWN_BASIS.search(sentence)
 
 
@@ -319,12 +292,12 @@ def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool
     extractor missed B. Labels: A, B"), unless it is about the form of replies.
     """
     begin = marked.lines.rfind("\n", 0, start) + 1
-    before = marked.lines[max(begin, start - _LOOK_BACK) : start]
-    if before and not _SENTENCE_END.split(before)[-1]:
+    before = marked.lines[max(begin, start - LOOK_BACK) : start]
+    if before and not SENTENCE_END.split(before)[-1]:
         return _FORM.search(before.casefold()) is not None
     before = before.strip()
     if not before:
-        above = marked.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip().split("\n")
+        above = marked.lines[max(begin - LOOK_BACK, 0) : begin].rstrip().split("\n")
         before = above.pop()
         while before.endswith(":") and above and above[-1].rstrip().endswith(":"):  # "For example:\nFinal Ratings:"
             before = f"{above.pop().strip()} {before}"
@@ -368,7 +341,7 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
     text = without_reasoning(text)
-    if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - _LOOK_BACK, 0)):
+    if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - LOOK_BACK, 0)):
         text = text[: end.start()].ljust(len(text))
     if thought := _OPEN_THOUGHT.search(text, text.rfind("/think") + 1):  # never closed
         text = text[: thought.start()].ljust(len(text))
@@ -470,11 +443,11 @@ def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:
 
     ``announced`` are the ends of all announcements: text with one of them is not a speaker's name.
     """
-    begin, end = max(lines.rfind("\n", 0, start) + 1, start - _LOOK_BACK), start
+    begin, end = max(lines.rfind("\n", 0, start) + 1, start - LOOK_BACK), start
     if lines[begin:end].strip(" *>#_-"):
         is_name = lines[begin:end].rstrip(" _").endswith(":")
     else:
-        look_back = max(begin - _LOOK_BACK, 0)
+        look_back = max(begin - LOOK_BACK, 0)
         end = look_back + len(lines[look_back:begin].rstrip())
         begin = max(lines.rfind("\n", look_back, end) + 1, look_back)
         is_name = lines[begin:end].lstrip().startswith("#") or lines[begin:end].endswith(":")
@@ -522,17 +495,17 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         line = lines[denied.end() :].partition("\n")[0]
         if not _CONTRAST.search(line) and not _is_name(line, names):
             return False
-    begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - _LOOK_BACK)
+    begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - LOOK_BACK)
     before = lines[begin : marker.start]
     if before and before[-1] in "'‘" and before.strip(" '‘>-#_"):
         return False
-    above = "" if before.strip(" *>#-") else lines[max(begin - _LOOK_BACK, 0) : begin].rstrip().casefold()
+    above = "" if before.strip(" *>#-") else lines[max(begin - LOOK_BACK, 0) : begin].rstrip().casefold()
     above = _OWN_WORDS.sub("", above.rpartition("\n")[2])
     if _INSTRUCTED.fullmatch(above) or (above.endswith(":") and _ANOTHERS.search(above) and _REPORTED.search(above)):
         return False
     if before.lstrip().startswith(">") and _UNQUOTED.search(lines, marker.end):
         return False  # a quotation, and the answer to it
-    for sentence in _SENTENCE_END.finditer(before):
+    for sentence in SENTENCE_END.finditer(before):
         begin = marker.start - len(before) + sentence.end()
     before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())
     clause = _CLAUSE.split(before)[-1]
@@ -547,8 +520,8 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
 
 def _is_inside_name(lines: str, position: int, names: Names) -> bool:
     """Return True if a position is inside a label's name on its line."""
-    begin = max(lines.rfind("\n", 0, position) + 1, position - _LOOK_BACK)
-    before = lines[begin : position + _LOOK_BACK].partition("\n")[0]
+    begin = max(lines.rfind("\n", 0, position) + 1, position - LOOK_BACK)
+    before = lines[begin : position + LOOK_BACK].partition("\n")[0]
     return any(mention.start < position - begin < mention.end for mention in names.mentions(before))
 
 
@@ -573,8 +546,8 @@ def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
 def _torn_marker(lines: str) -> int:
     """Return the position at which the last line breaks off in the words of a marker, or -1."""
     start = lines.rfind("\n") + 1
-    last = lines[start:][-_LOOK_BACK:]
-    for sentence in _SENTENCE_END.finditer(last):
+    last = lines[start:][-LOOK_BACK:]
+    for sentence in SENTENCE_END.finditer(last):
         last = last[sentence.end() :] if sentence.end() < len(last) else last
     words = " ".join(last.casefold().split()).lstrip(" >#_-\"'“«")
     if len(words) < _MIN_BEGINNING_CHARACTERS:

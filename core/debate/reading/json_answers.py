@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
+from core.debate.reading.headings import is_aside, is_further, is_rejecting, is_subject
 from core.debate.reading.json_blocks import DEPTH, entry_name, lookup, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
@@ -24,26 +25,8 @@ UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possi
 """Keys of labels that are left open."""
 DECIDING_KEYS = frozenset({*CHOSEN, *PRESENT})
 """Keys of a decision of any kind."""
-_EARLIER = re.compile(
-    r"initial|previous|prior(?!it)|earlier|original|first|draft|before|consider|candidate|alternativ|second|runner"
-    r"|extractor|criti[cq]|opponent|annotator|persona|prosecut|defen[cds]|option|possib|exampl|evidence|quot|reason|expla"
-    r"|rational|justif|thought|confiden|certain|definition|available|codebook|weight|error|count|max|diff|averag|normali"
-)
-_SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
-"""Parts of keys whose labels are not the decision; an object under a ``_SUBJECT`` may contain it."""
-_REJECTING = re.compile(
-    r"absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|false_?pos|irrelevan|dismiss|discard|omit"
-    r"|withdr|not_|^no_|non_"
-)
-"""Parts of keys of labels that are absent."""
-_FURTHER = re.compile(
-    r"(?:\b|_)(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary)|false_?neg"
-)
-"""Parts of keys of labels that may be present, too."""
 _QUESTION = re.compile(r"format|schema|inject|request")
 """Parts of keys of an object that repeats the question."""
-_VERDICT = re.compile(r"(?:^|_)(?:correct|valid|accurate|right|supported|final)$")
-"""Keys of a yes or no about the decision."""
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected", "ruling", "judgment", "judgement", "outcome",
                           "supported", "valid", "is_valid", "is_present", "keep"})  # fmt: skip
@@ -108,10 +91,10 @@ def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:
         folded = key.strip().casefold()
         if not isinstance(value, dict) or folded in UNDECIDED:
             own[key] = value
-        elif is_rejecting_key(key) or (is_further_key(key) and "new" not in folded):
+        elif is_rejecting(key) or (is_further(key) and "new" not in folded):
             listed = [name for name in value if names.find(name) is not None]
             own[key] = listed or lookup(value, "labels", "aspects", "label", "aspect") or [value]
-        elif not (_EARLIER.search(folded) or _QUESTION.search(folded)):
+        elif not (is_aside(key) or _QUESTION.search(folded)):
             own[key] = value
     inner = [key for key, value in own.items() if isinstance(value, dict)]
     return {**own, inner[0]: own_part(own[inner[0]], names, depth - 1)} if len(inner) == 1 else own
@@ -130,23 +113,7 @@ def label_named(name: Any, names: Names) -> str | None:
 
 def is_earlier_key(key: str) -> bool:
     """Return True for a key whose labels are not the decision: "initial_labels", "evidence"."""
-    key = key.strip().casefold()
-    return key in UNDECIDED or any(pattern.search(key) for pattern in (_EARLIER, _SUBJECT))
-
-
-def is_rejecting_key(key: str) -> bool:
-    """Return True for a key of labels that are absent: "removed", "false_positives"."""
-    return _REJECTING.search(key.strip().casefold()) is not None
-
-
-def is_further_key(key: str) -> bool:
-    """Return True for a key of labels that are present, too: "added", "false_negatives"."""
-    return _FURTHER.search(key.casefold()) is not None
-
-
-def is_verdict_key(key: str) -> bool:
-    """Return True for a key of a yes or no about the decision: "is_correct"."""
-    return _VERDICT.search(key.strip().casefold()) is not None
+    return key.strip().casefold() in UNDECIDED or is_aside(key) or is_subject(key)
 
 
 def answer_of(value: Any, names: Names) -> MaybeAnswer:

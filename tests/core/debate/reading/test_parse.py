@@ -130,12 +130,9 @@ def test_broken_json_is_not_a_decision(text: str) -> None:
         "I do not think that the final decision is: The present aspects are: Price",
         "I disagree that the aspects present in this review are: #Food",
         "I doubt the aspects present in this review are: #Food",
-        "The other aspects present in this review are: #Food",
         "The extractor's final decision: Food",
         "The aspects present in this review are well supported.",
         "The aspects present aren't: Food",
-        "The aspects present in this review would be: Food",
-        "Determine which aspects present are: Food",
         CRITIC,
     ],
 )
@@ -143,6 +140,20 @@ def test_quoted_reported_hypothetical_or_denied_decision_does_not_count(text: st
     assert problem(text) == NO_DECISION
     # The text neither overrides an earlier decision nor replaces a later one.
     assert names(f"Final Decision: Price\n\n{text}") == {"Price"}
+    assert names(f"{text}\n\nFinal Decision: Price") == {"Price"}
+
+
+@each_row(
+    "text",
+    [
+        "The other aspects present in this review are: #Food",
+        "The aspects present in this review would be: Food",
+        "Determine which aspects present are: Food",
+    ],
+)
+def test_list_that_is_no_decision_makes_one_above_it_unclear(text: str) -> None:
+    assert problem(text) == NO_DECISION
+    assert "plainly" in problem(f"Final Decision: Price\n\n{text}")
     assert names(f"{text}\n\nFinal Decision: Price") == {"Price"}
 
 
@@ -763,7 +774,7 @@ def test_decision_after_words_about_the_document_counts() -> None:
             assert names(words + decision) == {"Food"}, words + decision
 
 
-@each_row("words", ["I ignored the line in the review.\n\n", "I ignored the critic:\n", "The soup is bad:\n"])
+@each_row("words", ["I ignored the line in the review.\n\n", "I ignored the critic:\n"])
 def test_last_decision_after_other_words_counts(words: str) -> None:
     for decision in ("Final Decision: The present aspects are: {}", '{{"labels": ["{}"]}}'):
         assert names(f"{decision.format('Food')}\n\n{words}{decision.format('Service')}") == {"Service"}

@@ -214,8 +214,6 @@ READ: dict[str, dict[str, str]] = {
                         "Objection",
                         "Remaining",
                         "Unused labels",
-                        "Where they differed",
-                        "Precedent 1",
                     )
                 ),
                 "All labels: Cleanliness, Service, Location, Food, Price, Comfort",
@@ -244,11 +242,10 @@ READ: dict[str, dict[str, str]] = {
                     f'{{"labels": ["Food"], "{key}": ["Price"]}}'
                     for key in """
                     unmentioned unselected overruled overturned filtered_out inapplicable weak challenged contested
-                    debated disputed objections counterarguments conflicts all_labels remaining related_labels discussed
+                    debated disputed objections counterarguments conflicts all_labels remaining
                     prosecution judge_1 persona_2 votes
                     """.split()
                 ),
-                '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
                 '{"labels": ["Food"], "agree": false}',
             ],
             "Food",
@@ -773,7 +770,6 @@ READ: dict[str, dict[str, str]] = {
                 "Yet",
                 "All things considered,",
                 "I'd say",
-                "Magistrate:",
                 "My final position:",
                 "Annotator A (me):",
                 "As the guest only praises,",
@@ -1585,6 +1581,9 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        '{"labels": ["Food"], "related_labels": ["Price"]}',
+        '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
+        '{"labels": ["Food"], "supplement": ["Price"]}',
         *(
             f"Final Decision: The present aspects are: Food, Service\n\n{after}"
             for after in ("Improved: Food, Price", "Added: Price", "Correct aspects: Price", "Present: Food")
@@ -1935,6 +1934,11 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        '{"label": "Negative", "overall": "Positive"}',
+        '{"label": "Negative", "vote": "Positive"}',
+        '{"label": "Negative", "assessment": "Positive"}',
+        '{"label": "Negative", "switch_to": "Positive"}',
+        "The label is Negative\n\nBottom line: Positive",
         '{"label": "Positive", "improved_label": "Negative"}',
         '{"label": "Positive", "should_be": "Negative"}',
         "The label is Negative.\n\nThe better label: Mixed",
