@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 import yaml
 
@@ -40,12 +40,10 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: Sh
     import pyarrow.parquet as pq
 
     fields, rows = columns.text_names, iter(rows)
-    result = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[codebook.kind]
-    types = {"text": pa.string(), "result": result, "names": pa.list_(pa.string()), "mark": pa.bool_()}
-    columns_of_file = _columns(codebook, fields)
-    features = json.dumps({"info": {"features": _features(columns_of_file, codebook)}})
+    features = _features(codebook, fields)
     schema = pa.schema(
-        [(name, types[kind]) for name, kind in columns_of_file], metadata={"huggingface": features.encode()}
+        [(name, _arrow_type(feature)) for name, feature in features.items()],
+        metadata={"huggingface": json.dumps({"info": {"features": features}}).encode()},
     )
     names = list(zip(codebook.items, codebook.item_names, strict=True))
     numbers = {label.name: number for number, label in enumerate(codebook.labels)}
@@ -69,22 +67,10 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: Sh
 
 def readme(codebook: Codebook, summary: Summary) -> bytes:
     """Return the dataset card: front matter for the loader, the origin of the labels, and their definitions."""
-    classes = {"class_label": {"names": {str(n): label.name for n, label in enumerate(codebook.labels)}}}
-    results: dict[str, dict[str, Any]] = {
-        "multilabel": {"sequence": classes},
-        "choice": {"dtype": classes},
-        "rating": {"dtype": "float64"},
-    }
-    kinds: dict[str, dict[str, Any]] = {
-        "text": {"dtype": "string"},
-        "result": results[codebook.kind],
-        "names": {"sequence": "string"},
-        "mark": {"dtype": "bool"},
-    }
-    columns = _columns(codebook, summary.columns.text_names)
+    features = _features(codebook, summary.columns.text_names)
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
-        "dataset_info": {"features": [{"name": name, **kinds[kind]} for name, kind in columns]},
+        "dataset_info": {"features": [{"name": name, **_in_card(features[name])} for name in features]},
         "task_categories": ["text-classification"],
     }
     lines = [
@@ -104,38 +90,47 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _columns(codebook: Codebook, fields: Sequence[str]) -> list[tuple[str, Literal["text", "result", "names", "mark"]]]:
-    """Return name and kind of each column; a result with the name of a text field gets ``_2``."""
-    results = {"multilabel": ("labels",), "choice": ("label",), "rating": codebook.names}[codebook.kind]
-    id, run, status, review, reviewed, unresolved, note, flag, errors, people, *named = unique_names(
-        ["id", "run_id", "status", "review_status", "reviewed", "unresolved", *REVIEW_DETAILS, *results], fields
-    )
-    return [
-        *((name, "text") for name in (id, *fields, run, status, review)),
-        *((name, "result") for name in named),
-        *((name, "names") for name in (reviewed, unresolved)),
-        (note, "text"),
-        (flag, "mark"),
-        *((name, "names") for name in (errors, people)),
-    ]
+def _features(codebook: Codebook, fields: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the feature of each column, as ``datasets`` writes them into Parquet files, for readers without the card.
 
-
-def _features(columns: Sequence[tuple[str, str]], codebook: Codebook) -> dict[str, Any]:
-    """Return the features as ``datasets`` writes them into Parquet files, for readers of the file without the card."""
-    text = {"dtype": "string", "_type": "Value"}
+    A result with the name of a text field gets ``_2``.
+    """
+    text, number, mark = ({"dtype": name, "_type": "Value"} for name in ("string", "float64", "bool"))
+    names = {"feature": text, "_type": "Sequence"}
     classes = {"names": list(codebook.names), "_type": "ClassLabel"}
-    result: dict[str, dict[str, Any]] = {
-        "multilabel": {"feature": classes, "_type": "Sequence"},
-        "choice": classes,
-        "rating": {"dtype": "float64", "_type": "Value"},
+    results: dict[str, dict[str, Any]] = {
+        "multilabel": {"labels": {"feature": classes, "_type": "Sequence"}},
+        "choice": {"label": classes},
+        "rating": dict.fromkeys(codebook.names, number),
     }
-    kinds = {
-        "text": text,
-        "result": result[codebook.kind],
-        "names": {"feature": text, "_type": "Sequence"},
-        "mark": {"dtype": "bool", "_type": "Value"},
-    }
-    return {name: kinds[kind] for name, kind in columns}
+    about = {"id": text, "run_id": text, "status": text, "review_status": text, "reviewed": names, "unresolved": names}
+    about |= zip(REVIEW_DETAILS, (text, mark, names, names), strict=True)
+    result = results[codebook.kind]
+    unique = unique_names([*about, *result], fields)
+    id, run, status, review_status, *last = zip(unique, about.values(), strict=False)
+    named_results = zip(unique[len(about) :], result.values(), strict=True)
+    return dict([id, *((name, text) for name in fields), run, status, review_status, *named_results, *last])
+
+
+def _arrow_type(feature: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    match feature:
+        case {"feature": inner}:
+            return pa.list_(_arrow_type(inner))
+        case {"names": _}:
+            return pa.int64()
+    return pa.type_for_alias(feature["dtype"])
+
+
+def _in_card(feature: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a feature in the form of a dataset card."""
+    match feature:
+        case {"feature": inner}:
+            return {"sequence": _in_card(inner)["dtype"]}
+        case {"names": names}:
+            return {"dtype": {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}}
+    return {"dtype": feature["dtype"]}
 
 
 def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:
