@@ -64,24 +64,13 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
     began = time.monotonic()
     reply = Reply()
     error: ModelError | None = None
-
-    async def attempt() -> Reply:
-        nonlocal error
-        try:
-            return await models.ask(role_model, WEATHER, probe_settings, DOCUMENT, ignore_delta)
-        except ModelError as failed:
-            error = failed
-            raise
-
-    async def wait(seconds: float) -> None:
-        if error is not None and time.monotonic() + seconds > began + PROBE_SECONDS:
-            raise error
-        await asyncio.sleep(seconds)
-
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            reply = await with_retries(attempt, PROBE_ATTEMPTS, sleep=wait)
-            error = None
+            reply = await with_retries(
+                lambda: models.ask(role_model, WEATHER, probe_settings, DOCUMENT, ignore_delta),
+                PROBE_ATTEMPTS,
+                seconds=PROBE_SECONDS,
+            )
     except ModelError as failed:
         error = failed
     except TimeoutError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -29,14 +31,16 @@ async def with_retries(
     attempts: int = ATTEMPTS,
     on_wait: Callable[[str, float], None] = lambda _kind, _seconds: None,
     sleep: Callable[[float], Awaitable[None]] | None = None,
+    seconds: float = math.inf,
 ) -> T:
     """Return the result of ``attempt``, repeated after retryable errors.
 
     Waits with exponential backoff and jitter, or as long as the server asked for, or after HTTP 429 without a stated
     wait as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with the kind of the error and the seconds.
-    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged.
+    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged, also if the next attempt would
+    begin more than ``seconds`` after the first one.
     """
-    number = 1
+    number, end = 1, time.monotonic() + seconds
     while True:
         try:
             return await attempt()
@@ -48,6 +52,8 @@ async def with_retries(
             if stated is None and isinstance(error, RateLimited):
                 stated = RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1]
             wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
+            if time.monotonic() + wait > end:
+                raise
             on_wait(error.kind, wait)
         await (sleep or asyncio.sleep)(wait)
         number += 1
