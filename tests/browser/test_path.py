@@ -85,6 +85,7 @@ def evaluate_against_gold(page: Page) -> None:
 
 def download_flips(page: Page) -> None:
     """Download the flips as a standalone SVG and as a table."""
+    settle(page)  # a run of the page cancels a download
     with page.expect_download() as download:
         page.locator(".st-key-evaluate-flips-svg button").first.click()
     picture = ElementTree.parse(download.value.path()).getroot()
@@ -108,11 +109,11 @@ def follow_system_theme(page: Page) -> None:
     expect(name).not_to_have_css("fill", light)
     # the download, which the studio draws, follows after a rerun
     for _ in range(20):
+        settle(page)
         with page.expect_download() as download:
             page.locator(".st-key-evaluate-scores-svg button").first.click()
         if dark in Path(download.value.path()).read_text(encoding="utf-8"):
             break
-        settle(page)
     else:
         pytest.fail("the download kept the light theme")
     page.emulate_media(color_scheme="light")
