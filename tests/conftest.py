@@ -26,6 +26,8 @@ settings.load_profile("moot")
 
 
 BROWSER = "tests/browser/"
+BROWSERS = 3
+"""Workers that start with browser tests."""
 SLOW = (BROWSER, "tests/core/cli/", "tests/test_", "tests/core/llm/", "tests/app/", "tests/core/services/")
 """Files with slow tests, which run first so that no worker waits for another at the end."""
 
@@ -40,16 +42,18 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
-class TwoBrowsers(LoadFileScheduling):
-    """Run each file in one worker, and all browser tests in two workers, so that only two browsers are open.
+class FewBrowsers(LoadFileScheduling):
+    """Run each file in one worker, and start with browser tests in three workers, because they often wait.
 
-    Both halves of the browser tests take about the same time.
+    A worker continues with the same kind of tests until none are left, so that few browsers are started.
     """
 
-    def _split_scope(self, nodeid):
-        if nodeid.startswith(BROWSER):
-            return f"{BROWSER}test_[a-f]" if nodeid.removeprefix(f"{BROWSER}test_") < "g" else f"{BROWSER}test_[g-z]"
-        return super()._split_scope(nodeid)
+    def _assign_work_unit(self, node):
+        browses = node in self.nodes[:BROWSERS]
+        scope = next((scope for scope in self.workqueue if scope.startswith(BROWSER) == browses), None)
+        if scope is not None:
+            self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -59,7 +63,7 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_xdist_make_scheduler(config, log):
     """Schedule tests by file."""
-    return TwoBrowsers(config, log)
+    return FewBrowsers(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
