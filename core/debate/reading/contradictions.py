@@ -162,9 +162,10 @@ _STATED_NUMBER = re.compile(
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 NOT_GIVEN = re.compile(
-    rf"\b(?:not|no|nor|from|than|instead|of|over|above|below|initial\w*|original\w*|first|before|previous\w*|earlier|was"
+    rf"\b(?:not|no(?![,:])|nor|from|than|instead|of|over|above|below|initial\w*|original\w*|first|before|previous\w*|earlier|was"
     rf"|considered|tempted|both|confiden\w*|certain\w*|weight|lines?|pages?|sentences?|paragraphs?|sections?|parts?|rules?"
-    rf"|steps?|points?|questions?|nicht|statt|von|{ROLE})\b",
+    rf"|steps?|points?|questions?|articles?|figures?|tables?|chapters?|phases?|war|errors?|mistakes?"
+    rf"|(?<!in )all(?! in)|for an?|nicht|statt|von|{ROLE})\b",
     re.IGNORECASE,
 )
 """Words before a number that does not replace the rating: "4 (not 5)", "4 (down from 5)", "4 (critic: 3)"."""

@@ -42,18 +42,13 @@ _OTHER = re.compile(rf"(?P<name>[^:=|,;\d]{{1,80}}?)\s?[:=|]{_WRAPPED}[-+−]?\d
 _NEXT = re.compile(r"[,;|]\s")
 _BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|[,;|(]))")
 """Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
-_REVISED = re.compile(
-    r"\b(?:(?:or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
-    r"|no(?=[,:])|make it|wait|correction|so|otherwise|now|final(?:ly)?|after|down|up|eher|vielleicht|später|korrigiert"
-    r"|(?:lower|rais|reduc|increas|chang|revis|correct|adjust)(?!i?on)\w*)\b(?P<words>(?:\W+(?:also|an?|at|auf"
-    r"|be(?:en|tter)?|closer|deba\w+|discuss\w+|even|from|give|have|i|is|it|just|make|mind|more|my|of|only|rather|rating|remarks?|review"
-    r"|say|score|the|think|to(?:wards?)?))*\W+)"
-    r"|(?:to|at|on|then|new|better|later|becomes|consensus|judge|agreed|thoughts?|reflection|end|updated)"
-    r"[,:]? (?!\d+ of\b))(?P<number>\d{1,15}(?:\.\d{1,15})?)(?=\W*(?:$|[.,;:!?)]"
-    r"|(?:after|and|because|but|due|for|given|instead|of|or|out|points?|since|stars?|then|though|too)\b))"
+_SECOND = re.compile(
+    r"(?P<words>\D{0,100}?)(?<![\d.,/\w-])(?P<number>\d{1,15}(?:\.\d{1,15})?)(?=\W*(?:$|[.,;!?)]"
+    r"|(?:after|and|because|but|due|for|given|instead|or|out|points?|since|stars?|then|though|too)\b))"
     r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
-"""Words after a rating that give another number: "4 (now 3)", "4, or rather 3", "4, lowered to 3 after the remark"."""
+"""Another number that stands alone after a rating: "4 (now 3)", "4, or rather 3", "4, lowered to 3 after a remark"."""
+_PART = re.compile(r"[,;(–—]")
 _OTHER_SCALE = re.compile(
     r"(?:\(\s?(?:scale:?\s)?(?:of\s|from\s)?[-−]?\d{1,3}\s?(?:[-–—]|to|bis)\s?"
     r"|(?:\(\s?|(?:ratings?|scores?)\s)\(?(?:out\sof|max(?:imum)?[.:]?(?:\sof)?|/)\s?"
@@ -451,14 +446,14 @@ class _CollectedRatings:
     def _revised(self, item: str, text: str, number: re.Match[str], end: int) -> re.Match[str] | None:
         """Return the words that give another rating, before the next dimension; None if there are none."""
         scale = self.scale_of(item)
-        for revised in _REVISED.finditer(text, number.end(), end):
+        for revised in _SECOND.finditer(text, number.end(), end):
             if self.names.mentions(text[number.end() : revised.end()]):
                 return None
             other = revised["number"]
             if other is None or (
                 float(other) != float(_MINUS.sub("-", number["number"]))
                 and scale.min <= float(other) <= scale.max
-                and not NOT_GIVEN.search(revised["words"] or "")
+                and not NOT_GIVEN.search(_PART.split(revised["words"])[-1])
             ):
                 return revised
         return None

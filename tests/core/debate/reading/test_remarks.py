@@ -33,6 +33,14 @@ TICKET = book("choice", "ticket", "Low", "Medium", "High", codes=(1, 2, 3))
         ("4 (not 5)", 4),
         ("4 (lowered from 5)", 4),
         ("4 (now 3)", None),
+        ("4, edit: 3", None),
+        ("4 (3 after the debate)", None),
+        ("4, jetzt 3", None),
+        ("4, oder 3", None),
+        ("4, minus 1 = 3", None),
+        ("4, all in all 3", None),
+        ("4 - too many jumps for a 5", 4),
+        ("4 (errors: 2)", 4),
         ("4, down to 3 for the typos", None),
         ("4, lowered to 3 after the remark", None),
         ("4; after discussion: 3", None),
@@ -50,11 +58,11 @@ TICKET = book("choice", "ticket", "Low", "Medium", "High", codes=(1, 2, 3))
         ("4, judge: 3", None),
         ("4, on second thought, 3", None),
         ("4, no: 3", None),
-        ("4 - only 2 of 3 claims after revision 2", 4),
+        ("4 - only 2 of 3 claims in the end", 4),
         ("4 - refers to 2 of the facts", 4),
     ],
 )
-def test_number_in_a_remark_replaces_the_rating_only_after_words_of_change(remark: str, expected: int | None) -> None:
+def test_number_that_stands_alone_in_a_remark_replaces_the_rating(remark: str, expected: int | None) -> None:
     values = read(f"Final Ratings:\nCoherence: 3\nFluency: 5\nRelevance: {remark}", SUMMARY).values
     assert [*values.values()] == [3, 5] + ([] if expected is None else [expected])
 
