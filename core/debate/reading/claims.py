@@ -116,7 +116,7 @@ _DENYING_NAME = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
 """A name like "Not mentioned" in a longer phrase."""
 _AGREED = re.compile(
     r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true|valid"
-    r"|convincing|persuasive|justified|sustained|upheld|sid(?:e|ed|ing) with)\b"
+    r"|convincing|persuasive|justified|sustained|upheld|stands|holds|sid(?:e|ed|ing) with)\b"
     rf"|\boverrul\w+ {ROLE}:"
 )
 """Words that adopt another role's view, or state one's own: "The critic is right that Food is absent"."""

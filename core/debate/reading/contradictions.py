@@ -181,26 +181,19 @@ _NUMBER_FOR = re.compile(
 )
 _WOULD = re.compile(r" (?:(?:would|could|might)(?! be (?:fair|better|more|right))|(?:is|was|seems) too)\b")
 """Words after "A 5 for Clarity" that make it another number than the rating."""
-_CHANGE = r"(?:lower|raise|reduce|increase|subtract|deduct|revise|reconsider|change my)"
-_CHANGING = r"(?:lower|rais|reduc|increas|subtract|deduct|revis|reconsider)ing"
 _RERATED = re.compile(
-    rf"(?:^\W*(?:(?:so|then|thus|therefore|please|also),? )?|\bi (?:(?:would|will|must|should|need to|have to|now) )?"
-    rf"|\bi['’]?(?:d|ll) |\blet (?:me|us) ){_CHANGE}\b(?!.{{0,200}}\bif\b)"
-    rf"|\bi(?:['’]m| am) (?:now )?{_CHANGING}\b|\bi (?:have )?changed my mind\b"
-    r"|\b(?:should|must|ought to) (?:\w+ )?(?:be|have been) (?:(?:rated|set|given|at|an?|one|two|half|points?) )*(?:\d"
-    r"|lower|higher|rais|reduc|increas|subtract|deduct|revis|reconsider)"
-    r"|\bdeserves? (?:an? )?(?:\w+ )?(?:lower|higher|less|more|better|worse)\b"
-    r"|\b(?:(?:one|two|a|1|2) points? (?:lower|higher|less|more)|goes (?:down|up) by)\b"
-    r"(?!.{0,200}\b(?:because|since|as|due|for|after)\b)"
-    r"|\bi now (?:rate|see|find|consider)\b.{0,80}\b(?:lower|higher)\b"
-    r"|\bi (?:was|am) too (?:high|low|generous|strict|harsh|lenient)\b"
-    r"|§(?:['’]s (?:rating|score))? (?:is|was) too (?:high|low|generous|strict|harsh|lenient)\b"
+    r"(?:\bi would |(?<!would ))\b(?:should be \d|(?:lower|higher|weaker|stronger)(?! than (?:the )?§)|lowering"
+    r"|points? (?:less|more|off)|rais(?:e|ing)|reduc(?:e|ing)|increas(?:e|ing)|subtract(?:ing)?|deduct(?:ing)?"
+    r"|revis(?:e|ed|ing|ion)|reconsider\w*|chang(?:e|ing)|changed my|goes (?:up|down)"
+    r"|deserves? (?:\w+ )?(?:better|less|more|worse)|too (?:high|low|generous|strict|harsh|lenient))\b"
 )
 """Words that give a dimension another rating: "Clarity should be lower", "Subtract one point from Clarity".
 
 "I subtracted one point for the typos" explains the rating that was given.
 """
+_EXPLAINED = re.compile(r"\b(?:because|since|as|due|for(?! (?:the )?§)|after|would|if)\b")
 _OF_ROLE = re.compile(rf"\b{ROLE}['’]s ")
+_DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
 _NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
@@ -306,8 +299,12 @@ def _rates_again(sentence: str, decided: Decided, names: Names) -> bool:
         return True
     masked = names.masked(sentence)
     rerated = _RERATED.search(masked) if "§" in masked or _ALL_RATINGS.search(masked) else None
-    if rerated is None:
+    if rerated is None or _EXPLAINED.search(masked, rerated.end()):
         return False
+    numbers = _DIGITS.findall(masked)
+    named = [decided.get(mention.item) for mention in names.mentions(sentence)]
+    if numbers and float(numbers[-1]) in named and "too" not in rerated.group():
+        return False  # "I have reconsidered Clarity and keep 3."
     is_of_role = _OF_ROLE.search(sentence.casefold()) or is_reporting(masked[: rerated.start()])
     return not is_of_role or is_agreed(masked)
 
