@@ -147,12 +147,15 @@ class Engine(ABC):
         """Calls at once by connection, for those whose server has reduced them."""
         self.run_id = work.run.run_id
         self.caller = ModelCaller(
-            run_id=self.run_id,
             settings=self.settings,
-            dependencies=dependencies,
+            models=dependencies.models,
+            store=self.store,
             budget=self.budget,
             on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
             on_lost=self.progress.billed,
+            run_id=self.run_id,
+            publish=self.publish,
+            record_attempt=self.sink.attempt,
             on_limit=self._note_limit,
         )
         """Caller for models that are called one request at a time."""

@@ -12,11 +12,12 @@ from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
 from core.engine.budget import Budget, BudgetSpent, Settle
 from core.engine.debate_runner import PendingTurn, paid_reply
-from core.engine.interfaces import Dependencies, FailedAttempt, Publish
+from core.engine.interfaces import FailedAttempt, Publish, ReplyStore
 from core.engine.rate_limiter import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.llm.connections import Limits
+from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
 
@@ -114,22 +115,30 @@ class PaidCall(NamedTuple):
     is_shared: bool
 
 
+def ignore(*_: object) -> None:
+    """Do nothing."""
+
+
 @dataclass(slots=True)
 class ModelCaller:
-    """Caller of the models of one run.
+    """Caller of models, of one run or of none.
 
     ``on_paid`` is called with every new reply, ``on_lost`` with the tokens and dollars of every attempt without a
-    reply. ``on_limit`` is called with a connection and the number of concurrent calls to its server when that changes,
-    and with None instead of the number when it is back at its highest.
+    reply, and ``record_attempt`` with the attempt itself. ``on_limit`` is called with a connection and the number of
+    concurrent calls to its server when that changes, and with None instead of the number when it is back at its
+    highest. Calls that belong to no run have an empty ``run_id``.
     """
 
-    run_id: str
     settings: RunSettings
-    dependencies: Dependencies
+    models: ModelLibrary
+    store: ReplyStore
     budget: Budget
     on_paid: Callable[[Reply], None]
     on_lost: Callable[[Usage, float | None], None]
-    on_limit: Callable[[str, int | None], None]
+    run_id: str = ""
+    publish: Publish = ignore
+    record_attempt: Callable[[FailedAttempt], None] = ignore
+    on_limit: Callable[[str, int | None], None] = ignore
     _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
@@ -139,7 +148,7 @@ class ModelCaller:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
-        self._batcher = DeltaBatcher(self.dependencies.publish)
+        self._batcher = DeltaBatcher(self.publish)
 
     async def call(self, key: str, pending: PendingTurn) -> PaidCall:
         """Make a call, or wait for that of another debate, and return the committed reply.
@@ -168,7 +177,7 @@ class ModelCaller:
         buffer = StreamBuffer(self.run_id, pending, self._batcher)
 
         def on_wait(kind: str, seconds: float) -> None:
-            self.dependencies.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
+            self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
         try:
             return await with_retries(
@@ -204,15 +213,15 @@ class ModelCaller:
         tokens = request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model)
         await self._wait(limiter.enter, tokens)
         try:
-            max_cost = self.dependencies.models.max_cost(role_model, request)
+            max_cost = self.models.max_cost(role_model, request)
             async with self._slots, self.budget.reserve(max_cost) as settle:
                 if self._is_paused:  # since this call began to wait for its slot or for the budget
                     raise asyncio.CancelledError
                 began = time.monotonic()
-                self.dependencies.publish(TurnStarted(pending.started(self.run_id)))
+                self.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, max_cost)
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
-                await self.dependencies.store.commit(reply)
+                await self.store.commit(reply)
                 buffer.end()
                 self.on_paid(reply)
         except ModelError as error:
@@ -230,14 +239,14 @@ class ModelCaller:
     ) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
-        request, role_model, models = pending.request, pending.role_model, self.dependencies.models
+        request, role_model, models = pending.request, pending.role_model, self.models
         on_delta = self._within_budget(pending, buffer, max_cost)
 
         def failed(kind: str, message: str, text: str, usage: Usage) -> None:
             cost = models.cost(role_model, usage)
             settle(cost)
             self.on_lost(usage, cost)
-            self.dependencies.sink.attempt(
+            self.record_attempt(
                 FailedAttempt(
                     run_id=self.run_id,
                     document_id=pending.document.id,
@@ -281,7 +290,7 @@ class ModelCaller:
             if buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
                 usage = estimate_usage(pending.request.characters, buffer.length)
-                cost = self.dependencies.models.cost(pending.role_model, usage) or 0.0
+                cost = self.models.cost(pending.role_model, usage) or 0.0
                 if self.budget.exceeded(cost - max_cost):
                     raise BudgetSpent
 
@@ -297,7 +306,7 @@ class ModelCaller:
             )
             for other in self.settings.role_models.values():
                 if other.base_url == role_model.base_url:
-                    limits = limits.and_also(self.dependencies.models.limits(other))
+                    limits = limits.and_also(self.models.limits(other))
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
                 limits, self.settings.concurrency, lambda now: self.on_limit(role_model.connection, now)
             )

@@ -6,28 +6,26 @@ The requests that create personas, for example, are sent, stored, and never paid
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.debate.turns import Reply, ReplyError, Request, Step, T, Usage
 from core.documents import Document
-from core.engine.debate_runner import paid_reply, reply_key, request_hash
+from core.engine.budget import Budget
+from core.engine.debate_runner import PendingTurn, request_hash
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import ReplyStore
-from core.engine.retries import with_retries
+from core.engine.model_calls import ModelCaller
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
 from core.llm.models import ModelLibrary
-from core.llm.streaming import ignore_delta
 from core.runs import RunSettings
 
-CONCURRENCY = 8
 NO_DOCUMENT = Document("", {})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spent:
     """Requests, calls, tokens and cost so far. ``cost_usd`` is None as soon as one price is unknown.
 
@@ -46,15 +44,16 @@ class Spent:
         """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def plus(self, usage: Usage, cost_usd: float | None, *, requests: int = 0, calls: int = 0) -> Spent:
-        """Return the sum with these tokens, and their cost in dollars, in addition."""
-        return Spent(
-            self.requests + requests,
-            self.calls + calls,
-            self.prompt_tokens + usage.prompt_tokens,
-            self.completion_tokens + usage.completion_tokens,
-            None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd,
-        )
+    def add(self, usage: Usage, cost_usd: float | None) -> None:
+        """Add these tokens, and their cost in dollars."""
+        self.prompt_tokens += usage.prompt_tokens
+        self.completion_tokens += usage.completion_tokens
+        self.cost_usd = None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd
+
+    def add_reply(self, reply: Reply) -> None:
+        """Add the call for a reply."""
+        self.calls += 1
+        self.add(reply.usage, reply.cost_usd)
 
 
 async def run_standalone(
@@ -68,45 +67,30 @@ async def run_standalone(
 ) -> tuple[T, Spent]:
     """Run a generator of requests and return its result and its cost.
 
-    Requests go to the role models of ``settings``, some at a time. ``on_progress`` is called with (replies received,
-    requests made). Raises the ModelError that outlasted its retries; replies received by then are stored, so that the
-    next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more then. Errors of the
-    classes ``errors_as_replies`` are not raised: the generator receives them as replies. Its exceptions pass through.
+    Requests go to the role models of ``settings``, within the limits of their servers. ``on_progress`` is called with
+    (replies received, requests made). Raises the ModelError that outlasted its retries; replies received by then are
+    stored, so that the next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more
+    then. Errors of the classes ``errors_as_replies`` are not raised: the generator receives them as replies. Its
+    exceptions pass through.
     """
     counts: Counter[str] = Counter()
-    slots = asyncio.Semaphore(CONCURRENCY)
     spent = Spent()
     requested = 0
+    caller = ModelCaller(settings, models, store, Budget(None), spent.add_reply, spent.add)
 
     async def answer(request: Request) -> Reply:
-        nonlocal spent
         role_model = settings.role_models[request.role]
-
-        async def attempt() -> Reply:
-            nonlocal spent
-            try:
-                return await models.ask(role_model, request, settings, NO_DOCUMENT, ignore_delta)
-            except ModelError as error:
-                usage = Usage(*error.billed, estimated=True)
-                spent = spent.plus(usage, models.cost(role_model, usage))
-                raise
-
         hash = request_hash(role_model, request, models.salt(role_model, request, settings), 0)
-        key = reply_key(hash, counts[hash], 0)
+        pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, counts[hash])
         counts[hash] += 1
+        key = pending.key(0)
         reply = await store.fetch(key) if store.contains(key) else None
-        if reply is not None:
-            spent = spent.plus(Usage(), 0.0, requests=1)
-        else:
-            async with slots:
-                began = time.monotonic()
-                try:
-                    reply = await with_retries(attempt)
-                except errors_as_replies as error:
-                    return Reply(error=ReplyError(error.kind, str(error)))
-                reply = paid_reply(reply, key, seconds=time.monotonic() - began)
-            await store.commit(reply)
-            spent = spent.plus(reply.usage, reply.cost_usd, requests=1, calls=1)
+        if reply is None:
+            try:
+                reply = (await caller.call(key, pending)).reply
+            except errors_as_replies as error:
+                return Reply(error=ReplyError(error.kind, str(error)))
+        spent.requests += 1
         on_progress(spent.requests, requested)
         return reply
 

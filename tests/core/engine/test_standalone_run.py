@@ -12,6 +12,7 @@ from core.documents import Document
 from core.engine import retries
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import EmptyReply, TimedOut, Unauthorised
+from core.llm.connections import Limits
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
@@ -64,6 +65,12 @@ def test_replies_paid_before_a_failure_are_reused() -> None:
     world.script = lambda ask, _document, _times: "ruled" if ask.role == "judge" else "never asked"
     result, spent = drive(world)
     assert (result, spent.calls) == ("ruled", 1)
+
+
+def test_limits_of_a_server_are_kept() -> None:
+    world = World(lambda *_: "fine", delay=0.01, limited=Limits(at_once=1))
+    drive(world)
+    assert world.max_concurrent == 1
 
 
 def test_unknown_price_gives_unknown_cost() -> None:
