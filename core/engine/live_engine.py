@@ -28,15 +28,11 @@ class LiveEngine(Engine):
         if not self.settings.pace and self.settings.is_builtin:
             count = max(count, BUILTIN_DEBATES)
         count = min(count, max(1, len(self._todo)))
-        self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]
-        done, pending = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
-        failure = next((task.exception() for task in done if not task.cancelled() and task.exception()), None)
-        if failure is not None:
-            for worker in pending:
-                worker.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        if failure is not None:
-            raise failure
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._tasks = [group.create_task(self._debate_documents()) for _ in range(count)]
+        except BaseExceptionGroup as failures:
+            raise failures.exceptions[0] from None
 
     async def _debate_documents(self) -> None:
         while self.pending_state is None and (document := await self._next()) is not None:

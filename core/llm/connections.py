@@ -130,7 +130,14 @@ def find_key(connection: Connection) -> str | None:
     for variable in connection.environment_variables:
         if value := "".join(os.environ.get(variable, "").split()):
             return value
-    return "".join((_keyring_get(connection) or "").split()) or None
+    import keyring
+    from keyring.errors import KeyringError
+
+    try:
+        stored = keyring.get_password(KEYRING_SERVICE, f"{connection.name} {connection.origin}")
+    except (KeyringError, RuntimeError, OSError):
+        return None
+    return "".join((stored or "").split()) or None
 
 
 def remember_key(connection: Connection, key: str) -> None:
@@ -157,16 +164,6 @@ def no_keyring(connection: Connection) -> UsageError:
     return UsageError(
         "This machine has no keyring that Moot can use.", f"Set {variable} in the environment and start Moot again."
     )
-
-
-def _keyring_get(connection: Connection) -> str | None:
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        return keyring.get_password(KEYRING_SERVICE, f"{connection.name} {connection.origin}") or None
-    except (KeyringError, RuntimeError, OSError):
-        return None
 
 
 class Limits(_Frozen):

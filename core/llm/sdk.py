@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
@@ -45,12 +45,7 @@ def ask_openai(
     """
     http = {"timeout": seconds, "event_hooks": _limited_to(max_bytes)}
     client = openai_client(connection, find_key(connection), http, max_retries=retries, default_headers=_UNCOMPRESSED)
-
-    async def call() -> T:
-        async with client, asyncio.timeout(seconds):
-            return await ask(client)
-
-    return asyncio.run(call())
+    return asyncio.run(_within(seconds, client, ask(client)))
 
 
 def ask_ollama(
@@ -69,12 +64,12 @@ def ask_ollama(
         verify=ssl.create_default_context(),
         event_hooks=_limited_to(max_bytes),
     )
+    return asyncio.run(_within(seconds, client._client, ask(client)))
 
-    async def call() -> T:
-        async with client._client, asyncio.timeout(seconds):
-            return await ask(client)
 
-    return asyncio.run(call())
+async def _within(seconds: float, client: AbstractAsyncContextManager[Any], answer: Awaitable[T]) -> T:
+    async with client, asyncio.timeout(seconds):
+        return await answer
 
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
