@@ -115,8 +115,9 @@ def annotate_file(
     to_import = preview_file(source, codebook)
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
-    settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    check_templates_on(built.documents, settings)
+    templates = {} if existing is None else prompt_templates.promoted_templates(existing)
+    settings = planning.build_settings(plan, codebook, 0, workspace.models, templates)
+    _check_templates_on(built.documents, settings)
     if existing is not None:
         settings = existing.trainer.pin_classifier(settings)
         if plan.ambiguous:  # fails before anything is written if the prepass does not exist
@@ -155,11 +156,8 @@ def start_runs(
 ) -> list[RunRow]:
     """Store documents and codebook in the project and queue the plan's runs on the documents.
 
-    The documents have the ids of ``with_stored_ids``. Raises InputError, UsageError and, before anything is stored,
-    PromptError for one of the project's templates that cannot be rendered.
+    The documents have the ids of ``with_stored_ids``. Raises InputError and UsageError.
     """
-    templates = prompt_templates.promoted_templates(session)
-    check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, templates))
     if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
         console.print_message(
             f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
@@ -173,7 +171,7 @@ def start_runs(
     )
 
 
-def check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
+def _check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
     """Render a run's prompts on the first documents and the longest one, before they are stored. Raises PromptError."""
     longest = longest_document(documents)
     first = documents[: prompt_templates.SAMPLED_DOCUMENTS - 1]

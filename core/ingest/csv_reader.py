@@ -400,14 +400,15 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
     for delimiter, skip_space in itertools.product(delimiters, (False, True)):
         if skip_space and delimiter + ' "' not in head:
             continue
-        widths = _widths(head, delimiter, skip_space)
+        dialect = Dialect(delimiter, skip_space)
+        widths = _widths(head, dialect)
         if not widths or widths[0] < 2:
             continue
         rows = widths[1:]
         share_as_wide = sum(width == widths[0] for width in rows) / len(rows) if rows else 1.0
         share_split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
         if (share_as_wide >= 0.3 or share_split >= 0.8) and (share_as_wide, widths[0]) > best_score:
-            best, best_score = Dialect(delimiter, skip_space), (share_as_wide, widths[0])
+            best, best_score = dialect, (share_as_wide, widths[0])
     if best_score == (0.0, 0) and (blank := _BLANK_LINE.search(head)):
         dialect_below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
         if header_row(_first_rows(head, dialect_below)):
@@ -425,18 +426,13 @@ def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> lis
     return rows
 
 
-def _widths(head: str, delimiter: str, skip_space: bool) -> list[int]:
+def _widths(head: str, dialect: Dialect) -> list[int]:
     """Return the number of fields of each complete row of ``head`` that is not blank."""
-    reader = csv.reader(
-        itertools.chain(io.StringIO(head, newline=""), [END]), delimiter=delimiter, skipinitialspace=skip_space
-    )
     widths = []
-    try:
-        for row in reader:
+    with suppress(csv.Error):
+        for row in dialect.rows(itertools.chain(io.StringIO(head, newline=""), [END])):
             if row and row[-1].endswith(END):  # the end, or a quote that the head leaves open
                 break
             if any(cell.strip() for cell in row):
                 widths.append(len(row))
-    except csv.Error:
-        return widths
     return widths

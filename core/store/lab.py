@@ -179,14 +179,13 @@ class Lab(Repository):
     def begin_sweep(self, spec: Mapping[str, Any]) -> SweepRow:
         """Store a sweep before it starts."""
 
-        def write(cursor: Cursor) -> int:
+        def write(cursor: Cursor) -> SweepRow:
             number = scalar(cursor, "SELECT coalesce(max(sweep), 0) + 1 FROM sweeps")
             row = {"spec": dump(spec), "progress": dump({}), "state": "paused", "message": ""}
             add_row(cursor, "sweeps", sweep=number, unix_time=time.time(), **row)
-            return number
+            return SweepRow(number, load(row["spec"]), {}, "paused", "")
 
-        number = self._writer.do(write)
-        return next(sweep for sweep in self.sweeps() if sweep.number == number)
+        return self._writer.do(write)
 
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
         """Store the progress of a sweep."""
