@@ -76,6 +76,8 @@ const touched = new Set();
 let client;
 /** @type {string | null} */
 let focusedRow = null;
+/** The place of the focused row when it was noted. */
+let focusedIndex = -1;
 /** The focused row that the page knows. @type {string | null} */
 let sentRow = null;
 /** Number of notifications of the page. */
@@ -226,7 +228,8 @@ const handled = new WeakSet();
  */
 export function handleKey(params) {
   const { event } = params;
-  const action = actionOf(params);
+  const node = movedRow(params.api, params.node.rowIndex) ?? params.node;
+  const action = actionOf({ ...params, node });
   if (!action) return false;
   event.preventDefault(); // Space would scroll
   if (event.type === "keydown" && !event.repeat && !handled.has(event)) {
@@ -304,7 +307,7 @@ function focusNextRow(api, node, column) {
   if (row >= api.getDisplayedRowCount()) return;
   api.ensureIndexVisible(row);
   api.setFocusedCell(row, column);
-  noteFocus({ api, rowIndex: row }); // the grid reports it a moment later, when the next key may have been pressed
+  setFocusedRow(api, row); // the grid reports it a moment later, when the next key may have been pressed
 }
 
 // State that the page receives
@@ -326,10 +329,28 @@ export function collectState({ eventData: { api } }) {
  */
 export function noteFocus({ api, rowIndex, preventScrollOnBrowserFocus, sourceEvent }) {
   if (rowIndex === null || (preventScrollOnBrowserFocus && !sourceEvent)) return;
+  if (!movedRow(api, rowIndex)) setFocusedRow(api, rowIndex); // else reported after new rows had arrived
+}
+
+/** @param {GridApi} api @param {number} rowIndex */
+function setFocusedRow(api, rowIndex) {
   const id = api.getDisplayedRowAtIndex(rowIndex)?.id;
-  if (id === undefined || id === focusedRow) return;
+  if (id === undefined) return;
+  focusedIndex = rowIndex;
+  if (id === focusedRow) return;
   focusedRow = id;
   api.refreshCells({ columns: ["_id"], force: true });
+}
+
+/**
+ * Return the focused document's row if new rows have moved it, and the grid still has the focus at its former place.
+ *
+ * @param {GridApi} api
+ * @param {number} rowIndex The place of the grid's focus.
+ */
+function movedRow(api, rowIndex) {
+  const node = focusedRow === null || rowIndex !== focusedIndex ? undefined : api.getRowNode(focusedRow);
+  return node && node.rowIndex !== rowIndex ? node : undefined;
 }
 
 /**
@@ -526,6 +547,7 @@ export function fitIds({ api }) {
 export function keepFocus({ api }) {
   const focused = document.hasFocus() ? api.getFocusedCell() : null;
   const node = focusedRow === null ? undefined : api.getRowNode(focusedRow);
+  if (node) focusedIndex = node.rowIndex;
   if (focused && node?.rowIndex !== focused.rowIndex) {
     api.setFocusedCell(node?.rowIndex ?? focused.rowIndex, focused.column);
   }

@@ -204,3 +204,26 @@ test("the focus stays on its document, or moves to the one that took its place",
   assert.deepEqual(focusAfter("d2"), ["d3", "d3"]);
   assert.deepEqual(focusAfter("d2", "d3", "d4"), ["d1", "d1"]);
 });
+
+test("keys and late reports of the focus follow a document that new rows have moved", async () => {
+  const grid = startGrid("d1", "d2", "d3");
+  /** @type {any} */
+  const api = grid.api;
+  let rows = grid.nodes;
+  Object.assign(api, {
+    getDisplayedRowCount: () => rows.length,
+    getDisplayedRowAtIndex: (/** @type {number} */ index) => rows[index],
+    getRowNode: (/** @type {string} */ id) => rows.find((node) => node.id === id),
+    getSelectedNodes: () => [],
+  });
+  const focused = () => collectState({ eventData: { api } }).row;
+  grid.press(rows[0]);
+  rows = rows.slice(1).map((node, rowIndex) => ({ ...node, rowIndex }));
+  noteFocus({ api, rowIndex: 1 }); // of d2, which is at 0 now
+  assert.equal(focused(), "d2");
+  grid.press(rows[1]); // the grid's focus is not corrected yet
+  assert.equal(focused(), "d3");
+  const [first] = await answerNext("actions", { answers: [{ saved: "14:05", touched: [] }], read: 7 });
+  const [second] = await answerNext("actions", { answers: [{ saved: "14:05", touched: [] }], read: 8 });
+  assert.deepEqual([first.document, second.document], ["d1", "d2"]);
+});
