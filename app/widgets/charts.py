@@ -31,6 +31,8 @@ PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
 ROW = 26
 READ_ROWS = 200
 """Most rows of the table behind a chart."""
+RUN_PAGES = ("evaluate", "review")
+"""Pages whose charts are about the run of the tab."""
 
 CACHED_CHARTS = 200
 """Maximum number of cached charts, over all browser sessions."""
@@ -166,7 +168,7 @@ def _hide_marks(part: Any) -> None:
 
 
 def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str, select: str = "") -> dict[str, str]:
-    """Draw a chart with its downloads, named after ``title``, and return the fields of the selected point.
+    """Draw a chart with its downloads, named after ``title`` and the run, and return the fields of the selected point.
 
     ``select`` names the selection. Empty without a selection.
     """
@@ -174,7 +176,8 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str,
     options: dict[str, Any] = {"on_select": "rerun", "selection_mode": [select]} if select else {}
     event: Any = st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key, **options)
     session = current_project()
-    parts = (session.name if session is not None else "", state.page, title)
+    run_id = state.run_id if state.page in RUN_PAGES else None
+    parts = (session.name if session is not None else "", run_id or "", state.page, title)
     name = "-".join(filter(None, map(file_stem, parts)))
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.html(_hidden_table(rows))

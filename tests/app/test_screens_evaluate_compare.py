@@ -508,25 +508,17 @@ def test_differences_per_label_are_in_points_in_the_chart_and_beside_it(session,
     assert any(abs(row["value"]) > 1 for row in rows)
 
 
-def test_downloads_of_charts_are_named_after_project_page_and_title(session, project, monkeypatch):
+def test_downloads_of_charts_are_named_after_project_run_page_and_title(session, project, monkeypatch):
     from app.widgets import charts
 
     names = []
     monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
-    two_runs(project)
-    draw(session, "evaluate", page="evaluate")
-    expected = {f"small-evaluate-scores_per_label.{end}" for end in ("svg", "csv")}
-    assert expected | {f"small-evaluate-effect_of_the_debate.{end}" for end in ("svg", "csv")} == set(names)
-
-
-def test_downloads_of_a_chart_that_is_drawn_per_run_name_the_run(session, project, monkeypatch):
-    from app.widgets import charts
-
-    names = []
-    monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
-    run_id = choice_run(project, "Sport", "Politics")
+    _, run_id = two_runs(project)
     draw(session, "evaluate", page="evaluate", run_id=run_id)
-    assert f"small-evaluate-confusion_matrix_{run_id}.csv" in names
+    charts = (f"small-{run_id}-evaluate-{title}" for title in ("scores_per_label", "effect_of_the_debate"))
+    assert set(names) == {f"{chart}.{end}" for chart in charts for end in ("svg", "csv")}
+    draw(session, "compare", page="compare", run_id=run_id)
+    assert "small-compare-quality_and_cost.csv" in names, "a chart of several runs is not named after one of them"
 
 
 def test_axis_of_differences_ends_at_100_points(monkeypatch):

@@ -72,7 +72,7 @@ def _choice_matrix(evaluation: EvaluationReport, reference: str) -> None:
         list(labels),
         reference,
         key=f"evaluate-matrix-{evaluation.run.run_id}",
-        title=f"Confusion matrix {evaluation.run.run_id}",
+        title="Confusion matrix",
     )
     if true in labels and predicted in labels:  # the selection may be one of another project
         state.evaluate.cell = (labels[true], labels[predicted])
