@@ -176,6 +176,7 @@ def randomization_test(
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
     COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
     """
+    first, second = sorted((first, second), key=lambda values: np.asarray(values).tobytes())  # either order, same p
     data = _Patterns.from_values(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
     (metric,) = (metric for metric in metrics(kind) if metric.key == key)
     gold, *sides = data.sides

@@ -266,6 +266,18 @@ def test_exact_difference_is_certain() -> None:
     assert normal_p(Estimate(0.02, None)) is None
 
 
+def test_p_of_a_difference_does_not_depend_on_the_order_of_the_annotators() -> None:
+    reference, weak, strong = grids(20)
+    both = np.where(np.arange(20)[:, None] % 3 > 0, weak, strong)
+    p, reverse = (
+        scoring.randomization_test("multilabel", "macro_f1", reference, *sides, ABC)
+        for sides in ((weak, both), (both, weak))
+    )
+    assert p == reverse
+    assert p is not None
+    assert 0.01 < p < 0.5
+
+
 def test_table_has_the_chosen_metrics_of_each_label():
     reference, predicted = np.array([[1, 0], [1, 1]]), np.array([[1, 0], [0, 1]])
     scores = score("multilabel", reference, predicted, ("A", "B"), intervals=False)
