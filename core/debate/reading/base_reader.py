@@ -232,8 +232,9 @@ class ReplyReader(ABC):
         """Return the start of a decision that the text's end cuts off, or -1: "Answer: Food, Serv"."""
         start = self.marked.torn
         for marker in self.marked.weak[-1:]:
-            begun = self.marked.text[marker.end :].strip(" *_#\"'")
-            is_name = any(label.name.casefold().startswith(begun.casefold()) for label in self.codebook.labels)
+            begun = self.marked.text[marker.end :].strip(" *_#\"'").casefold()
+            ends = (begun, begun.rpartition(" ")[2].strip("([\"'"))  # "Answer: the Neg"
+            is_name = any(label.name.casefold().startswith(ends) for label in self.codebook.labels)
             if marker.start > self.marked.lines.rfind("\n") and (is_name or self._mentioned(begun)):
                 start = max(start, marker.start)
         return start

@@ -36,8 +36,9 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 _CERTAINTY = re.compile(
-    r"(?:.*[_ ])?(?:certain(?:ty)?|confiden(?:t|ce)|likel(?:y|ihood)|presence|prob(?:ability)?)"
-    r"(?:[_ ]of[_ ]\w+)?(?:[_ ]?(?:score|level|value))?|support|(?:(?:evidence|support)[_ ])?(?:score|strength)"
+    r"(?:.*[_ ])?(?:certain(?:ty)?|conf(?:iden(?:t|ce))?|likel(?:y|ihood)|presence|prob(?:ability)?)"
+    r"(?:[_ ]of[_ ]\w+|[_ ]present)?(?:[_ ]?(?:score|level|value|pct|percent))?|support"
+    r"|(?:(?:evidence|support)[_ ])?(?:score|strength)"
 )
 """Keys that state how sure it is that a label is present."""
 _RELEVANCE = re.compile(r"(?:relevance|presence|support|evidence_)(?!\w*count)")

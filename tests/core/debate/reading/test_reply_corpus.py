@@ -1584,6 +1584,7 @@ REFUSED: dict[str, list[str]] = {
         '{"labels": ["Food"], "related_labels": ["Price"]}',
         '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
         '{"labels": ["Food"], "supplement": ["Price"]}',
+        '{"labels": [{"label": "Food", "conf": 0.1}, {"label": "Price", "conf": 0.9}]}',
         *(
             f"Final Decision: The present aspects are: Food, Service\n\n{after}"
             for after in ("Improved: Food, Price", "Added: Price", "Correct aspects: Price", "Present: Food")
@@ -1939,6 +1940,12 @@ REFUSED: dict[str, list[str]] = {
         '{"label": "Negative", "assessment": "Positive"}',
         '{"label": "Negative", "switch_to": "Positive"}',
         "The label is Negative\n\nBottom line: Positive",
+        "The label is Positive\n\nThis label is too strong here.",
+        "The label is Positive\n\nThis label is a poor choice.",
+        "The label is Positive\n\nThis is not the right label.",
+        "The label is Positive\n\nMy confidence is low for this review.",
+        "The label is Positive\n\nI cannot decide confidently.",
+        "The label is Positive, or so it seems.",
         '{"label": "Positive", "improved_label": "Negative"}',
         '{"label": "Positive", "should_be": "Negative"}',
         "The label is Negative.\n\nThe better label: Mixed",
@@ -3156,6 +3163,8 @@ CUT = [
     ("hotel", "The aspects present in this review are: #Food, "),
     ("hotel", "The aspects present in this review are: #Food"),
     ("sentiment", "The label is"),
+    ("sentiment", "The label is Positive\n\nAnswer: the Neg"),
+    ("sentiment", "The label is Positive\n\nAnswer: not Pos"),
     ("sentiment", "The label is Not"),
     ("sentiment", "The label is Pos"),
     ("sentiment", "The label is Positive"),
