@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
-from core.export.export_row import ExportRow, SharedColumns, result_cells, result_columns
+from core.export.export_row import ExportRow, SharedColumns, result_cells, result_names
 from core.ingest.table import as_text
 
 
@@ -20,15 +20,14 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColu
     them. Text columns are always escaped, other columns unless they hold a plain number. Values are 1, 0 or empty, a
     label's name, or a number. Without rows only the header is written.
     """
-    plan = result_columns(columns, codebook)
-    results = len(plan.source) + 1
+    names, results = result_names(columns, codebook), len(columns.source) + 1
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerow(map(escape_formula, plan.names))
+    writer.writerow(map(escape_formula, names))
     try:
         for row in rows:
-            cells = result_cells(row, plan)
-            source = zip(plan.names, cells[:results], strict=False)
+            cells = result_cells(row, columns, codebook)
+            source = zip(names, cells[:results], strict=False)
             line = [_source_cell(cell, name in row.document.fields) for name, cell in source]
             writer.writerow([*line, *map(_result_cell, cells[results:])])
     finally:

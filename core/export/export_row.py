@@ -93,20 +93,6 @@ class ExportRow:
         return dict(zip(REVIEW_DETAILS, remarks, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ResultColumns:
-    """The columns of a table of results: ``names`` are those of ``source``, then the results (see ``result_cells``).
-
-    A result column whose name the source has already gets ``_2``, so that all are different and none is hidden.
-    """
-
-    source: tuple[str, ...]
-    items: tuple[str, ...]
-    roles: tuple[str, ...]
-    names: tuple[str, ...]
-    label_names: Mapping[Any, str]
-
-
 ANNOTATORS = ("gold", "pred", "reviewed")
 """Annotators with a column per item, before the roles."""
 
@@ -114,19 +100,16 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 """Fields of a row that have a column after those of the items."""
 
 
-def result_columns(columns: SharedColumns, codebook: Codebook) -> ResultColumns:
-    """Return the columns of a table of results under this codebook, with a column for each role."""
+def result_names(columns: SharedColumns, codebook: Codebook) -> tuple[str, ...]:
+    """Return the names of the columns of a table of results: those of the source, then those of ``result_cells``.
+
+    A result column whose name the source has already gets ``_2``, so that all are different and none is hidden.
+    """
     annotators = (*ANNOTATORS, *columns.roles, "evidence")
     value_names = [f"{annotator}_{name}" for name in codebook.item_names for annotator in annotators]
     document, *results = unique_names(["document_id", *ABOUT, *value_names, *REVIEW_DETAILS], columns.source)
     about, values = results[: len(ABOUT)], results[len(ABOUT) : -len(REVIEW_DETAILS)]
-    return ResultColumns(
-        source=columns.source,
-        items=codebook.items,
-        roles=columns.roles,
-        names=(*columns.source, document, *values, *about, *results[-len(REVIEW_DETAILS) :]),
-        label_names=codebook.label_names,
-    )
+    return *columns.source, document, *values, *about, *results[-len(REVIEW_DETAILS) :]
 
 
 def source_columns(document: Document) -> Mapping[str, Any]:
@@ -145,28 +128,28 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     return result
 
 
-def result_cells(row: ExportRow, plan: ResultColumns) -> list[Any]:
+def result_cells(row: ExportRow, columns: SharedColumns, codebook: Codebook) -> list[Any]:
     """Return the cells of a row: source, document, values and quotes of each item, ``ABOUT`` and ``REVIEW_DETAILS``.
 
     A source column that the document lacks is None. Labels of a choice have their names; an unknown one stays an id.
-    ExportError if the document has a source column that is not in the plan.
+    ExportError if the document has another source column.
     """
     source = source_columns(row.document)
-    if len(source) > len(plan.source) or not source.keys() <= set(plan.source):
-        extra = ", ".join(sorted(map(str, source.keys() - set(plan.source)))[:5])
+    if len(source) > len(columns.source) or not source.keys() <= set(columns.source):
+        extra = ", ".join(sorted(map(str, source.keys() - set(columns.source)))[:5])
         raise ExportError(
             f"Document '{row.document.id}' has columns that the table does not have: {extra}.",
             "Export again: documents were added meanwhile.",
         )
-    cells = [*(source.get(name) for name in plan.source), row.document.id]
+    cells = [*(source.get(name) for name in columns.source), row.document.id]
     models = {annotator.name: annotator.values for annotator in row.models}
-    gold = majority_reference(row.document.gold, plan.items)
-    reviewed = {item: row.values.get(item) for item in plan.items if row.sources.get(item) == REVIEW}
-    by_annotator = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in plan.roles)]
+    gold = majority_reference(row.document.gold, codebook.items)
+    reviewed = {item: row.values.get(item) for item in codebook.items if row.sources.get(item) == REVIEW}
+    by_annotator = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in columns.roles)]
     evidence = evidence_by_item(row)
-    for item in plan.items:
+    for item in codebook.items:
         values = [annotations.get(item) for annotations in by_annotator]
-        cells += [*(plan.label_names.get(value, value) for value in values), evidence.get(item, [])]
+        cells += [*(codebook.label_names.get(value, value) for value in values), evidence.get(item, [])]
     note, flag, *lists = row.review_details.values()
     joined = [", ".join(names) or None for names in lists]
     return [*cells, *(getattr(row, name) for name in ABOUT), note or None, flag, *joined]

@@ -14,10 +14,9 @@ from core.export.export_row import (
     ANNOTATORS,
     QUOTE_KEYS,
     ExportRow,
-    ResultColumns,
     SharedColumns,
     result_cells,
-    result_columns,
+    result_names,
 )
 from core.ingest.table import as_text, clean_value
 
@@ -40,11 +39,11 @@ def write_parquet(
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
     other mixture is text. ExportError if a row has other source columns. ``file`` must be readable too.
     """
-    plan, rows = result_columns(columns, codebook), iter(rows)
-    out = _WideningWriter(file, plan, codebook)
+    rows = iter(rows)
+    out = _WideningWriter(file, columns, codebook)
     try:
         while chunk := list(itertools.islice(rows, batch)):
-            out.write(list(zip(*(result_cells(row, plan) for row in chunk), strict=True)))
+            out.write(list(zip(*(result_cells(row, columns, codebook) for row in chunk), strict=True)))
     finally:
         out.close()
 
@@ -70,11 +69,12 @@ def widen(first: Kind, second: Kind) -> Kind:
 class _WideningWriter:
     """A Parquet writer that can widen the types of its source columns after some batches are written."""
 
-    def __init__(self, file: BinaryIO, plan: ResultColumns, codebook: Codebook) -> None:
+    def __init__(self, file: BinaryIO, columns: SharedColumns, codebook: Codebook) -> None:
         self._file = file
-        self._plan = plan
+        self._columns = columns
+        self._codebook = codebook
         self._value: Kind = {"multilabel": "bool", "rating": "double", "choice": "string"}[codebook.kind]  # type: ignore[assignment]
-        self._kinds: list[Kind] = ["null"] * len(plan.source)
+        self._kinds: list[Kind] = ["null"] * len(columns.source)
         self._writer: Any = None
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
@@ -125,15 +125,15 @@ class _WideningWriter:
         text = pa.string()
         quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in QUOTE_KEYS])
         value = pa.type_for_alias(self._value)
-        item = [value] * (len(ANNOTATORS) + len(self._plan.roles)) + [pa.list_(quote)]
+        item = [value] * (len(ANNOTATORS) + len(self._columns.roles)) + [pa.list_(quote)]
         types: list[Any] = [
             *(pa.type_for_alias(kind) for kind in self._kinds),
             text,  # the document
-            *item * len(self._plan.items),
+            *item * len(self._codebook.items),
             *(text, text, pa.int64(), text, text),  # of ``ABOUT``
             *(text, pa.bool_(), text, text),  # of ``REVIEW_DETAILS``
         ]
-        return pa.schema(list(zip(self._plan.names, types, strict=True)))
+        return pa.schema(list(zip(result_names(self._columns, self._codebook), types, strict=True)))
 
 
 def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
