@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from core.documents import VERDICT
 from core.errors import UsageError
 from core.store.database import Cursor, DatabaseConnection
-from core.store.row_conversion import insert
+from core.store.rows import insert
 from core.store.write_queue import Repository
 
 if TYPE_CHECKING:

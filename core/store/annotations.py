@@ -23,7 +23,7 @@ from core.store.annotation_sources import (
 )
 from core.store.database import ReadRepository
 from core.store.documents import STATE
-from core.store.row_conversion import dump, load
+from core.store.rows import dump, load
 from core.store.runs import IS_LISTED
 
 Grid: TypeAlias = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, ReadRepository, check_folder, check_path, translate_error
-from core.store.row_conversion import dump, load
+from core.store.rows import dump, load
 
 if TYPE_CHECKING:
     import pyarrow as pa

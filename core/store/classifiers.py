@@ -9,7 +9,7 @@ from typing import Any
 
 from core.documents import Value
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, columns_of, dump, incoming, insert, load
+from core.store.rows import add_row, columns_of, dump, incoming, insert, load
 from core.store.write_queue import Repository
 
 CLASSIFIER = "classifier"

@@ -13,7 +13,7 @@ from core.documents import Document, Evidence, Value
 from core.store.database import ReadRepository, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
-from core.store.row_conversion import load, scalar, value_of, values_by_key
+from core.store.rows import load, scalar, value_of, values_by_key
 
 DOCUMENTS_PER_QUERY = 10_000
 """Documents per query of a stream, which bounds memory."""

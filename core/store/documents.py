@@ -14,7 +14,7 @@ import numpy as np
 
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
-from core.store.row_conversion import (
+from core.store.rows import (
     Columns,
     add_row,
     clean,

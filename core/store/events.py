@@ -17,7 +17,7 @@ from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
-from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, value_of, value_text
+from core.store.rows import add_row, clean, dump, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (

@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.documents import RATING_TOLERANCE
 from core.store.annotation_sources import KNOWN_LABELS
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, clean, dump, insert, load, scalar
+from core.store.rows import add_row, clean, dump, insert, load, scalar
 from core.store.write_queue import Repository
 
 SPLIT = "held-out split"

@@ -24,7 +24,7 @@ from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
 from core.files import atomic_write
 from core.store.database import Cursor, DatabaseConnection, translate_error
-from core.store.row_conversion import dump, insert_keyed, load
+from core.store.rows import dump, insert_keyed, load
 from core.store.write_queue import Repository, Writer
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import PENDING, ReviewStatus
-from core.store.row_conversion import clean, dump
+from core.store.rows import clean, dump
 from core.store.sampling_frames import SamplingFrame
 from core.store.write_queue import Repository
 

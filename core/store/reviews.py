@@ -15,7 +15,7 @@ import numpy.typing as npt
 from core.documents import Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, event_of, record
-from core.store.row_conversion import load, values_by_key
+from core.store.rows import load, values_by_key
 from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]

@@ -20,7 +20,7 @@ from core.engine.interfaces import BatchJob, FailedAttempt
 from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Cursor, DatabaseConnection
-from core.store.row_conversion import (
+from core.store.rows import (
     add_row,
     clean,
     columns_of,

@@ -16,7 +16,7 @@ from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReaso
 from core.store.annotation_sources import KNOWN_LABELS, source_of, source_query
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import Event, record
-from core.store.row_conversion import add_row, clean, dump, insert, load, scalar, values_by_key
+from core.store.rows import add_row, clean, dump, insert, load, scalar, values_by_key
 from core.store.write_queue import Repository, Writer
 
 BUDGET = "budget"

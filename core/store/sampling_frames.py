@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, dump, insert, load
+from core.store.rows import add_row, dump, insert, load
 from core.store.write_queue import Repository
 
 

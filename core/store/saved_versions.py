@@ -18,7 +18,7 @@ from core.prompts import OWN
 from core.runs import Template
 from core.store.database import Cursor
 from core.store.events import Event, put_setting, record
-from core.store.row_conversion import add_row, clean, dump, load, scalar
+from core.store.rows import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository
 
 C = TypeVar("C")

@@ -17,7 +17,7 @@ from core.prompts import Message
 from core.runs import RoleModel
 from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
-from core.store.row_conversion import clean, load
+from core.store.rows import clean, load
 
 _FIELDS = ("run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""

@@ -26,7 +26,7 @@ from core.services.evaluation.evaluation import evaluate as evaluate_run
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
-from core.store.row_conversion import insert
+from core.store.rows import insert
 from tests.core.services.sample_world import session_on
 from tests.servers.running import mock_llm
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label
 from core.store.project import Project
 from core.store.reviews import Decision, Review, ReviewChange
-from core.store.row_conversion import load
+from core.store.rows import load
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ProjectError, StorageFull
 from core.store.database import open_file
-from core.store.row_conversion import insert_keyed
+from core.store.rows import insert_keyed
 from core.store.write_queue import Writer
 
 

@@ -1,4 +1,4 @@
-"""Conversion of values for the tables and back: JSON text, storable strings, rows as columns."""
+"""Rows of the tables: how values are stored and read, and how rows are added."""
 
 from __future__ import annotations
 
