@@ -276,7 +276,7 @@ _PLACES = tuple(
     frozenset(place.split())
     for place in (
         "nearby", "neighbouring", "neighboring", "elsewhere", "next door", "next to", "round corner", "around corner",
-        "across street", "across road",
+        "across street", "across road", "across from", "around here",
     )
 )  # fmt: skip
 """Words that a label about other places lists together."""

@@ -47,8 +47,9 @@ _DONE = re.compile(
     r"|(?:are )?(?:needed|necessary)|to (?:add|make|offer)))*+"
     r"(?:(?:[^\w\n?]|_)*$|[^\w\n?]+(?:(?:my |the )?(?:final|present|labels?|aspects?|ratings?)\b"
     r"(?: (?:decision|answer|verdict|labels?|aspects?|ratings?|present|in this \w+))*(?:[\s*_]*(?:$|[:(–—-])|"
-    r" (?:is|are|stays?|remains?)\b)|i agree\b(?![^\n]*\b(?:but|however|except|though)\b)[^\n?,;]*$"
-    r"|(?:thank(?:s| you)|agreed|i have nothing (?:\w+ )?to add|i stand by my \w+)[^\w\n?]*$))",
+    r" (?:is|are|stays?|remains?)\b(?! not\b))|i agree\b(?![^\n]*\b(?:but|however|except|though)\b)[^\n?,;]*$"
+    r"|(?:thank(?:s| you)(?: (?:all|everyone|everybody|both|again))?|agreed"
+    r"|i have nothing (?:\w+ )?to add|i stand by my \w+)[^\w\n?]*$))",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line with nothing more, a plain agreement or the words before a final decision; not a quoted line."""

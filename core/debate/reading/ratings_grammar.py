@@ -94,7 +94,9 @@ _DECIDING_COLUMNS = (
 _COUNTS = re.compile(r"\b(?:errors?|mistakes?|count|number|weight|max(?:imum)?|confidence|mentions?)\b", re.IGNORECASE)
 """Titles of columns with other numbers."""
 _NO_LATER = re.compile(
-    rf"{_COUNTS.pattern}|\b(?:{ROLE}|{UNITS}|mean|median|average|initial|previous|earlier|round 1)\b|^[^a-z]*$|^no\.?$",
+    rf"^(?!.*\bafter\b)(?:.*(?:{_COUNTS.pattern}"
+    rf"|\b(?:{ROLE}|{UNITS}|mean|median|average|initial|previous|earlier|round 1)\b)"
+    r"|[^a-z]*$|no\.?$)",
     re.IGNORECASE,
 )
 """Titles of a column that has no later ratings than the one titled "Rating"."""

@@ -392,7 +392,7 @@ class TestDoubts:
     def test_mentioned_aspect_is_present(self, text: str, name: str) -> None:
         assert name in present(debate(text)[2])
 
-    @pytest.mark.parametrize("keyword", ["nearby", "next door"])
+    @pytest.mark.parametrize("keyword", ["nearby", "next door", "around here", "across from"])
     def test_label_with_keywords_for_nearby_places_is_about_them(self, keyword: str) -> None:
         book = Codebook(labels=(Label(name="Location", keywords=(keyword, "restaurant", "bus", "walk")),))
         assert present(debate("There is a restaurant next door.", book)[2], book) == ["Location"]

@@ -231,6 +231,8 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
         ("No more comments from me.", True),
         ("NO MORE COMMENTS (I agree with all)", True),
         ("No more comments; I agree.", True),
+        ("No more comments, thank you all.", True),
+        ("No more comments. Labels are not right yet.", False),
         ("No more comments, but I disagree with Bob.", False),
         ("No more comments were made by Ann, so let me add one.", False),
         ("No further comments needed.", True),

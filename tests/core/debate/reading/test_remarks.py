@@ -310,6 +310,7 @@ def test_numbers_beside_ratings_contradict_them_only_as_scale_or_ratings(text: s
         ("Revised", "refused"),
         ("Adjusted", "refused"),
         ("After the debate", "refused"),
+        ("After review", "refused"),
         ("My view", "refused"),
         ("Second rating", "refused"),
         ("Current", "refused"),
