@@ -219,6 +219,8 @@ class ReviewState:
     """Document that is shown."""
     start_document: Value[str | None] = Value(None)
     """Document at which the view starts when it is drawn next."""
+    rows: Value[tuple[str, ...]] = Value(())
+    """Documents of the grid when it was drawn last."""
     problem: Value[tuple[str, str] | None] = Value(None)
     """Message and remedy of a review action that failed, shown once."""
     saved: Value[str] = Value("")

@@ -237,6 +237,17 @@ def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen
     assert [selection.method for selection in session.store.sampling_frames.selections()] == ["drawn", "drawn"]
 
 
+def test_row_stays_among_the_pending_ones_while_it_is_edited(screen, project, session):
+    run_id = sample_world.build(project)
+    app = screen("review", review_reviewer="ann", review__status="Pending", **selected_rows(run_id, "ann", "d1"))
+    assert "Rows 1 to 8 of 8" in texts(app)
+    for label in "ab":  # by keys in the grid
+        actions.edit(session, run_id, ["d1"], label, True, actions.Attribution("ann"))
+        assert "Rows 1 to 8 of 8" in texts(app.run())
+    app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": "d2"}
+    assert "Rows 1 to 7 of 7" in texts(app.run())
+
+
 def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
     sample_world.build(project)
     name, login = literal("Bea <i>"), actions.default_reviewer()

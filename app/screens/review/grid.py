@@ -65,7 +65,7 @@ def grid_view(
         queue_filter, sort=widgets.get(SORT, "position"), number=widgets.get(PAGE, 1), size=widgets.get(SIZE, 50)
     )
     read_at = time.time()
-    page = queue.review_page(session, run, filters, actor=actor)
+    page = _with_edited(session, run, actor, filters.status, queue.review_page(session, run, filters, actor=actor))
     problem = ReviewState.problem.pop()
     if problem is not None:
         notice("error", *problem)
@@ -95,9 +95,27 @@ def grid_view(
             _detail(session, run, actor, page, filters)
 
 
+def _with_edited(
+    session: ProjectSession, run: RunRow, actor: str, status: actions.Status | None, page: queue.ReviewPage
+) -> queue.ReviewPage:
+    """Return the page with the focused row, which its first edit made a Draft, until the user leaves it.
+
+    Otherwise, with a filter for Pending documents, the next key would act on the next row.
+    """
+    before, focused = state.review.rows, state.review.document
+    ids = state.review.rows = tuple(row.document_id for row in page.rows)
+    if status != "Pending" or focused not in before or focused in ids:
+        return page
+    rows = [row for row in queue.review_rows(session, run, [focused], actor=actor) if row.status == "Draft"]
+    at = sum(id in ids for id in before[: before.index(focused)])
+    state.review.rows = (*ids[:at], *(row.document_id for row in rows), *ids[at:])
+    return replace(page, rows=(*page.rows[:at], *rows, *page.rows[at:]), total=page.total + len(rows))
+
+
 def first_page() -> None:
-    """Go back to the first page."""
+    """Go back to the first page, of other rows."""
     reset_widgets(PAGE)
+    state.review.rows = ()
 
 
 def _grid_key(run: RunRow, actor: str) -> str:
