@@ -48,6 +48,13 @@ def test_page_without_a_codebook_names_the_next_step(session: ProjectSession) ->
     assert "No codebook yet" in html(open_page("authors"))
 
 
+def test_results_without_answers_name_the_next_step(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = show(open_page("authors"), "Results")
+    assert "Under Write, authors write a text" in html(at)
+    assert ">Predicted correctly</th>" not in html(at)
+
+
 def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = open_page("authors")

@@ -41,6 +41,8 @@ def main() -> None:
     match state.authors.view:
         case "Answer for others":
             _annotate(session, current)
+        case "Results" if not current.log:
+            _no_answers()
         case "Results":
             results.draw(session)
         case "Settings":
@@ -74,6 +76,12 @@ def _open_sample() -> None:
 
 
 # -- consent
+
+
+def _no_answers() -> None:
+    words = "Under Write, authors write a text and answer questions about it. The sample shows what comes out."
+    if empty("No answers yet", words, action="Open the sample chats", sign="bars", key="authors-no-answers"):
+        _open_sample()
 
 
 def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> None:
