@@ -17,11 +17,11 @@ from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.quotation_marks import double_quoted, outermost, single_quoted
 
 Answer: TypeAlias = bool | None
-"""Present, absent, or left open by the agent."""
+"""Present, absent, or left undecided by the agent."""
 NO_ANSWER: Final = "no answer"
 """Stands for words that are not an answer. (None is an answer: the label is left open.)"""
 MaybeAnswer: TypeAlias = Answer | Literal["no answer"]
-LEFT_OPEN = "left open by the agent"
+LEFT_OPEN = "left undecided"
 """Reason of an item that the agent calls undecided."""
 NEGATION_KINDS = frozenset({"neg", "no", "absent", "none", "negation"})
 """Kinds of tokens that deny a label."""

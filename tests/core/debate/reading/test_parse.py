@@ -346,7 +346,7 @@ def test_labels_left_open_are_undecided(text: str, expected: set[str], open_item
 
 def test_reasons_of_undecided_labels_are_kept() -> None:
     reading = read("Undecided: #Price\nFinal Decision: none", HOTEL)
-    assert set(reading.undecided.values()) == {"left open by the agent"}
+    assert set(reading.undecided.values()) == {"left undecided"}
     reading = read('{"labels": [], "undecided": [{"label": "Price", "reason": "thin"}]}', HOTEL)
     assert set(reading.undecided.values()) == {"thin"}
 
@@ -526,7 +526,7 @@ def test_choice_can_be_left_open(text: str, is_open: bool) -> None:
 
 def test_undecided_choice_is_readable() -> None:
     reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", CLAUSES)
-    assert reading.undecided == {"label": "left open by the agent"}
+    assert reading.undecided == {"label": "left undecided"}
     assert reading.readable
     assert choice("Undecided: #License Grant\nThe label is 3") == "Governing Law"
 
@@ -589,7 +589,7 @@ def test_ratings_are_read(text: str, expected: list[float]) -> None:
         ("4²", "not a number"),
         ("80%", "not a number"),
         ("4/10", "not on the scale to 5"),
-        ("n/a", "left open by the agent"),
+        ("n/a", "left undecided"),
         ("4\nEffect Direction: 3", "rated 4 and 3"),
     ],
 )
@@ -604,7 +604,7 @@ def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
     reading = read("Undecided: #Fluency\nFinal ratings:\nFluency: 4\nOverall: 3\nEffect Direction: 2", SUMMARY)
     fluency, effect, pio = SUMMARY.items
     assert reading.values == {effect: 2}
-    assert reading.undecided == {fluency: "left open by the agent", pio: "no rating given"}
+    assert reading.undecided == {fluency: "left undecided", pio: "no rating given"}
     assert reading.unknown == ("Overall",)
     assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY)
     assert problem("Fluency: 4", SUMMARY) == NO_DECISION
