@@ -299,7 +299,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
     total = overview.count_documents(session)
     since = status.saved if status.dirty else None
     marked = f" Lines changed since v{since.number} are marked." if since else ""
-    with panel("Prompt preview", note="document" if total else "", key="prompt-panel") as head:
+    with panel("Prompt preview", key="prompt-panel") as head:
         document = None
         if total:
             number = min(state.codebook.document, total)

@@ -508,7 +508,8 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
             )
         shown = [param for param in spec.params if not param.hidden and param.has_effect(params, codebook.kind)]
         for start in range(0, len(shown), 2):
-            for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
+            row = shown[start : start + 2]
+            for column, param in zip(st.columns(len(row), wrap=False), row, strict=True):
                 _parameter(column, param, params[param.name], spec.name, save_params)
     if params and (vote := spec.describe_vote(params, codebook.kind)):
         line(vote, "q xs")

@@ -194,8 +194,8 @@ SPEC = ProtocolSpec(
     ),
     deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
     request_counts=_request_counts,
-    breakdown="one each for extractor, critic and judge, two more for each extra round; times the labels if each has "
-    "its own debate; 1 or 2 if an adaptive debate ends early",
+    breakdown="one for each role and two more for each extra round, multiplied by the labels if each has its own "
+    "debate. An adaptive debate may end after 1 or 2",
     kinds={
         "multilabel": DecisionRule("the labels that an analysis chooses"),
         "choice": DecisionRule("the labels that an analysis chooses"),
