@@ -623,7 +623,7 @@ def test_efficient_front_excludes_dominated_runs() -> None:
     assert efficient([]) == ()
 
 
-def test_strict_score_of_a_sample_weighs_documents_by_their_chance_to_be_drawn(project):
+def test_strict_score_of_a_sample_weights_documents_by_their_chance_to_be_drawn(project):
     label = Label(name="Alpha", id="a")
     documents = [f"d{n:03}" for n in range(200)]
     project.store.documents.add(Document(id, {"text": id}) for id in documents)
