@@ -216,7 +216,7 @@ class Annotations(ReadRepository):
             {"ids": list(document_ids), "words": words},
         )
 
-    def gold_counts(self) -> list[tuple[str, Value, int]]:
+    def majority_counts(self) -> list[tuple[str, Value, int]]:
         """Return (item, value, documents) for every gold value, sorted. With several raters the majority counts."""
         rows = self._connection.rows(
             f"SELECT item, value, count(*) FROM {gold_table(self._connection)} GROUP BY ALL ORDER BY item, value"

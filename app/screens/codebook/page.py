@@ -142,7 +142,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
     picked = state.codebook.label
     if picked not in by_id:
         picked = next(iter(by_id), None)
-    notes = {label_id: f"{count:,}" for label_id, count in codebooks.gold_counts(session).items()}
+    notes = {label_id: f"{count:,}" for label_id, count in codebooks.count_gold_documents(session).items()}
     if picked in notes:
         notes[picked] += " gold"
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:

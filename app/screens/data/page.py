@@ -27,7 +27,7 @@ from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
-from core.services.data.overview import LengthSummary, count_documents, gold_counts, load_overview
+from core.services.data.overview import LengthSummary, count_documents, gold_distribution, load_overview
 from core.services.project_session import ProjectSession
 
 
@@ -137,7 +137,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
                 help="Gold of raters outside this mapping stays, unless you choose them here.",
             )
         if preview is not None:
-            gold = gold_counts(preview.profile.gold, preview.codebook)
+            gold = gold_distribution(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     has_change, has_gold = bool(draft.mapping.gold or dropped), load_overview(session, codebook).with_gold > 0
     replace_now = actions.button(
@@ -221,7 +221,7 @@ class ImportPage:
         with right:
             self.destination(preview)
             if preview is not None:
-                gold = gold_counts(preview.profile.gold, preview.codebook)
+                gold = gold_distribution(preview.profile.gold, preview.codebook)
                 overview.distribution_charts(gold, preview.profile.words, preview.built.with_gold)
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):

@@ -165,13 +165,13 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
     return len({document for document, item, version in decided if item in touched and (item, version) in stale})
 
 
-def gold_counts(session: ProjectSession) -> dict[str, int]:
+def count_gold_documents(session: ProjectSession) -> dict[str, int]:
     """Return the number of documents with each label in gold, by the majority of the raters.
 
     Ties do not count. Labels without gold are omitted.
     """
     counts: Counter[str] = Counter()
-    for item, value, count in session.store.annotations.gold_counts():
+    for item, value, count in session.store.annotations.majority_counts():
         counts[item if isinstance(value, bool) else str(value)] += count if value is not False else 0
     return dict(counts)
 

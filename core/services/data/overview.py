@@ -63,7 +63,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> DataOve
         with_gold=store.with_gold(),
         raters=tuple(session.store.annotations.raters()),
         words=summarise_lengths(store.lengths()),
-        gold=gold_counts(counts, codebook),
+        gold=gold_distribution(counts, codebook),
         imports=tuple(reversed(store.imports())),
     )
 
@@ -102,7 +102,7 @@ def document_page(session: ProjectSession, *, search: str = "", offset: int = 0,
     return session.store.documents.page(offset, limit, search.strip() or None)
 
 
-def gold_counts(
+def gold_distribution(
     counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None
 ) -> tuple[GoldCount, ...]:
     """Return the distribution of gold labels, counted by item and rater, in the order of the codebook.

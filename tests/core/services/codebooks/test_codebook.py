@@ -371,7 +371,7 @@ def test_gold_counts_are_those_of_the_majority_of_the_raters(session: ProjectSes
         Document(id, {"text": "cheap"}, gold={"ann": {CHOICE_ITEM: ann}, "ben": {CHOICE_ITEM: ben}})
         for id, (ann, ben) in votes.items()
     )
-    assert codebooks.gold_counts(session) == {PRICE: 1}  # c; the others are ties
+    assert codebooks.count_gold_documents(session) == {PRICE: 1}  # c; the others are ties
     assert [codebooks.count_gold_labels(session, label_id) for label_id in (PRICE, FOOD)] == [5, 3]
 
 
@@ -385,7 +385,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
     )
     matches = keyword_matches.count_matches(session, choice, PRICE)
     assert (matches.present, matches.present_hit) == (2, 2)
-    assert codebooks.gold_counts(session)[PRICE] == 2
+    assert codebooks.count_gold_documents(session)[PRICE] == 2
     votes = {"d": (FOOD, FOOD, PRICE), "f": (FOOD, PRICE), "g": (FOOD, FOOD, PRICE)}
     session.store.documents.add(
         Document(

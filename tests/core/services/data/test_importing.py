@@ -462,7 +462,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
     assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
     preview = importing.preview_import(draft, choice)
-    bars = overview.gold_counts(preview.profile.gold, preview.codebook)
+    bars = overview.gold_distribution(preview.profile.gold, preview.codebook)
     assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 
@@ -471,7 +471,7 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
     preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
-    bars = overview.gold_counts(preview.profile.gold, book)
+    bars = overview.gold_distribution(preview.profile.gold, book)
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
         ("A", "1", 1),
         ("A", "3", 1),

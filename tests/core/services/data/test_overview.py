@@ -40,7 +40,7 @@ def test_several_ratings_are_shown_as_their_mean(ratings, shown):
 
 def test_values_of_a_rating_are_in_numeric_order():
     counts = {(RATING.items[0], "gold"): {1.5: 1, 10: 1, 2: 1, 1: 1, "none": 1}}
-    assert [bar.value for bar in overview.gold_counts(counts, RATING)] == ["1", "1.5", "2", "10", "none"]
+    assert [bar.value for bar in overview.gold_distribution(counts, RATING)] == ["1", "1.5", "2", "10", "none"]
 
 
 @pytest.mark.parametrize(
