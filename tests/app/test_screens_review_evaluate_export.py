@@ -105,8 +105,9 @@ def test_evaluate_without_a_reference(screen, project, session):
 
 def test_evaluate_names_the_documents_that_are_counted_as_wrong(screen, session, monkeypatch):
     sample_world.build(session.project)
-    monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0"])
-    assert "with the 3 without a verdict as wrong" in texts(screen("evaluate"))
+    monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0", "d1", "d2"])
+    assert "with the 3 without a verdict as wrong" in (shown := texts(screen("evaluate")))
+    assert "Only 1 of 3 debated documents is scored" in shown
 
 
 def test_evaluate_shows_all_sections(screen, project):

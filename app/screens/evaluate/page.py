@@ -66,7 +66,7 @@ def main() -> None:
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
-        head = f"Only {evaluation.n:,} of {ended:,} debated documents are scored"
+        head = f"Only {evaluation.n:,} of {ended:,} debated documents {plural(evaluation.n, 'is', 'are')} scored"
         text = "The others have no verdict, and may be harder. Retry them on Run, or use other models or definitions."
         notice("warn", head, text)
     _key_numbers(evaluation)
