@@ -6,7 +6,6 @@ The key of a reply comes from the request before this adaptation, so a fallback 
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -202,34 +201,29 @@ _OF_MODELS = {"context", "reasons", "seed", "logprobs", "in_format", "at"}
 
 
 class Capabilities:
-    """``ModelCapabilities`` for each (address, model). Safe to read from other threads than the engine's."""
+    """``ModelCapabilities`` for each (address, model).
+
+    Safe to read from other threads than the engine's, because each method uses the dict in one atomic operation.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], ModelCapabilities] = {}
-        self._guard = threading.Lock()
 
     def get(self, connection: Connection, model: str) -> ModelCapabilities:
         """Return the known capabilities of a model at a server; the defaults at first."""
-        with self._guard:
-            return self._known.setdefault((connection.base_url, model), ModelCapabilities())
+        return self._known.setdefault((connection.base_url, model), ModelCapabilities())
 
     def seen(self, connection: Connection, model: str) -> ModelCapabilities | None:
         """Return the known capabilities of a model, None before its first reply or refusal."""
-        with self._guard:
-            capabilities = self._known.get((connection.base_url, model))
+        capabilities = self._known.get((connection.base_url, model))
         return capabilities if capabilities is not None and capabilities.at else None
 
     def forget(self, connection: Connection, model: str) -> None:
         """Forget a model, so that its capabilities are learned again."""
-        with self._guard:
-            self._known.pop((connection.base_url, model), None)
+        self._known.pop((connection.base_url, model), None)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return everything learned as plain data."""
-        with self._guard:
-            learned = [
-                (url, model, capabilities) for (url, model), capabilities in self._known.items() if capabilities.at
-            ]
         return [
             {
                 "base_url": url,
@@ -237,7 +231,8 @@ class Capabilities:
                 **asdict(capabilities),
                 "refused_params": sorted(capabilities.refused_params),
             }
-            for url, model, capabilities in learned
+            for (url, model), capabilities in self._known.copy().items()
+            if capabilities.at
         ]
 
     def recall(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -255,5 +250,4 @@ class Capabilities:
                 **{name: row[name] for name in (_OF_MODELS if local else names) & row.keys()}
             )
             capabilities.refused_params = set(capabilities.refused_params)
-            with self._guard:
-                self._known.setdefault((row["base_url"], row["model"]), capabilities)
+            self._known.setdefault((row["base_url"], row["model"]), capabilities)
