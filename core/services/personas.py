@@ -165,9 +165,7 @@ def generate(
     )
 
     async def run() -> GeneratedPersonas:
-        extraction, spent = await run_standalone(
-            step, settings, session.models, session.project.turn_store, on_progress
-        )
+        extraction, spent = await run_standalone(step, settings, session.models, session.project.replies, on_progress)
         return GeneratedPersonas(extraction, spent)
 
     return session.engine.submit(run())

@@ -314,7 +314,7 @@ class ProjectSession:
         """Return the engine that the settings of a run name."""
         project, models, engine, load = self.project, self.models, work.run.settings.engine, self.load_documents
         find_examples = few_shot_examples.example_library(self.store, models, load, work.run)
-        dependencies = Dependencies(load, models, project.turn_store, project.sink, publish, find_examples)
+        dependencies = Dependencies(load, models, project.replies, project.sink, publish, find_examples)
         match engine.name:
             case "live" if worker_pool_engine.is_faster(work):
                 return worker_pool_engine.WorkerPoolEngine(work, dependencies)

@@ -63,7 +63,7 @@ class Store:
 class Project:
     """An open project file, until ``close``. Also a context manager. A missing file is created if ``create`` is set.
 
-    ``store`` gives access to all contents; ``turn_store``, ``sink`` and ``jobs`` are the interfaces for the engine.
+    ``store`` gives access to all contents; ``replies``, ``sink`` and ``jobs`` are the interfaces for the engine.
     Runs that a dead process left running become ``paused``. Opening raises ProjectLocked, StorageFull and ProjectError.
     """
 
@@ -77,7 +77,7 @@ class Project:
             undo.callback(self._writer.close)
             self.store = Store(self._connection, self._writer)
             self.store.runs.recover()
-            self.turn_store = Replies(self._connection, self._writer)
+            self.replies = Replies(self._connection, self._writer)
             self.sink = RunWriter(self._connection, self._writer)
             self.jobs = BatchJobStore(self._connection, self._writer)
             undo.pop_all()
@@ -127,7 +127,7 @@ class Project:
             self._writer.close()
             if self._connection.is_open and (problem := self._connection.file_problem()):
                 self._raise_rescued(problem)
-            self.turn_store.close()
+            self.replies.close()
         finally:
             self._connection.close()
 
@@ -141,7 +141,7 @@ class Project:
         is_in_place = self._connection.file_problem() is None
         self._writer.close()
         copy = self.copy if is_in_place else self.copy or self.save_copy()
-        self.turn_store.close()
+        self.replies.close()
         with suppress(ProjectError):
             self._connection.close()
         return copy or self._copy_files()

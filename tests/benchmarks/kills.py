@@ -105,7 +105,7 @@ def main() -> None:
                 with Project(folder / "p.duckdb") as project:
                     opened.append(time.monotonic() - began)
                     runs = project.store.runs.all()
-                    kept = len(project.turn_store._keys)
+                    kept = len(project.replies._keys)
                 gone = statistics(url)["ok"] - len(opened) - sum(lost) - sum(after_kill) - kept
                 after_kill.append(min(gone, statistics(url)["ok"] - answered))
                 lost.append(gone - after_kill[-1])

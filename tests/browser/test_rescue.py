@@ -54,5 +54,5 @@ def test_run_continues_in_the_copy_of_a_removed_project(open_studio: OpenStudio,
     with Project(copy) as kept:
         (run,) = kept.store.runs.all()
         assert run.verdicts + run.unresolved == DOCUMENTS
-        assert len(kept.turn_store._keys) == 3 * DOCUMENTS
+        assert len(kept.replies._keys) == 3 * DOCUMENTS
         assert kept.store.documents.ids()

@@ -264,7 +264,7 @@ class Soak:
         began = time.monotonic()
         with Project(self.project) as project:
             self.report.opened_seconds.append(time.monotonic() - began)
-            kept = len(project.turn_store._keys)
+            kept = len(project.replies._keys)
         lost = self.statistics()["ok"] - kept - sum(self.report.lost_at_kills)
         self.report.lost_at_kills.append(lost)
         if lost > 2 * CONCURRENCY:

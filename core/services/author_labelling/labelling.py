@@ -411,7 +411,7 @@ def run_step(
         step,
         settings,
         session.models,
-        session.project.turn_store,
+        session.project.replies,
         seconds=seconds or STEP_SECONDS,
         errors_as_replies=errors_as_replies,
     )

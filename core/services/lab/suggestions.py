@@ -308,7 +308,7 @@ def propose_rewrite(
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
     reply, spent = session.engine.submit(
-        run_standalone(_single(ask), settings, session.models, session.project.turn_store, seconds=REWRITE_TIMEOUT)
+        run_standalone(_single(ask), settings, session.models, session.project.replies, seconds=REWRITE_TIMEOUT)
     ).result()
     after, why = parse_proposal(reply.text, label)
     return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)

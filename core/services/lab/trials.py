@@ -422,7 +422,7 @@ def _replayed(
     count = 0
     try:
         while debate.verdict is None:
-            stored = [session.project.turn_store.get(pending.key(0)) for pending in debate.pending]
+            stored = [session.project.replies.get(pending.key(0)) for pending in debate.pending]
             count += sum(reply is not None for reply in stored)
             if None in stored:
                 return count, False

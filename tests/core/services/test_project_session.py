@@ -99,7 +99,7 @@ def test_paused_run_shows_its_open_debates_after_a_restart(tmp_path: Path) -> No
         turn = Turn(
             run.run_id, "d1", 0, "extractor", run.settings.role_models["extractor"], reply=Reply("Clean.", key="k1")
         )
-        asyncio.run(session.project.turn_store.commit(turn.reply))
+        asyncio.run(session.project.replies.commit(turn.reply))
         session.project.sink.turn(turn)
         asyncio.run(session.project.sink.state(run.run_id, "paused", PAUSED))
         live_run = session.live_run(run.run_id)

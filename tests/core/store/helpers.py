@@ -127,7 +127,7 @@ async def store_debate(
         make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served_model=served_model)
         for role, key in keys.items()
     )
-    await asyncio.gather(*map(project.turn_store.commit, replies))
+    await asyncio.gather(*map(project.replies.commit, replies))
     for number, (role, labels) in enumerate(lists.items()):
         project.sink.turn(
             make_turn(run_id, document_id, number, role, keys[role], values=labels, quotes=(quotes or {}).get(role, ()))

@@ -19,7 +19,7 @@ async def main(project, run_id):
     async def one(lane):
         for number in range(100_000):
             key = f"{lane}-{number}"
-            await project.turn_store.commit(make_reply(key, text="words " * 200))
+            await project.replies.commit(make_reply(key, text="words " * 200))
             project.sink.turn(make_turn(run_id, key, 0, "extractor", key, values={"x": True}))
             print(key, flush=True)
     await project.sink.state(run_id, "running")
@@ -41,8 +41,8 @@ def test_acknowledged_replies_survive_kill_9(path, lines):
     writing.wait(60)
     assert len(acknowledged) >= lines
     with Project(path) as project:
-        assert all(project.turn_store.contains(key) for key in acknowledged)
-        assert all(project.turn_store.get(key).text == "words " * 200 for key in acknowledged)
+        assert all(project.replies.contains(key) for key in acknowledged)
+        assert all(project.replies.get(key).text == "words " * 200 for key in acknowledged)
         run = project.store.runs.get("r0001")
         assert run.turns >= len(acknowledged)
         assert (run.state, run.message) == ("paused", "interrupted")

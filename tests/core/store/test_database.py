@@ -474,7 +474,7 @@ def test_foreign_reply_log_is_skipped(path, content):
     Project(path).close()
     path.with_name(path.name + ".replies").write_bytes(content)
     with Project(path) as project:
-        assert not project.turn_store._keys
+        assert not project.replies._keys
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target, 
         log = path.with_name(path.name + ".replies")
         log.symlink_to(target)
         with pytest.raises(ProjectError):
-            asyncio.run(project.turn_store.commit(reply))
+            asyncio.run(project.replies.commit(reply))
         log.unlink()
         log.with_name(".moot-0.part").symlink_to(target)
         writer = ReplyLog(log)

@@ -25,7 +25,7 @@ def make_reply(key, **fields):
 
 def commit_replies(project, *keys):
     async def commit():
-        await asyncio.gather(*(project.turn_store.commit(make_reply(key)) for key in keys))
+        await asyncio.gather(*(project.replies.commit(make_reply(key)) for key in keys))
 
     asyncio.run(commit())
 
@@ -38,12 +38,12 @@ def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, mo
     monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 60.0)
     commit_replies(project, "k1")
     assert stored_keys(project) == set()
-    assert project.turn_store.contains("k1")
-    assert project.turn_store.get("k1") == asyncio.run(project.turn_store.fetch("k1")) == make_reply("k1")
+    assert project.replies.contains("k1")
+    assert project.replies.get("k1") == asyncio.run(project.replies.fetch("k1")) == make_reply("k1")
     assert ReplyLog(reply_log_path(path)).recovered == (make_reply("k1"),)
     flush(project)
     assert stored_keys(project) == {"k1"}
-    assert project.turn_store.get("k1") == make_reply("k1")
+    assert project.replies.get("k1") == make_reply("k1")
 
 
 def test_reply_with_the_log_probability_of_zero_is_readable():
@@ -62,8 +62,8 @@ def test_opening_moves_logged_replies_into_the_table(path):
         file.write(b'{"key": "half a li')
     with Project(path) as project:
         assert stored_keys(project) == {"k1", "k2", "k3"}
-        assert project.turn_store.get("k1").text == "said"
-        assert project.turn_store.get("k2") == make_reply("k2")
+        assert project.replies.get("k1").text == "said"
+        assert project.replies.get("k2") == make_reply("k2")
     assert not reply_log_path(path).exists()
 
 
@@ -76,7 +76,7 @@ def test_line_after_an_incomplete_line_is_read(path):
 def test_new_project_ignores_the_log_of_a_deleted_project(path):
     ReplyLog(reply_log_path(path)).append(make_reply("k1"))
     with Project(path) as project:
-        assert not project.turn_store.contains("k1")
+        assert not project.replies.contains("k1")
 
 
 def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch):
@@ -125,7 +125,7 @@ def full_disk(project, monkeypatch):
 def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
     commit_replies(project, "k1")
     flush(project)
-    assert project.turn_store.contains("k1")
+    assert project.replies.contains("k1")
     assert stored_keys(project) == set()
     full_disk.undo()
     commit_replies(project, "k2")
@@ -136,7 +136,7 @@ def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
 def test_reply_refused_during_a_commit_is_inserted_later(project, full_disk):
     reached, released = threading.Event(), threading.Event()
 
-    class SlowAppend(type(project.turn_store._refused)):
+    class SlowAppend(type(project.replies._refused)):
         def append(self, reply):
             reached.set()
             assert released.wait(30)
@@ -145,7 +145,7 @@ def test_reply_refused_during_a_commit_is_inserted_later(project, full_disk):
     gate = threading.Event()
     project._writer.call(lambda _cursor: gate.wait(30))
     commit_replies(project, "k1")
-    project.turn_store._refused = SlowAppend()
+    project.replies._refused = SlowAppend()
     gate.set()
     assert reached.wait(30)
     full_disk.undo()

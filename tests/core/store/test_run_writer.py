@@ -31,38 +31,38 @@ def run_id(project):
 
 def test_reply_is_stored_under_its_key(project):
     reply = make_reply("k1")
-    assert not project.turn_store.contains("k1")
-    assert asyncio.run(project.turn_store.fetch("k1")) is None
-    asyncio.run(project.turn_store.commit(reply))
-    assert project.turn_store.contains("k1")
-    assert asyncio.run(project.turn_store.fetch("k1")) == reply
+    assert not project.replies.contains("k1")
+    assert asyncio.run(project.replies.fetch("k1")) is None
+    asyncio.run(project.replies.commit(reply))
+    assert project.replies.contains("k1")
+    assert asyncio.run(project.replies.fetch("k1")) == reply
 
 
 def test_first_reply_under_a_key_is_kept(project):
     first, second = make_reply("k1", text="first"), make_reply("k1", text="second")
 
     async def both():
-        await asyncio.gather(project.turn_store.commit(first), project.turn_store.commit(second))
-        await project.turn_store.commit(second)
+        await asyncio.gather(project.replies.commit(first), project.replies.commit(second))
+        await project.replies.commit(second)
 
     asyncio.run(both())
-    assert project.turn_store.get("k1").text == "first"
+    assert project.replies.get("k1").text == "first"
 
 
 def test_replies_are_found_after_reopening(path):
     with Project(path) as project:
-        asyncio.run(project.turn_store.commit(make_reply("k1", cost=None)))
+        asyncio.run(project.replies.commit(make_reply("k1", cost=None)))
     with Project(path) as project:
-        assert project.turn_store.contains("k1")
-        assert not project.turn_store.contains("k2")
-        assert project.turn_store.get("k1").cost_usd is None
+        assert project.replies.contains("k1")
+        assert not project.replies.contains("k2")
+        assert project.replies.get("k1").cost_usd is None
 
 
 def test_hostile_replies_are_stored(project, run_id):
     bad = "\ud800\x00x"
 
     async def write():
-        await project.turn_store.commit(make_reply("k1", text=bad))
+        await project.replies.commit(make_reply("k1", text=bad))
         row = make_turn(run_id, "d0", 0, "extractor", "k1", values={"a": True})
         row = replace(row, messages=(Message("system", bad), Message("user", bad)))
         project.sink.turn(row)
@@ -77,7 +77,7 @@ def test_hostile_replies_are_stored(project, run_id):
 def test_turn_is_read_back_with_its_reply(project, run_id):
     async def write():
         for number, role in enumerate(("extractor", "critic")):
-            await project.turn_store.commit(make_reply(f"k{number}", text=f"{role} says"))
+            await project.replies.commit(make_reply(f"k{number}", text=f"{role} says"))
             values = {"a": True, "b": None} if role == "extractor" else None
             project.sink.turn(
                 make_turn(
@@ -122,7 +122,7 @@ def test_debates_are_read_in_the_order_of_the_run(project, run_id):
         for document_id in ("d2", "d0"):
             for number in (1, 0):
                 key = f"{document_id}/{number}"
-                await project.turn_store.commit(make_reply(key))
+                await project.replies.commit(make_reply(key))
                 project.sink.turn(make_turn(run_id, document_id, number, "critic", key))
 
     asyncio.run(write())
@@ -134,7 +134,7 @@ def test_debates_are_read_in_the_order_of_the_run(project, run_id):
 def test_open_debates_have_turns_and_no_verdict(project, run_id):
     async def write():
         for document_id in ("d2", "d1"):
-            await project.turn_store.commit(make_reply(document_id))
+            await project.replies.commit(make_reply(document_id))
             project.sink.turn(make_turn(run_id, document_id, 0, "extractor", document_id))
         await project.sink.verdict(make_verdict(run_id, "d2", {"a": True}))
 
@@ -151,7 +151,7 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
 
     async def begin():
         await project.sink.state(run_id, "running")
-        await project.turn_store.commit(make_reply("k1"))
+        await project.replies.commit(make_reply("k1"))
         project.sink.turn(row)
         await project.sink.state(run_id, "paused")
 
@@ -171,7 +171,7 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
 
 def test_repeated_system_prompt_is_stored_once(project, run_id):
     async def write():
-        await asyncio.gather(*(project.turn_store.commit(make_reply(f"k{number}")) for number in range(30)))
+        await asyncio.gather(*(project.replies.commit(make_reply(f"k{number}")) for number in range(30)))
         for number in range(30):
             project.sink.turn(make_turn(run_id, "d0", number, "critic", f"k{number}"))
 
@@ -185,7 +185,7 @@ def test_last_values_of_a_role_count(project, run_id):
     async def write():
         lists = [{"a": True, "b": True}, {"a": False, "b": None}, None]
         for number, values in enumerate(lists):
-            await project.turn_store.commit(make_reply(f"k{number}"))
+            await project.replies.commit(make_reply(f"k{number}"))
             project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", values=values))
 
     asyncio.run(write())

@@ -84,7 +84,7 @@ def test_run_without_documents_or_with_unknown_name_is_rejected(project):
 def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
     async def turns():
         for number, (cached, cost) in enumerate([(False, 0.5), (False, 0.25), (True, 9.0)]):
-            await project.turn_store.commit(make_reply(f"k{number}", cost=cost, run_id="r9" if cached else run_id))
+            await project.replies.commit(make_reply(f"k{number}", cost=cost, run_id="r9" if cached else run_id))
             project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", cached=cached))
         await project.sink.verdict(make_verdict(run_id, "d0", GOOD))
         await project.sink.verdict(make_verdict(run_id, "d1", OPEN))
@@ -108,8 +108,8 @@ def test_reply_used_by_several_turns_is_counted_once(project, run_id):
         return project.sink.turn(make_turn(run_id, document_id, 0, "extractor", key, cached=True))
 
     async def begin():
-        await project.turn_store.commit(make_reply("earlier", run_id="r9"))
-        await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
+        await project.replies.commit(make_reply("earlier", run_id="r9"))
+        await project.replies.commit(make_reply("k", cost=0.5, run_id=run_id))
         assert turn("d0", "earlier")
 
     async def resume():
@@ -132,7 +132,7 @@ def test_replayed_turn_of_a_repeated_debate_is_not_counted_again(project, run_id
         await project.sink.state(run_id, "running")
         return project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))
 
-    asyncio.run(project.turn_store.commit(make_reply("k", run_id="r9")))
+    asyncio.run(project.replies.commit(make_reply("k", run_id="r9")))
     assert asyncio.run(turn())
     asyncio.run(project.sink.verdict(make_verdict(run_id, "d0", OPEN)))
     flush(project)
@@ -145,7 +145,7 @@ def test_replayed_turn_of_a_repeated_debate_is_not_counted_again(project, run_id
 @pytest.mark.parametrize(("cached", "cost"), [(False, None), (True, 0.0)])
 def test_cost_is_unknown_if_a_paid_reply_has_no_price(project, run_id, cached, cost):
     async def turn():
-        await project.turn_store.commit(make_reply("k", cost=None, run_id="r9" if cached else run_id))
+        await project.replies.commit(make_reply("k", cost=None, run_id="r9" if cached else run_id))
         project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=cached))
 
     asyncio.run(turn())
@@ -244,7 +244,7 @@ def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
 
 def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_id):
     async def unfinished_debate():
-        await project.turn_store.commit(make_reply("old"))
+        await project.replies.commit(make_reply("old"))
         project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", values={A: True}))
 
     asyncio.run(unfinished_debate())

@@ -26,7 +26,7 @@ async def store_rounds(project, run_id, document_id, turns, verdict):
     """Store a debate from its turns, each given as (role, round, values)."""
     for number, (role, round, values) in enumerate(turns):
         key = f"{run_id}/{document_id}/{role}/{round}"
-        await project.turn_store.commit(make_reply(key, run_id=run_id))
+        await project.replies.commit(make_reply(key, run_id=run_id))
         turn = make_turn(run_id, document_id, number, role, key, values=values)
         project.sink.turn(dataclasses.replace(turn, round=round))
     await project.sink.verdict(make_verdict(run_id, document_id, verdict))
