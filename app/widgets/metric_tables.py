@@ -128,19 +128,18 @@ def dimension_table(scores: Scores) -> None:
 
 
 def score_tables(scores: Scores) -> None:
-    """Draw all metrics, over all labels and per label, in an expander."""
+    """Draw all metrics, per label and over all labels, in an expander."""
     with st.expander("All metrics", key="evaluate-tables"):
-        left, right = st.columns([1, 2.2], gap="small")
-        overall = [
-            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
-        ]
-        left.dataframe(overall, hide_index=True, height="content", key="evaluate-tables-overall")
         names, cells = scores.table(format_estimate)
         rows = [
             {label_noun(scores.kind): name, "n": scores.labels[name].n, **dict(zip(names, row, strict=True))}
             for name, row in cells.items()
         ]
-        right.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
+        st.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
+        overall = [
+            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
+        ]
+        st.dataframe(overall, hide_index=True, width="content", height="content", key="evaluate-tables-overall")
 
 
 def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:
