@@ -177,7 +177,7 @@ def _columns(
         ("", None, _document_columns(js, min_text_width)),
         ("Current labels", "line", _label_columns(codebook, labels, shades)),
         ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}]),
-        ("Labels by role", "line", _role_columns(roles, role_width, shades)),
+        ("By role", "line", _role_columns(roles, role_width, shades)),
         ("", "line", _status_columns(js)),
     )
     for _, _, columns in groups:
