@@ -15,7 +15,6 @@ from core.llm.failures import from_event
 from core.llm.request import ModelRequest, Schema
 
 PATH = "/api/chat"
-_OPTIONS = ("temperature", "top_p", "seed")
 
 CONTEXT_MARGIN = 512
 """Tokens of context requested beyond prompt and limit, because Ollama silently truncates a prompt that does not fit."""
@@ -33,16 +32,9 @@ def optional(request: ModelRequest) -> dict[str, Any]:
     The reasoning effort is sent as a thinking level; ``minimal`` switches thinking off. Without an effort the model
     decides.
     """
-    sampling = request.role_model.sampling
-    effort = sampling.reasoning_effort
-    think = None if effort is None else False if effort == "minimal" else effort
-    params = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "seed": request.seed,
-        "think": think,
-    }
-    return {name: value for name, value in params.items() if value is not None} | dict(request.extra_params)
+    effort = request.role_model.sampling.reasoning_effort
+    thinking = {"think": effort != "minimal" and effort} if effort else {}
+    return {**request.sampling, **thinking, **request.extra_params}
 
 
 def body(
@@ -58,7 +50,7 @@ def body(
         "options": {
             "num_predict": limit,
             "num_ctx": _context(request, limit, capabilities),
-            **{name: optional[name] for name in _OPTIONS if name in optional},
+            **{name: optional[name] for name in request.sampling if name in optional},
         },
     }
     if "think" in optional:

@@ -20,15 +20,9 @@ PATH = "/chat/completions"
 
 def optional(request: ModelRequest) -> dict[str, Any]:
     """Return the parameters that a server may refuse."""
-    sampling = request.role_model.sampling
-    params = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "seed": request.seed,
-        "reasoning_effort": sampling.reasoning_effort,
-    }
-    sampling_params = {name: value for name, value in params.items() if value is not None}
-    return {**sampling_params, **request.extra_params, "stream": True, "stream_options": {"include_usage": True}}
+    effort = request.role_model.sampling.reasoning_effort
+    params = {**request.sampling, **({"reasoning_effort": effort} if effort else {}), **request.extra_params}
+    return {**params, "stream": True, "stream_options": {"include_usage": True}}
 
 
 def body(

@@ -50,6 +50,13 @@ class ModelRequest:
         return self.role_request.output_limit(self.role_model)
 
     @property
+    def sampling(self) -> dict[str, Any]:
+        """Sampling parameters that are set, under the names that all APIs share."""
+        sampling = self.role_model.sampling
+        params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": self.seed}
+        return {name: value for name, value in params.items() if value is not None}
+
+    @property
     def headers(self) -> dict[str, str]:
         """HTTP headers."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
