@@ -150,6 +150,7 @@ def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None
     assert at.sidebar.selectbox[0].value.stem == "notes"
     at.button(key="delete-0").click().run()
     assert "notes was moved to the bin" in html(at)
+    assert "Last run" not in html(at), "headings of a table without rows"
     assert workspace.sessions() == ()
     at.button(key="restore-0").click().run()
     assert at.sidebar.selectbox[0].value.stem == "notes"

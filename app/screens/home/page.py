@@ -175,10 +175,12 @@ TONES: dict[str, Tone] = STATE_TONES | {"queued": "run", "stopped": "stale"}
 
 def project_list(workspace: Workspace, shown: Path | None) -> None:
     """Draw the recent projects, the latest first, the archived ones and the bin. ``shown`` is the tab's project."""
+    rows = projects.recent(workspace)
     with st.container(key="projects"):
-        for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
-            column.html(f'<div class="moot-th{kind}">{head}</div>')
-        for number, row in enumerate(projects.recent(workspace)):
+        if rows:
+            for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
+                column.html(f'<div class="moot-th{kind}">{head}</div>')
+        for number, row in enumerate(rows):
             with st.container(key=f"recent-{number}"):
                 cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
                 path = escape(str(row.path), quote=True)

@@ -242,7 +242,10 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         key="runs-cost",
     ):
         if not scored:
-            line("No run has been scored against this reference.")
+            line(
+                "No run has a score: no document has both a verdict and a reference label. Decide unresolved documents "
+                "in Review, or map gold columns on Data."
+            )
             return
         unit = scored[0].unit
         points = [
