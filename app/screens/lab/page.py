@@ -130,7 +130,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         if len(names) > 1:
             titles = {name: protocols.find(name).title for name in names}
             binding = bound("lab-protocol", plan.protocol, LabState.protocol.set)
-            choose(st.selectbox, "Protocol", titles, width=185, **binding)
+            choose(st.selectbox, "Protocol", titles, width=220, **binding)
         choose(
             st.selectbox,
             "Sample",
