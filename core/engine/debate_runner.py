@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunSettings, Sampling
 
 
-def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, object], iteration: int) -> str:
+def request_hash(models: ModelLibrary, role_model: RoleModel, request: Request, settings: RunSettings) -> str:
     """Return the hash of a request, before any fallback for what a server refuses.
 
     Requests with equal hashes send the same prompt to the same model within one iteration.
@@ -32,8 +32,8 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
             "sampling": _hashed_sampling(role_model.sampling),
             "messages": [[message.role, message.content] for message in request.messages],
             "form": request.form,
-            "iteration": iteration,
-            "salt": dict(salt),
+            "iteration": settings.iteration,
+            "salt": dict(models.salt(role_model, request, settings)),
             **({"limit_factor": request.limit_factor} if request.limit_factor > 1 else {}),
         }
     )
@@ -45,16 +45,7 @@ def _hashed_sampling(sampling: Sampling) -> dict[str, object]:
     return sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"})
 
 
-def reply_key(request: str, occurrence: int, retry_round: int) -> str:
-    """Return the key of a reply in the store.
-
-    ``occurrence`` counts identical requests within one debate in yield order, so that three annotators on one model do
-    not share a reply. ``retry_round`` grows when an unreadable reply is requested again later.
-    """
-    return digest([request, occurrence, retry_round])
-
-
-def paid_reply(reply: Reply, key: str, *, seconds: float = 0.0, run_id: str = "") -> Reply:
+def paid_reply(reply: Reply, key: str, *, run_id: str, seconds: float = 0.0) -> Reply:
     """Return a model's reply as the store keeps it. Its text is made storable, so that a replay renders the same."""
     return replace(
         reply,
@@ -72,7 +63,7 @@ class PendingTurn:
     """A request in its place in a debate.
 
     ``turn`` counts the requests of the debate from 0. ``occurrence`` counts the requests with the same hash in the
-    debate, in yield order.
+    debate, in yield order, so that three annotators on one model do not share a reply.
     """
 
     document: Document
@@ -83,8 +74,8 @@ class PendingTurn:
     occurrence: int
 
     def key(self, retry_round: int) -> str:
-        """Return the key of the reply in the store."""
-        return reply_key(self.hash, self.occurrence, retry_round)
+        """Return the key of the reply in the store; the round grows when an unreadable reply is requested again."""
+        return digest([self.hash, self.occurrence, retry_round])
 
     def started(self, run_id: str, *, cached: bool = False) -> Turn:
         """Return the turn before its reply."""
@@ -178,8 +169,7 @@ class Debate:
 
     def _pending_turn(self, request: Request) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
-        salt = self._models.salt(role_model, request, self._settings)
-        hash = request_hash(role_model, request, salt, self._settings.iteration)
+        hash = request_hash(self._models, role_model, request, self._settings)
         pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, self._occurrences[hash])
         self._occurrences[hash] += 1
         self._turns += 1

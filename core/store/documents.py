@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,10 @@ If a document lost its context later, the digest still covers the earlier contex
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. ``counts`` are those of ``Documents``, ``options`` how the file was read."""
+    """One imported file, with number 0 before it is stored.
+
+    ``counts`` are those of ``Documents``, ``options`` how the file was read.
+    """
 
     id: int
     file_name: str
@@ -103,8 +105,9 @@ class Documents(Repository):
         import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. ``progress`` is called with the
         number of documents read so far. Nothing is stored if the iterable raises.
         """
-        at, chunks = time.time(), _read_chunks(documents, progress)
-        return self._writer.do(lambda cursor: _add_import(cursor, chunks, file_name, at, options or {}, rejected))
+        new = Import(0, clean(file_name), time.time(), {}, options or {})
+        chunks = _read_chunks(documents, progress)
+        return self._writer.do(lambda cursor: _add_import(cursor, new, chunks, rejected))
 
     def replace_all(
         self,
@@ -120,7 +123,8 @@ class Documents(Repository):
         Runs and reviews stay, but never apply to another text: documents whose id has some of another text get one of
         ``new_ids``. ``counts`` of the returned import also has ``replaced`` and ``new_ids``.
         """
-        at, chunks = time.time(), _read_chunks(documents, progress)
+        new = Import(0, clean(file_name), time.time(), {}, options or {})
+        chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
             cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
@@ -138,7 +142,7 @@ class Documents(Repository):
                 for rows, gold in chunks
             ]
             counts = {"replaced": True, "new_ids": len(new_ids)}
-            return _add_import(cursor, tables, file_name, at, options or {}, rejected, counts)
+            return _add_import(cursor, replace(new, counts=counts), tables, rejected)
 
         return self._writer.do(write)
 
@@ -352,15 +356,9 @@ def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
 
 
 def _add_import(
-    cursor: Cursor,
-    tables: Sequence[tuple[Columns, Columns]],
-    file_name: str,
-    at: float,
-    options: Mapping[str, Any],
-    rejected: Sequence[Rejected],
-    more_counts: Mapping[str, Any] = MappingProxyType({}),
+    cursor: Cursor, new: Import, tables: Sequence[tuple[Columns, Columns]], rejected: Sequence[Rejected]
 ) -> Import:
-    """Add the columns of documents and of their gold as one import."""
+    """Add the columns of documents and of their gold as one import; return it with its number and all counts."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
     read = sum(len(documents["id"]) for documents, _ in tables)
     added = sum(_add_chunk(cursor, number, *table) for table in tables)
@@ -369,16 +367,17 @@ def _add_import(
         "repeated": read - added,
         "gold_conflicts": sum(_complete_gold(cursor, gold) for _, gold in tables) if added < read else 0,
         "rejected": len(rejected),
-        **more_counts,
+        **new.counts,
     }
-    add_row(cursor, "imports", id=number, file_name=file_name, unix_time=at, options=dump(options), counts=dump(counts))
+    row = {"file_name": new.file_name, "unix_time": new.at, "options": dump(new.options), "counts": dump(counts)}
+    add_row(cursor, "imports", id=number, **row)
     insert(
         cursor,
         "rejected_rows",
         ("import_id", "line", "reason", "raw"),
         [(number, row.line, row.reason, row.raw) for row in rejected],
     )
-    return Import(number, clean(file_name), at, counts, options)
+    return replace(new, id=number, counts=counts)
 
 
 def _new_ids(known: Mapping[str, str], texts: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

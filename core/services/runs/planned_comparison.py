@@ -155,7 +155,7 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
 
 def _hash(session: ProjectSession, settings: RunSettings, ask: Request) -> str:
     role_model = settings.role_models[ask.role]
-    return request_hash(role_model, ask, session.models.salt(role_model, ask, settings), settings.iteration)
+    return request_hash(session.models, role_model, ask, settings)
 
 
 def _save_plans(session: ProjectSession, plans: Sequence[Plan]) -> None:

@@ -111,7 +111,7 @@ def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None
         role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
         run = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
         request = request_for("labels", reask)
-        return request_hash(role_model, request, ModelLibrary().salt(role_model, request, run), 0)
+        return request_hash(ModelLibrary(), role_model, request, run)
 
     assert key("off", 0) == key("auto", 0) != key("on", 0)
     assert key("auto", 1) == key("on", 1) != key("off", 1)
