@@ -20,11 +20,12 @@ from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunSettings, Sampling
 
 
-def request_hash(models: ModelLibrary, role_model: RoleModel, request: Request, settings: RunSettings) -> str:
+def request_hash(models: ModelLibrary, request: Request, settings: RunSettings) -> str:
     """Return the hash of a request, before any fallback for what a server refuses.
 
     Requests with equal hashes send the same prompt to the same model within one iteration.
     """
+    role_model = settings.role_models[request.role]
     return digest(
         {
             "base_url": role_model.base_url,
@@ -169,7 +170,7 @@ class Debate:
 
     def _pending_turn(self, request: Request) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
-        hash = request_hash(self._models, role_model, request, self._settings)
+        hash = request_hash(self._models, request, self._settings)
         pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, self._occurrences[hash])
         self._occurrences[hash] += 1
         self._turns += 1

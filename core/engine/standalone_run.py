@@ -80,7 +80,7 @@ async def run_standalone(
 
     async def answer(request: Request) -> Reply:
         role_model = settings.role_models[request.role]
-        hash = request_hash(models, role_model, request, settings)
+        hash = request_hash(models, request, settings)
         pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, counts[hash])
         counts[hash] += 1
         key = pending.key(0)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.debate import protocols
-from core.debate.turns import Request
 from core.engine.debate_runner import request_hash
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, total_cost
@@ -141,7 +140,10 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
     repeated = 0
     for document in sample:
         hashes_by_member = [
-            Counter(_hash(session, settings, ask) for ask in prompt_templates.simulate_asks(settings, document))
+            Counter(
+                request_hash(session.models, ask, settings)
+                for ask in prompt_templates.simulate_asks(settings, document)
+            )
             for settings, _ in able
         ]
         for iteration in range(max(iterations for _, iterations in able)):
@@ -151,11 +153,6 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
                     repeated += sum((hashes & seen).values())
                     seen |= hashes
     return round(repeated / len(sample) * documents)
-
-
-def _hash(session: ProjectSession, settings: RunSettings, ask: Request) -> str:
-    role_model = settings.role_models[ask.role]
-    return request_hash(session.models, role_model, ask, settings)
 
 
 def _save_plans(session: ProjectSession, plans: Sequence[Plan]) -> None:

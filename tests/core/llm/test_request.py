@@ -109,9 +109,9 @@ def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None
 
     def key(mode: str, reask: int) -> str:
         role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
-        run = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
+        run = RunSettings(protocol="single", codebook=BOOK, role_models={"judge": role_model}, templates={})
         request = request_for("labels", reask)
-        return request_hash(ModelLibrary(), role_model, request, run)
+        return request_hash(ModelLibrary(), request, run)
 
     assert key("off", 0) == key("auto", 0) != key("on", 0)
     assert key("auto", 1) == key("on", 1) != key("off", 1)
