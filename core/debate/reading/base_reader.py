@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from core.codebook import Codebook
@@ -48,7 +49,7 @@ from core.debate.reading.labels_grammar import (
     without_bullet,
 )
 from core.debate.reading.marker_patterns import MarkerKind
-from core.debate.reading.tokens import LEFT_OPEN, MaybeAnswer, tokenise
+from core.debate.reading.tokens import LEFT_OPEN, UNITS, MaybeAnswer, tokenise
 from core.debate.turns import Reading
 
 CUT = "cut by the output limit before the decision was complete"
@@ -63,6 +64,17 @@ _LOOK_AHEAD = 500
 _LATER_BLOCKS = 5
 """Most JSON values after a decision that are compared with it."""
 CITATION = re.compile(r"[ \t]*>[ \t>]*")
+
+
+@lru_cache(maxsize=32)
+def _remark(unit: str) -> re.Pattern[str]:
+    """Return the pattern of a sentence on the document or a part of it: "the sentiment is", "the label of part 2 is"."""
+    noun = rf"(?:{UNITS}|{re.escape(unit.casefold())})\b"
+    document = rf"(?:(?:this|that)(?: \w+)?|the(?: (?:entire|given|whole))?) {noun}"
+    return re.compile(
+        r"the (?!(?:\w+ )*?(?:final|correct|right|predicted|appropriate|fitting|suitable|accurate) )"
+        rf"(?:\w+ )*?(?:(?:aspects?|decision|sentiment|stance|themes?|topics?|vote)\b|\w+ (?:in|of|for) (?!{document}))"
+    )
 
 
 class ReplyReader(ABC):
@@ -87,7 +99,7 @@ class ReplyReader(ABC):
             marker for marker in self.marked.markers if marker.kind in self.marker_kinds
         ]
         candidates += [block for block in self.blocks if block.error or lookup(block.data, *self.keys) is not None]
-        candidates.sort(key=lambda candidate: candidate.start)
+        candidates = self._without_remarks(sorted(candidates, key=lambda candidate: candidate.start))
         if self.cut and self._torn() > (candidates[-1].start if candidates else -1):
             raise Unreadable(CUT)
         if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
@@ -238,6 +250,30 @@ class ReplyReader(ABC):
             if marker.start > self.marked.lines.rfind("\n") and (is_name or self._mentioned(begun)):
                 start = max(start, marker.start)
         return start
+
+    def _without_remarks(self, candidates: Sequence[Marker | Block]) -> list[Marker | Block]:
+        """Return the candidates without sentences about the document that follow a decision.
+
+        "The sentiment in the first line is A" explains the decision; without one before it, it may be the decision.
+        """
+        remark = _remark(self.codebook.unit)
+        remarks = {
+            candidate.start
+            for candidate in candidates
+            if isinstance(candidate, Marker)
+            and candidate.kind == "label"
+            and candidate.plain
+            and remark.match(" ".join(self.marked.lines[candidate.start : candidate.end].casefold().split()))
+        }
+        if not remarks:
+            return [*candidates]
+        begin = len(self.marked.lines) - len(self.marked.lines.lstrip(" \n>#-"))
+        first_line = self.marked.text[begin : self.marked.line_end(begin)]
+        decisions = [candidate.start for candidate in candidates if candidate.start not in remarks]
+        decisions += [marker.start for marker in self.marked.weak if marker.kind == "heading"]
+        decisions += [begin] if self.names.find(first_line.strip(" .*_`#")) is not None else []
+        decided = min(decisions, default=len(self.marked.lines))
+        return [candidate for candidate in candidates if candidate.start <= decided or candidate.start not in remarks]
 
     def _check_last_is_own(self, candidates: Sequence[Marker | Block]) -> None:
         """Raise ``Unreadable`` if the last decision differs from an earlier one and follows words that are not own.

@@ -79,7 +79,8 @@ _SAYS = _words(_SAID)
 _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems?")
 _MODAL = _words(r"would|should|must|can|has to|had better|needs? to")
 _NO_CLAIM = _words(
-    r"considered|tempted|first|initial(?:ly)?|refers? to|means?|defined|needs?|requires?"
+    rf"considered|tempted|first(?! (?:{UNITS}|half|line|paragraph|part)\b)|initial(?:ly)?"
+    r"|refers? to|means?|defined|needs?|requires?"
     r"|(?:extractor|critic|opponent|annotator)(?:['’]s)?|§ (?:is|are|was|were) (?:\w+ )?(?:about|part of)"
     r"|with (?:elements|a touch) of §"
 )

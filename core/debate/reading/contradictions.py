@@ -137,7 +137,7 @@ _ABROAD_ADDED = re.compile(
     r"\b(?:außerdem|zudem|auch|aussi|además|también|anche|também|ook|также)(?![\w'’-])|还有|另外|也是"
 )
 """Words of other languages that negate something, doubt a label, or add one."""
-_MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous)\b", re.IGNORECASE)
+_MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous|part(?:ly|ially))\b", re.IGNORECASE)
 _ONE_OF_MIXTURE = re.compile(
     r"§ or §|\b(?:outweigh\w*|choose|pick|go with|settle on|prefer(?:s|red)?|favou?rs?|switch(?:ing)?|better)\b"
 )

@@ -191,6 +191,7 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "The aspects present in this review are: #Food, #Service\n\nThe topic of the first sentence is food.": "Service, Food",
         **{
             f"Final Decision: The present aspects are: Food, Service\n\n{after}": "Service, Food"
             for after in (
@@ -732,6 +733,10 @@ READ: dict[str, dict[str, str]] = {
     },
     "sentiment": {
         **{
+            f"{decided}The sentiment in the first sentence is positive, the sentiment in the second is negative.": "Mixed"
+            for decided in ("The label is Mixed\n\n", "Label: Mixed\nReason: ", "Mixed\n\n", '{"label": "Mixed"}\n\n')
+        },
+        **{
             f"The label is Mixed\n\n{after}": "Mixed"
             for after in (
                 "Food: Positive\nService: Negative",
@@ -1197,6 +1202,7 @@ READ: dict[str, dict[str, str]] = {
         "```yaml\nlabel: no\n```": "No",
     },
     "relevance": {
+        "The label is Partially relevant\n\nThe abstract is relevant to the topic in its first half, but the second half is irrelevant.": "Partially relevant",
         "The label is Relevant because it is relevant to the question.": "Relevant",
         "The label is Irrelevant": "Irrelevant",
         "Irrelevant": "Irrelevant",
@@ -1581,6 +1587,7 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "The aspects present in this review are: #Food, #Service\n\nThe topics of the first sentence are Food and Price.",
         '{"labels": ["Food"], "related_labels": ["Price"]}',
         '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
         '{"labels": ["Food"], "supplement": ["Price"]}',
@@ -1935,6 +1942,8 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Negative\n\nThe sentiment in the first sentence is positive.",
+        "The label is Negative\n\nThe overall sentiment is neutral.",
         '{"label": "Negative", "overall": "Positive"}',
         '{"label": "Negative", "vote": "Positive"}',
         '{"label": "Negative", "assessment": "Positive"}',
@@ -2113,6 +2122,7 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "The label is Neutral\n\nThe decision in March is hawkish.",
         "1. Hawkish\n2. Dovish\n3. Neutral\n\nThe answer is 2.",
         "(1) Hawkish (2) Dovish\nThe label is 1",
         "I choose 2 labels",
