@@ -68,7 +68,7 @@ CITATION = re.compile(r"[ \t]*>[ \t>]*")
 
 @lru_cache(maxsize=32)
 def _remark(unit: str) -> re.Pattern[str]:
-    """Return the pattern of a sentence on the document or a part of it: "the sentiment is", "the label of part 2 is"."""
+    """Return the pattern of a remark on the document or a part of it: "the sentiment is", "the label of part 2 is"."""
     noun = rf"(?:{UNITS}|{re.escape(unit.casefold())})\b"
     document = rf"(?:(?:this|that)(?: \w+)?|the(?: (?:entire|given|whole))?) {noun}"
     return re.compile(

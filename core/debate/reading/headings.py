@@ -32,8 +32,8 @@ _DECIDING = re.compile(
 """Headings of a decision that is complete: a label that the list lacks is absent."""
 _OWN = re.compile(
     rf"\b(?:{OWN_DECISION}|i|me|my|we|our|after|again|also|but|changed?|conclu\w+|consequently|considering|correction"
-    r"|finally|given|hence|however|improved|judging|look(?:ing)?|new|now|on reflection|overall|rather|re-?\w+ed|ruling|so|step"
-    r"|summary|sum|taken|therefore|thus|together|ultimately|update|wait)\b|\A\W*round \d"
+    r"|finally|given|hence|however|improved|judging|look(?:ing)?|new|now|on reflection|overall|rather|re-?\w+ed"
+    r"|ruling|so|step|summary|sum|taken|therefore|thus|together|ultimately|update|wait)\b|\A\W*round \d"
 )
 """Words of a heading over a later decision of the reply itself."""
 _SPEAKER = re.compile(r"\b(?:i|me)\b")
