@@ -9,7 +9,15 @@ import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
 import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
-import { evidenceTable, formRows, guidelineNode, historyNode, queueRow, reasonBadges } from "./review_panels.js";
+import {
+  evidenceTable,
+  formRows,
+  guidelineNode,
+  historyNode,
+  queueRow,
+  reasonBadges,
+  roleLegend,
+} from "./review_panels.js";
 import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
 import { createRoles } from "./roles.js";
 import { Stopwatch } from "./stopwatch.js";
@@ -1011,6 +1019,7 @@ class FocusView {
       "div",
       "scroll",
       ...rows,
+      roleLegend(document, info),
       this.problem ? el("div", "problem", this.problem) : null,
       el(
         "div",

@@ -141,6 +141,21 @@ export function formRows(document, info, focused, onChange) {
 }
 
 /**
+ * Name the roles whose letters are on the tiles of the form; null if it shows no roles.
+ *
+ * @param {ReviewDocument} document
+ * @param {ReviewInfo} info
+ */
+export function roleLegend(document, { roles, kind }) {
+  const names = Object.keys(document.roles).map((id) => {
+    const role = findRole(roles, id);
+    return el("span", "row", avatar(role, { small: true }), role.name);
+  });
+  if (!names.length) return null;
+  return el("div", "role-legend tiny muted", ...names, kind === "multilabel" ? "crossed out: absent" : "");
+}
+
+/**
  * @param {Label[]} labels
  * @param {ReviewDocument} document
  * @param {ReviewInfo} info

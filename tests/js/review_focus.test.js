@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
 import focus, { countSettled } from "../../app/components/review_focus.js";
-import { formRows } from "../../app/components/review_panels.js";
+import { formRows, roleLegend } from "../../app/components/review_panels.js";
 import { LABELS, makeRun } from "./factories.js";
 
 test("a row that was submitted after the studio listed it is not counted twice", () => {
@@ -25,6 +25,14 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
   assert.deepEqual(remarks("503"), Array(3).fill("debate failed: please decide"));
   assert.deepEqual(remarks(""), ["503", "unresolved: please decide", "unresolved: please decide"]);
   assert.deepEqual(remarks("", "open"), Array(3).fill("not debated yet"));
+});
+
+test("the form names the roles whose letters it shows", () => {
+  const document = { values: {}, verdict: {}, unresolved: {}, roles: {}, gold: {}, edited: [], outdated: [] };
+  assert.equal(roleLegend(document, makeRun()), null);
+  const votes = { critic: { a: true }, judge: { a: false } };
+  const legend = roleLegend({ ...document, roles: votes }, makeRun("multilabel", ["critic", "judge"]));
+  assert.equal(legend?.textContent, "CCriticJJudgecrossed out: absent");
 });
 
 /**
