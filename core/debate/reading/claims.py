@@ -27,7 +27,7 @@ _FOR = (
 _AGAINST = (
     r"absent|missing|drop(?:s|ped|ping)?|remov(?:es?|ed|ing)|exclud(?:es?|ed|ing)|reject(?:s|ed|ing)?|omit(?:s|ted|ting)?"
     r"|withdr[ae]w|strike|scratch|le(?:ave|aves|aving|ft) (?:§ |it )?out|rul(?:e|es|ed) (?:§ )?out|dismiss(?:ed)?"
-    r"|denied|lacks?|unsupported|unfounded|against|mistake|error"
+    r"|denied|negated|lacks?|unsupported|unfounded|against|mistake|error"
     r"|(?:only|merely|just) (?:mention(?:ed|s)|nam(?:ed|es)|implied)(?: in passing)?|(?:mentioned|named) only"
     r"|in passing"
 )
@@ -41,7 +41,8 @@ _AGAINST_LABEL = (
     r"|(?<!the )(?<!this )(?<!our )(?<!research )(?<!review )questions?"
     r"|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
-    r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
+    r"|second (?:best|choice|option)|close second|runner-up"
+    r"|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
     r"|false positives?|(?:is|was|were|be) (?:a slip|an exaggeration|exaggerated)"
     r"|irrelevant|too (?:generous|harsh|broad|narrow|mild)|unreasonable|hard"
     r"|difficult|guess|less (?:sure|certain|confident|convinced|clear)"
@@ -80,7 +81,7 @@ _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems
 _MODAL = _words(r"would|should|must|can|has to|had better|needs? to")
 _NO_CLAIM = _words(
     rf"considered|tempted|first(?! (?:{UNITS}|half|line|paragraph|part)\b)|initial(?:ly)?"
-    r"|refers? to|means?|defined|needs?|requires?"
+    r"|precedents?|refers? to|means?|defined|needs?|requires?"
     r"|(?:extractor|critic|opponent|annotator)(?:['’]s)?|§ (?:is|are|was|were) (?:\w+ )?(?:about|part of)"
     r"|with (?:elements|a touch) of §"
 )
@@ -90,7 +91,8 @@ _REASON = re.compile(r"(?:because|since|as)\b")
 _GROUP = re.compile(r"§(?:(?: ?[,/&] ?| |(?:(?<=[,/&] §),)? (?:and|or|nor|as well as) )(?:(?:the|an?) )?§)*")
 """Labels with one predicate: "Food, Service and the price"."""
 _DENIED_LABEL = re.compile(
-    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|not|without|beyond|(?<=§ )over)"
+    r"(?:\b(?:more|less) \S+ )?\b(?:rather than|than|instead of|as opposed to|the opposite of"
+    r"|not|without|beyond|(?<=§ )over)"
     r"(?: (?:an?|the|\w+ly))* §"
 )
 """A label that only the words before it deny: "Food rather than Price"."""
@@ -105,8 +107,8 @@ _EXISTENCE = re.compile(
 )
 """A denial that a label occurs in the text: "There is no fear in it", "I can't detect any surprise"."""
 _ATTRIBUTE = re.compile(
-    rf"\b(?:an?|any|few|many|no|one|several|some|two) § (?!(?:{UNITS}|article|attitude|category|choice|class|label|mood"
-    r"|opinion|sentiment|side|stance|tone|view|could|fits|might|seems|was|would)\b)[^\W\d_]{3,}"
+    rf"\b(?:an?|any|both|few|many|no|one|several|some|two) § (?!(?:{UNITS}|article|attitude|category|choice|class|label"
+    r"|mood|opinion|sentiment|side|stance|tone|view|could|fits|might|seems|was|would)\b)[^\W\d_]{3,}"
 )
 """A label's name as a word for something in the text: "one positive remark", "a high chance"."""
 _CHOOSES = _words(
@@ -132,6 +134,8 @@ _SEPARATOR = re.compile(
 _SECOND = re.compile(r" (?=(?:and|or) (?:(?! (?:and|or) )[^§])*§)")
 """Where a second predicate starts: "I kept Food and dropped Price"."""
 _GOES_ON = re.compile(r"(?:but|though|although|yet|however|so)\b")
+_OF_OTHER = re.compile(r"(?:even )?(?:though|although) (?!.*\b(?:he|is|it|one|she|that|they|this|was)\b)")
+"""A concession about something else than the label: "It is not about A, even though costs are mentioned"."""
 _MAIN_CLAUSE = re.compile(r"§, §(?!,? (?:and|or)\b|, §)")
 """The end of a concession, before the label of the main clause: "Although there are hints of A, B prevails"."""
 CONCEDED = re.compile(
@@ -179,9 +183,12 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
         index += len(clause_groups)
         claims += [Claim(clause_groups.pop(at).items, "against") for at in _denied(clause)]
         items = tuple(item for group in clause_groups for item in group.items)
-        if claims and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(claims[-1].items):
+        if claims and not items and _OF_OTHER.match(clause):
+            goes_on = False
+        elif claims and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(claims[-1].items):
             stance = _spoken(clause, _CHOICE if is_choice else _LABEL)
             objected = stance == "against" or claims[-1].stance == "doubt" or _NEGATION.search(clause) is not None
+            objected |= conceded and is_choice and not items  # "Although A is mentioned, the topic is a match"
             claims[-1] = replace(claims[-1], stance=stance or claims[-1].stance, objected=objected)
         elif items:
             if conceded and is_choice:  # "Although there are hints of anger, sadness dominates"

@@ -25,7 +25,8 @@ Decided: TypeAlias = Mapping[str, Value]
 _WITHDRAWN = re.compile(
     # "I'm not sure.", "Hard to say.", "This is a guess."
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
-    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|(?:is|just|only) a (?:wild )?guess)"
+    r"|\bhard to (?:say|tell|decide)"
+    r"|\b(?:(?<!leaning )(?<!lean )either way|toss-?up|(?:is|just|only) a (?:wild )?guess)"
     # "Scratch that.", "I take it back.", "I disagree with myself.", "That is wrong."
     r"|\b(?:scratch|strike|make) that|\bi (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)"
     r"|\bdisregard (?:this|that|the above|my)|\bthat(?:['’]s| is| was) (?:wrong|incorrect)"
@@ -83,13 +84,13 @@ _HEDGED = re.compile(
 """Words right after the one label that hedge it: "Dovish, though Neutral is close", "Dovish - I think"."""
 _OBJECTION = re.compile(
     r"\b(?:(?:objections?|criticisms?|concerns?|challenges?|reservations?) "
-    r"|(?:critic|opponent)(?: \w+){0,4} (?:about|on)"
+    r"|(?:critic|opponent)(?: (?!agrees?\b)\w+){0,4} (?:about|on)"
     r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning))"
 )
 """Words that speak against a label if the sentence agrees: "I accept the critic's point about Food"."""
 _PROPOSAL = re.compile(r"\bextractor(?: \w+){0,4} (?:about|on)\b")
 """Words that speak for a label if the sentence agrees: "The extractor is right about Food"."""
-_ALTERNATIVE = re.compile(r"\W*alternative[^.:]*:")
+_ALTERNATIVE = re.compile(r"\W*alternative(?! considered)[^.:]*:")
 _RESTRICTED = re.compile(
     r"\W*(?:[^§]{0,40}[:,] ?)?(?:(?:so|thus|therefore|hence),? )?"
     r"(?:(?:only|just|nothing but|nur|lediglich|seulement|uniquement|s[oó]lo|solamente|soltanto|alleen|tylko|только"
@@ -109,7 +110,8 @@ _ABROAD_NEGATED = re.compile(
     r"|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
 )
 _ABROAD_DROPPED = re.compile(
-    r"\b(?:entf[aä]ll|streich|gestrichen|retir|quit[oa]|tolg)\w*|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
+    r"\b(?:entf[aä]ll|streich|gestrichen|verw[ioa]rf|abgelehn|retir|écart|rejet|quit[oa]|descart|rechaz|tolg|scart)\w*"
+    r"|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
     r"|(?:没有?|沒有?|未|无|不)被?(?: ?§|[是属算说选]|在文|谈[到及]|包括|关于"
@@ -191,7 +193,7 @@ _RERATED = re.compile(
 "I subtracted one point for the typos" explains the rating that was given.
 """
 _EXPLAINED = re.compile(r"\b(?:because|since|as|due|for(?! (?:the )?§)|after|would|if)\b")
-_OF_ROLE = re.compile(rf"\b{ROLE}['’]s ")
+_OF_ROLE = re.compile(rf"\b(?:{ROLE}['’]s|[^\W\d_]+(?:['’]s|s['’])(?= \d)) ")
 _DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
@@ -251,6 +253,9 @@ def check_lines(
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
         if footnote and not is_comment(line.text, names):
             raise residue(line.text)
+        named = {mention.item for mention in names.mentions(line.text)}
+        if named and named.isdisjoint(decided) and _denies(line.text, names):
+            continue
         try:
             statements.read(line.text)
         except Unreadable:
@@ -268,6 +273,12 @@ def check_lines(
             parts.append(marked.lines[position : line.start])
             position = line.end
     return "".join(parts) + marked.lines[position:]
+
+
+def _denies(line: str, names: Names) -> bool:
+    """Return True if a line only denies labels, as in "- A: the quotation was judged too vague to count"."""
+    claims = claims_of(line, names, is_choice=False)
+    return bool(claims) and all(claim.stance == "against" for claim in claims)
 
 
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
@@ -352,8 +363,10 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
     if _states_otherwise(tokens, decided) or (is_choice and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)
-    objected = _OBJECTION.search(folded) and named_items & decided.keys()
-    if agreed and (objected or (_PROPOSAL.search(folded) and named_items - decided.keys())):
+    objected = named_items & decided.keys() and any(
+        _OBJECTION.search(part) and is_agreed(part) for part in folded.split(";")
+    )
+    if objected or (agreed and _PROPOSAL.search(folded) and named_items - decided.keys()):
         return True
     claims = claims_of(sentence, names, is_choice=is_choice)
     if _ONLY.match(folded) and named_items < decided.keys() and any(claim.stance == "for" for claim in claims):
@@ -432,7 +445,8 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
     if tokens[0].text == "only" and {token.item for token in tokens if token.kind == "name"} < decided.keys():
         return True
     for token in tokens:
-        if token.text in ("wrong", "incorrect"):
+        is_last = token is tokens[-1] or (token is tokens[-2] and tokens[-1].kind == "stop")
+        if token.text in ("wrong", "incorrect") or (token.kind == "negation" and is_last):
             stated = {(item, not present) for item, present in stated}
         elif token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
             value = False

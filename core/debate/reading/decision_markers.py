@@ -203,7 +203,7 @@ _LISTED = re.compile(r"\s*(?:[-+•–]|\d{1,2}[.)])\s")
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""
-_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SIDE}|{_SHOWN})\b")
+_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|judge \d|other (?:agent|annotator)|{_SIDE}|{_SHOWN})\b")
 _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
 """Speaker of what follows: "Prosecution: ...", "## Anna (group A)"."""

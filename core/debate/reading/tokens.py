@@ -155,7 +155,7 @@ _LEXER = re.compile(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
         for kind, pattern in _VOCABULARY.items()
     )
-    + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬~↑↓])",
+    + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬~↑↓€£]|\$(?=\d))",
     re.DOTALL,
 )
 _ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}

@@ -125,7 +125,13 @@ def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
 
 
 READ: dict[str, dict[str, str]] = {
+    "spanish": {
+        "Final Decision: The present aspects are: Servicio\n\nNota: Ubicación fue descartada.": "Servicio",
+    },
     "news": {
+        "The label is Business\n\nWhile it mentions Iraq (World), the focus is on markets.": "Business",
+        "The label is Business\n\nWorld was a close second because of the reference to Iraq.": "Business",
+        "**Category:** Sci/Tech\n\nIt's not about Business, even though costs are mentioned.": "Sci/Tech",
         "The label is Business, because of the words 'World Bank'.": "Business",
         "The label is Business, clearly.": "Business",
         "The label is Sci-Tech": "Sci/Tech",
@@ -191,6 +197,10 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        'The aspects present in this review are: #Location, #Price\n\n**Borderline cases:**\n- Comfort: "pleasant" was judged too vague to count.': "Location, Price",
+        "Final Decision: The present aspects are: Location, Price\n\n- **Price** — the extractor's reading is upheld.\n- **Comfort** — the critic's objection is upheld; removed.": "Location, Price",
+        "Final Decision: The present aspects are: Location, Price\n\nThe extractor and the critic agree on Location.": "Location, Price",
+        "The aspects present in this review are: #Location (near), #Price (18€).": "Location, Price",
         "The aspects present in this review are: #Food, #Service\n\nThe topic of the first sentence is food.": "Service, Food",
         **{
             f"Final Decision: The present aspects are: Food, Service\n\n{after}": "Service, Food"
@@ -732,6 +742,7 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "The label is Mixed\n\nAlternative considered: Negative, because the complaint comes last.": "Mixed",
         **{
             f"{decided}The sentiment in the first sentence is positive, the sentiment in the second is negative.": "Mixed"
             for decided in ("The label is Mixed\n\n", "Label: Mixed\nReason: ", "Mixed\n\n", '{"label": "Mixed"}\n\n')
@@ -984,6 +995,10 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "The label is Hawkish\n\nThis resembles precedent 1 (Hawkish) more than precedent 2 (Neutral).": "Hawkish",
+        "The label is Hawkish\n\nI agree with Judge 1 and disagree with Judge 2, who chose Neutral.": "Hawkish",
+        "The label is Neutral\n\nIt weighs inflation (hawkish) against weak growth (dovish) without leaning either way.": "Neutral",
+        "The label is Neutral\n\nIt has both hawkish and dovish elements.": "Neutral",
         "1. Dovish\n2. Hawkish\n3. Neutral\n\nThe answer is 2.": "Hawkish",
         "The label is 2": "Hawkish",
         "The label is 2 (Hawkish)": "Hawkish",
@@ -1020,6 +1035,7 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 4 for Depth is too generous.": "4, 3, 2",
         "Final Ratings:\nClarity: 5\nEngagement: 3\nDepth: 5\n\nImproved Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 5": "4, 3, 5",
         '{"assessment": {"Clarity": 4, "Engagement": 3, "Depth": 5}}': "4, 3, 5",
         '{"essay_evaluation": {"ratings": {"Clarity": 4, "Engagement": 3, "Depth": 5}}}': "4, 3, 5",
@@ -1309,6 +1325,7 @@ READ: dict[str, dict[str, str]] = {
         "Judge's decision: none": "none",
     },
     "target": {
+        'The label is Against\n\nThe tweet is sarcastic: "great job" is the opposite of favor.': "Against",
         "The label is Favor, although there is a hint of Against.": "Favor",
         "The label is Favor, despite some elements of Against": "Favor",
         "The label is Favor, but with a touch of Against in the last line.": "Favor",
@@ -1448,6 +1465,8 @@ READ: dict[str, dict[str, str]] = {
         "Adequacy: 72 - wrong tense in line 2": "72",
     },
     "feelings": {
+        "The aspects present in this text are: #Joy, #Fear\n\nAnger isn't.": "Joy, Fear",
+        'The aspects present in this text are: #Fear\n\nAnger is explicitly negated ("I was never angry").': "Fear",
         '{"Joy": {"quote": "a smile"}, "Fear": {"present": false}, "Anger": {"present": false}}': "Joy",
         "Joy: yes, the extractor is right.\nFear: no, the critic is right.\nAnger: no, the critic is right.": "Joy",
         "The aspects present in this text are: #Joy + #Fear": "Joy, Fear",
@@ -1490,12 +1509,15 @@ READ: dict[str, dict[str, str]] = {
         "Final Decision: Age <18": "Age <18",
     },
     "german": {
+        "Final Decision: The present aspects are: Lage\n\nHinweis: Preis wurde verworfen, da nur das Taxi gemeint ist.": "Lage",
+        "Die vorhandenen Aspekte sind: Essen\n\nNicht vorhanden: Service, Lage, Preis": "Essen",
         "Endgültige Entscheidung: Sauberkeit, Lage": "Sauberkeit, Lage",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nPreis wird nicht erwähnt.": "Sauberkeit, Lage",
         'Endgültige Entscheidung: Sauberkeit, Lage\n\nLage: "nicht weit vom Bahnhof"': "Sauberkeit, Lage",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nDer Gast lobt die Lage.": "Sauberkeit, Lage",
     },
     "french": {
+        "Décision finale : Prix\n\nLe critique a raison de rejeter Service.": "Prix",
         "Décision finale : Propreté, Prix\n\nL'emplacement n'est pas mentionné.": "Propreté, Prix",
     },
     "chinese": {
@@ -1587,6 +1609,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        'The aspects present in this review are: #Location, #Price\n\nAlso:\n- Comfort: "soft bed"',
+        "The aspects present in this review are: #Location, #Price\n\n- Comfort: yes, nothing negative mentioned",
         "The aspects present in this review are: #Food, #Service\n\nThe topics of the first sentence are Food and Price.",
         '{"labels": ["Food"], "related_labels": ["Price"]}',
         '{"labels": ["Food"], "changes": [{"label": "Price", "action": "removed"}]}',
@@ -2122,6 +2146,7 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "The label is Hawkish\n\nJudge 2 is right that it is Neutral.",
         "The label is Neutral\n\nThe decision in March is hawkish.",
         "1. Hawkish\n2. Dovish\n3. Neutral\n\nThe answer is 2.",
         "(1) Hawkish (2) Dovish\nThe label is 1",
