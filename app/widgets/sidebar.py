@@ -138,7 +138,8 @@ def file_problem(session: ProjectSession) -> None:
 def _switch_project() -> None:
     """Show the selected project in this tab and in tabs that are opened later."""
     path = state.project_switcher
-    assert path is not None  # the box has no empty option
+    if not isinstance(path, Path):  # a tab that outlived its studio sends the name of a project that the new one lacks
+        return
     with suppress(ProjectError):  # the next script run opens the project again and shows the error
         context.workspace().open(path, create=False)
     state.select_project(path)

@@ -234,6 +234,15 @@ def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None
     assert "run_id" not in studio.session_state
 
 
+def test_project_of_an_earlier_studio_in_an_open_tab_changes_nothing(studio: AppTest) -> None:
+    box = studio.run().selectbox(key="project_switcher")
+    shown = box.value
+    box.options.append("gone")
+    box.select_index(-1).run()
+    assert studio.session_state["project"] == shown
+    assert studio.selectbox(key="project_switcher").value == shown
+
+
 def test_widgets_escape_their_values() -> None:
     def page() -> None:
         from app.widgets.alerts import notice
