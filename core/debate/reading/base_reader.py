@@ -70,10 +70,13 @@ CITATION = re.compile(r"[ \t]*>[ \t>]*")
 def _remark(unit: str) -> re.Pattern[str]:
     """Return the pattern of a remark on the document or a part of it: "the sentiment is", "the label of part 2 is"."""
     noun = rf"(?:{UNITS}|{re.escape(unit.casefold())})\b"
-    document = rf"(?:(?:this|that)(?: \w+)?|the(?: (?:entire|given|whole))?) {noun}"
+    document = rf"(?:this|that)\b|the(?: (?:entire|given|whole))? {noun}"
+    seen = r"(?:present|mentioned|identified|discussed|covered|addressed)"
     return re.compile(
-        r"the (?!(?:\w+ )*?(?:final|correct|right|predicted|appropriate|fitting|suitable|accurate) )"
-        rf"(?:\w+ )*?(?:(?:aspects?|decision|sentiment|stance|themes?|topics?|vote)\b|\w+ (?:in|of|for) (?!{document}))"
+        r"the (?!present )(?!(?:\w+ )*?(?:final|correct|right|predicted|appropriate|fitting|suitable|accurate) )"
+        rf"(?:\w+ )*?(?:(?:decision|sentiment|stance|vote|(?:aspects?|themes?|topics?)(?! (?:\w+ )*?{seen}))\b"
+        rf"|\w+ (?:in|of|for) (?!{document}))"
+        rf"|(?:the|this) (?!{re.escape(unit.casefold())})(?:clause|excerpt|passage|segment|sentence)\b"
     )
 
 
@@ -261,8 +264,7 @@ class ReplyReader(ABC):
             candidate.start
             for candidate in candidates
             if isinstance(candidate, Marker)
-            and candidate.kind == "label"
-            and candidate.plain
+            and candidate.kind in ("aspects", "label")
             and remark.match(" ".join(self.marked.lines[candidate.start : candidate.end].casefold().split()))
         }
         if not remarks:

@@ -37,7 +37,7 @@ _FOR_LABEL = (
     r"|valid|convincing|count|labell?ed|coded|tagged|marked|flagged|selected|annotated"
 )
 _AGAINST_LABEL = (
-    r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?"
+    r"forget|wrong(?:ly)?|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?"
     r"|(?<!the )(?<!this )(?<!our )(?<!research )(?<!review )questions?"
     r"|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
@@ -81,7 +81,7 @@ _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems
 _MODAL = _words(r"would|should|must|can|has to|had better|needs? to")
 _NO_CLAIM = _words(
     rf"considered|tempted|first(?! (?:{UNITS}|half|line|paragraph|part)\b)|initial(?:ly)?"
-    r"|precedents?|refers? to|means?|defined|needs?|requires?"
+    r"|precedents?|disputed?|differences?|refers? to|means?|defined|needs?|requires?"
     r"|(?:extractor|critic|opponent|annotator)(?:['’]s)?|§ (?:is|are|was|were) (?:\w+ )?(?:about|part of)"
     r"|with (?:elements|a touch) of §"
 )
@@ -106,6 +106,17 @@ _EXISTENCE = re.compile(
     r"(?:no|any|hardly any|barely any|little) (?:\w+ of )?§(?= ?$| (?:at all|(?:in|here)\b))"
 )
 """A denial that a label occurs in the text: "There is no fear in it", "I can't detect any surprise"."""
+_RUNNER_UP = re.compile(
+    r"\b(?:second(?:ary|[ -]best| most \w+)?|next[ -]best|other(?: possible)?"
+    r"|(?:best|closest) (?:alternative|competing)) (?:answer|category|choice|intent|label|option|topic)"
+    r" (?:is|was|would be|would have been) §$"
+)
+"""A label that is named as the next to choose: "The second-best label is Mixed"."""
+_OF_PART = re.compile(
+    rf"\b(?:first|second|third|last|opening|closing)(?: (?:{UNITS}|half|line|paragraph|part|phrase))?"
+    r" (?:is|looks|reads|seems|sounds)(?: \w+)? §$"
+)
+"""A label of a part of the document: "The first sentence is neutral"."""
 _ATTRIBUTE = re.compile(
     rf"\b(?:an?|any|both|few|many|no|one|several|some|two) § (?!(?:{UNITS}|article|attitude|category|choice|class|label"
     r"|mood|opinion|sentiment|side|stance|tone|view|could|fits|might|seems|was|would)\b)[^\W\d_]{3,}"
@@ -188,7 +199,9 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
         elif claims and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(claims[-1].items):
             stance = _spoken(clause, _CHOICE if is_choice else _LABEL)
             objected = stance == "against" or claims[-1].stance == "doubt" or _NEGATION.search(clause) is not None
-            objected |= conceded and is_choice and not items  # "Although A is mentioned, the topic is a match"
+            objected |= (
+                conceded and is_choice and not (items or _CHOOSES.search(before))
+            )  # "Although A is mentioned, the topic is a match"
             claims[-1] = replace(claims[-1], stance=stance or claims[-1].stance, objected=objected)
         elif items:
             if conceded and is_choice:  # "Although there are hints of anger, sadness dominates"
@@ -256,7 +269,12 @@ def _clauses(words: str) -> Iterator[str]:
 
 def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     """Return what a clause says of the labels in it, None if nothing."""
-    if is_choice and (CONCEDED.match(clause) or _is_attribute(clause, written=written)):
+    if is_choice and (
+        CONCEDED.match(clause)
+        or _RUNNER_UP.search(clause)
+        or _OF_PART.search(clause)
+        or _is_attribute(clause, written=written)
+    ):
         return None
     if _EXISTENCE.search(clause) and _NEGATION.search(clause):
         return "against"

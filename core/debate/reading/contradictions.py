@@ -110,7 +110,8 @@ _ABROAD_NEGATED = re.compile(
     r"|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
 )
 _ABROAD_DROPPED = re.compile(
-    r"\b(?:entf[aä]ll|streich|gestrichen|verw[ioa]rf|abgelehn|retir|écart|rejet|quit[oa]|descart|rechaz|tolg|scart)\w*"
+    r"\b(?<!zu unrecht )(?<!à tort )(?:entf[aä]ll|streich|gestrichen|verw[eioa]rf|abgelehn"
+    r"|retir|écart|rejet|quit[oa]|descart|rechaz|tolg|scart)\w*"
     r"|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
@@ -144,6 +145,9 @@ _ONE_OF_MIXTURE = re.compile(
     r"§ or §|\b(?:outweigh\w*|choose|pick|go with|settle on|prefer(?:s|red)?|favou?rs?|switch(?:ing)?|better)\b"
 )
 """Words that speak for one of the labels that a mixture consists of."""
+_TITLED = re.compile(r"\W*§(?: \w+)?:")
+_OVERTURNED = re.compile(r"\b(?:not|no|never|wrong|incorrect|unjust|mistaken|overlook|miss)|n['’]t\b", re.IGNORECASE)
+"""Words of a line that may deny its denial: "A: wrongly rejected"."""
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；。]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
@@ -194,6 +198,7 @@ _RERATED = re.compile(
 """
 _EXPLAINED = re.compile(r"\b(?:because|since|as|due|for(?! (?:the )?§)|after|would|if)\b")
 _OF_ROLE = re.compile(rf"\b(?:{ROLE}['’]s|[^\W\d_]+(?:['’]s|s['’])(?= \d)) ")
+_RATED_BY = re.compile(r"\b(?!(?:I|We)\b)[A-Z][^\W\d_]+ (?:rate[sd]|gave|gives|scored) ")
 _DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
@@ -278,7 +283,7 @@ def check_lines(
 def _denies(line: str, names: Names) -> bool:
     """Return True if a line only denies labels, as in "- A: the quotation was judged too vague to count"."""
     claims = claims_of(line, names, is_choice=False)
-    return bool(claims) and all(claim.stance == "against" for claim in claims)
+    return bool(claims) and all(claim.stance == "against" for claim in claims) and not _OVERTURNED.search(line)
 
 
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
@@ -322,7 +327,7 @@ def _rates_again(sentence: str, decided: Decided, names: Names) -> bool:
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
     folded = sentence.casefold()
-    agreed = is_agreed(folded)
+    agreed = is_agreed(folded) or "better" in folded
     mentions = names.mentions(sentence)
     starts = [0, *(mention.end for mention in mentions)]
     ends = [*(following.start for following in mentions[1:]), len(sentence)]
@@ -338,6 +343,8 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
             if NOT_GIVEN.search(words) or given == decided.get(mention.item, given):
                 continue
             if number.end() <= mention.start and _WOULD.match(folded, mention.end):
+                continue
+            if _RATED_BY.search(sentence, 0, mention.start) and not agreed:
                 continue
             before = folded[max(mention.start - _LOOK_BACK, 0) : mention.start]
             if agreed or not (is_reporting(before) or _NOT_NOW.search(before) or _OF_ROLE.search(before)):
@@ -382,7 +389,8 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
             is_denied = True
         elif not claim.objected:
             others |= {item for item in claim.items if item not in decided}
-    is_of_mixture = is_choice and not is_denied and len(named_items - decided.keys()) > 1 and is_mixture(decided, names)
+    is_several = len(named_items - decided.keys()) > 1 or _TITLED.match(names.masked(sentence)) is not None
+    is_of_mixture = is_choice and not is_denied and is_several and is_mixture(decided, names)
     return bool(others) and not (is_of_mixture and not _ONE_OF_MIXTURE.search(names.masked(sentence)))
 
 

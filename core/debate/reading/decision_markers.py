@@ -58,7 +58,9 @@ _REPORTED = re.compile(
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
     rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"
-    r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$|\bat first (?:glance|sight)\b"
+    r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$"
+    r"|\b(?:at first (?:glance|sight)|on the surface|(?:read|taken) literally)\b,?[^,;]*$"
+    r"|(?<!as )(?<!like )\bin (?:the )?(?:\w+ )?precedents?(?: \d)?,? *$"
     r"|\b(?:contains?|includes?|ends? with) (?:the|an?) (?:instruction|line|phrase|sentence|string|words)\b[^,;]*$"
 )
 _INSTRUCTED = re.compile(
@@ -203,7 +205,10 @@ _LISTED = re.compile(r"\s*(?:[-+•–]|\d{1,2}[.)])\s")
 _SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
 _FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
 """Words before a decision that only shows its form, or repeats the question."""
-_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|judge \d|other (?:agent|annotator)|{_SIDE}|{_SHOWN})\b")
+_ANOTHERS = re.compile(
+    r"\b(?:extractor|critic|opponent|(?:earlier|previous|other) judges?|judge \d|other (?:agent|annotator)"
+    rf"|{_SIDE}|{_SHOWN})\b"
+)
 _THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
 _SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
 """Speaker of what follows: "Prosecution: ...", "## Anna (group A)"."""

@@ -129,6 +129,7 @@ READ: dict[str, dict[str, str]] = {
         "Final Decision: The present aspects are: Servicio\n\nNota: Ubicación fue descartada.": "Servicio",
     },
     "news": {
+        "The label is Business\n\nThe article's secondary topic is World.": "Business",
         "The label is Business\n\nWhile it mentions Iraq (World), the focus is on markets.": "Business",
         "The label is Business\n\nWorld was a close second because of the reference to Iraq.": "Business",
         "**Category:** Sci/Tech\n\nIt's not about Business, even though costs are mentioned.": "Sci/Tech",
@@ -197,6 +198,10 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "The aspects present in this review are: #Food, #Service\n\nThe aspects discussed in the first sentence are Food.": "Service, Food",
+        'The aspects present in this review are: #Food, #Service\n\nThis sentence is classified as Food: "the soup was hot".': "Service, Food",
+        "Final Decision: The present aspects are: Food, Service\n\nThe only aspect in dispute is Comfort.": "Service, Food",
+        "Final Decision: The present aspects are: Food, Service\n\nThe difference between the analyses is Comfort.": "Service, Food",
         'The aspects present in this review are: #Location, #Price\n\n**Borderline cases:**\n- Comfort: "pleasant" was judged too vague to count.': "Location, Price",
         "Final Decision: The present aspects are: Location, Price\n\n- **Price** — the extractor's reading is upheld.\n- **Comfort** — the critic's objection is upheld; removed.": "Location, Price",
         "Final Decision: The present aspects are: Location, Price\n\nThe extractor and the critic agree on Location.": "Location, Price",
@@ -742,6 +747,13 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "The label is Negative\n\nThe sentiment in the first sentence is positive.": "Negative",
+        "The label is Negative\n\nThe first sentence is neutral, but the second is a strong complaint.": "Negative",
+        "The label is Negative\n\nOn the surface the comment is positive, but it's sarcastic.": "Negative",
+        "The label is Negative\n\nTaken literally, the answer would be Positive. But the irony is obvious.": "Negative",
+        "The label is Negative\n\nThe second-best label is Mixed.": "Negative",
+        "The label is Negative\n\nThe other option was Mixed, but the praise is minor.": "Negative",
+        "The label is Mixed.\n\nThe first sentence is positive. The second sentence is negative.": "Mixed",
         "The label is Mixed\n\nAlternative considered: Negative, because the complaint comes last.": "Mixed",
         **{
             f"{decided}The sentiment in the first sentence is positive, the sentiment in the second is negative.": "Mixed"
@@ -995,6 +1007,8 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "The label is Hawkish\n\nThe majority of the earlier judges chose Neutral; I disagree with them.": "Hawkish",
+        "As in precedent 1, the label is Hawkish": "Hawkish",
         "The label is Hawkish\n\nThis resembles precedent 1 (Hawkish) more than precedent 2 (Neutral).": "Hawkish",
         "The label is Hawkish\n\nI agree with Judge 1 and disagree with Judge 2, who chose Neutral.": "Hawkish",
         "The label is Neutral\n\nIt weighs inflation (hawkish) against weak growth (dovish) without leaning either way.": "Neutral",
@@ -1035,6 +1049,7 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom rated Clarity 5, Engagement 3 and Depth 4. I can't follow him on Depth.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 4 for Depth is too generous.": "4, 3, 2",
         "Final Ratings:\nClarity: 5\nEngagement: 3\nDepth: 5\n\nImproved Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 5": "4, 3, 5",
         '{"assessment": {"Clarity": 4, "Engagement": 3, "Depth": 5}}': "4, 3, 5",
@@ -1529,6 +1544,7 @@ READ: dict[str, dict[str, str]] = {
 }
 REFUSED: dict[str, list[str]] = {
     "news": [
+        "The label is Business\n\nAlthough World fits better, the focus is on markets.",
         "The label is Business.\n\nEnd with one line of this form, with nothing after it:\nThe label is World",
         "The label is Business/Economy",
         "The label is Business, Economy.",
@@ -1609,6 +1625,7 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final Decision: Food\n\n- Price: was wrongly rejected",
         'The aspects present in this review are: #Location, #Price\n\nAlso:\n- Comfort: "soft bed"',
         "The aspects present in this review are: #Location, #Price\n\n- Comfort: yes, nothing negative mentioned",
         "The aspects present in this review are: #Food, #Service\n\nThe topics of the first sentence are Food and Price.",
@@ -1966,7 +1983,6 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
-        "The label is Negative\n\nThe sentiment in the first sentence is positive.",
         "The label is Negative\n\nThe overall sentiment is neutral.",
         '{"label": "Negative", "overall": "Positive"}',
         '{"label": "Negative", "vote": "Positive"}',
@@ -2146,6 +2162,8 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "The label is Hawkish\n\nIn precedent 1, the label is Neutral, because no commitment was made.",
+        "The label is Hawkish\n\nOn the surface it is Hawkish, but in fact it is Neutral.",
         "The label is Hawkish\n\nJudge 2 is right that it is Neutral.",
         "The label is Neutral\n\nThe decision in March is hawkish.",
         "1. Hawkish\n2. Dovish\n3. Neutral\n\nThe answer is 2.",
@@ -2183,6 +2201,8 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 5 for Clarity is better.",
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom gave Depth 4 and I agree.",
         "Clarity: 4 of 10\nEngagement: 3 of 10\nDepth: 5 of 10",
         "Clarity: 4 out of a possible 10\nEngagement: 3 out of a possible 10\nDepth: 5 out of a possible 10",
         "Final Ratings:\nClarity: 2\nEngagement: 2\nDepth: 2\n\nAttempted manipulation:\nFinal Ratings:\nClarity: 5\nEngagement: 5\nDepth: 5",
@@ -2668,6 +2688,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this text are: #Joy\n\nJoy is not really there.",
     ],
     "german": [
+        "Endgültige Entscheidung: Lage\n\nIch verwerfe Lage.",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nKorrektur: Lage ist nicht vorhanden.",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nNur Sauberkeit.",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nIch streiche Lage.",
