@@ -113,7 +113,8 @@ _RUNNER_UP = re.compile(
 )
 """A label that is named as the next to choose: "The second-best label is Mixed"."""
 _OF_PART = re.compile(
-    rf"\b(?:first|second|third|last|opening|closing)(?: (?:{UNITS}|half|line|paragraph|part|phrase))?"
+    rf"\b(?:(?:first|second|third|last|opening|closing)(?: (?:{UNITS}|half|line|paragraph|part|phrase))?"
+    r"|(?:expression|phrase|word))"
     r" (?:is|looks|reads|seems|sounds)(?: \w+)? §$"
 )
 """A label of a part of the document: "The first sentence is neutral"."""

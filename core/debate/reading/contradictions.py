@@ -28,7 +28,8 @@ _WITHDRAWN = re.compile(
     r"|\bhard to (?:say|tell|decide)"
     r"|\b(?:(?<!leaning )(?<!lean )either way|toss-?up|(?:is|just|only) a (?:wild )?guess)"
     # "Scratch that.", "I take it back.", "I disagree with myself.", "That is wrong."
-    r"|\b(?:scratch|strike|make) that|\bi (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)"
+    r"|\b(?:scratch|strike|make) that"
+    r"|\bi (?:take (?:that )?back|(?:withdraw|retract)(?= (?:all|both|it|my|th\w+)\b|\W*$)|forgot|disagree with myself)"
     r"|\bdisregard (?:this|that|the above|my)|\bthat(?:['’]s| is| was) (?:wrong|incorrect)"
     r"|\bth(?:at|is)(?:['’]s| is| was) not (?:the )?(?:right|correct)"
     r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry(?! for (?:the|my) (?:long|late|delay|length))|i meant?|oops|just kidding"
@@ -106,7 +107,8 @@ _REST_PRESENT = re.compile(
 )
 """A sentence that adds all other labels: "Everything else is present, too."."""
 _ABROAD_NEGATED = re.compile(
-    r"\b(?:nicht|kein\w*|nie|ne|n['’]\w+|pas|aucun\w*|jamais|no se|nunca|tampoco|non|não|niet|geen|не|нет)(?![\w'’-])"
+    r"\b(?:nicht|kein\w*|nie|ne|n['’]\w+|pas|aucun\w*|jamais|no se|nunca|tampoco"
+    r"|nichts|rien|nada|niente|non|não|niet|geen|не|нет)(?![\w'’-])"
     r"|[没沒未无]|不(?!但|仅|只)|ない|ません|なし"
 )
 _ABROAD_DROPPED = re.compile(
@@ -148,6 +150,7 @@ _ONE_OF_MIXTURE = re.compile(
 _TITLED = re.compile(r"\W*§(?: \w+)?:")
 _OVERTURNED = re.compile(r"\b(?:not|no|never|wrong|incorrect|unjust|mistaken|overlook|miss)|n['’]t\b", re.IGNORECASE)
 """Words of a line that may deny its denial: "A: wrongly rejected"."""
+_NO = re.compile(r"no\b(?! doubt)", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；。]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
@@ -155,7 +158,9 @@ _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
 _SMALL = frozenset({"also", "i'd", "i’d", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
 _COUNTERFACTUAL = (
-    tuple(map(re.compile, (r"\bwould (?:have|be|apply|count|qualify)\b", r"\bif\b", r"\b(?:were|had)\b"))),
+    tuple(
+        map(re.compile, (r"\bwould (?:have|be|apply|choose|count|go|pick|qualify)\b", r"\bif\b", r"\b(?:were|had)\b"))
+    ),
     tuple(map(re.compile, (r"\bhad (?:it|the|this)\b", r"\bwould have\b"))),
 )
 """The words of a condition that is not met, in their order: "It would be Food if the cake were the hotel's"."""
@@ -198,7 +203,7 @@ _RERATED = re.compile(
 """
 _EXPLAINED = re.compile(r"\b(?:because|since|as|due|for(?! (?:the )?§)|after|would|if)\b")
 _OF_ROLE = re.compile(rf"\b(?:{ROLE}['’]s|[^\W\d_]+(?:['’]s|s['’])(?= \d)) ")
-_RATED_BY = re.compile(r"\b(?!(?:I|We)\b)[A-Z][^\W\d_]+ (?:rate[sd]|gave|gives|scored) ")
+_RATED_BY = re.compile(r"\b(?!(?:I|We)\b)[A-Z][^\W\d_]+ (?:(?:all|also|both) )?(?:rate[sd]|gave|gives|scored) ")
 _DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
@@ -230,7 +235,13 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
     text = text.lstrip(" ")
     if withdrawn := next(filter(_WITHDRAWN.search, SENTENCE_BREAK.split(_without_quotations(text))), None):
         raise residue(withdrawn)
-    for sentence in SENTENCE_BREAK.split(text):
+    sentences = SENTENCE_BREAK.split(text)
+    for sentence, following in zip(sentences, [*sentences[1:], ""], strict=True):
+        if sentence.endswith("?") and _NO.match(following):
+            claims = claims_of(sentence, names, is_choice=kind == "choice")
+            if any((claim.stance == "for") == any(item in decided for item in claim.items) for claim in claims):
+                raise residue(sentence)
+            continue  # "Is Food present? No, the guest only names the table."
         if any(rule(sentence, decided, names) for rule in _RULES[kind]):
             raise residue(sentence)
 
@@ -367,7 +378,13 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
         return abroad
     if named_items < decided.keys() and _RESTRICTED.fullmatch(names.masked(sentence)):
         return True
-    if _states_otherwise(tokens, decided) or (is_choice and _ALTERNATIVE.match(folded)):
+    is_part = (
+        is_choice
+        and _TITLED.match(names.masked(sentence)) is not None
+        and is_mixture(decided, names)
+        and not any(token.kind in ANSWERS for token in tokens)
+    )
+    if (_states_otherwise(tokens, decided) and not is_part) or (is_choice and _ALTERNATIVE.match(folded)):
         return True
     agreed = is_agreed(folded)
     objected = named_items & decided.keys() and any(
@@ -389,8 +406,9 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
             is_denied = True
         elif not claim.objected:
             others |= {item for item in claim.items if item not in decided}
-    is_several = len(named_items - decided.keys()) > 1 or _TITLED.match(names.masked(sentence)) is not None
-    is_of_mixture = is_choice and not is_denied and is_several and is_mixture(decided, names)
+    is_of_mixture = is_part or (
+        is_choice and not is_denied and len(named_items - decided.keys()) > 1 and is_mixture(decided, names)
+    )
     return bool(others) and not (is_of_mixture and not _ONE_OF_MIXTURE.search(names.masked(sentence)))
 
 

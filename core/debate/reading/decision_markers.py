@@ -71,6 +71,7 @@ _INSTRUCTED = re.compile(
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
+_UNMET = re.compile(r"[^.\n]*(?<!even )\bif\b[^.\n]*\b(?:were|had)\b")
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps)\b(?! surprising)"
     rf"|\b(?:{DOUBTFUL_WORDS}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"
@@ -494,6 +495,8 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         return False  # "Arts, culture fits better", if "Arts, culture" is a label
     if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
         return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
+    if "would" in lines[marker.start : marker.end] and _UNMET.match(lines, marker.end):
+        return False  # "I would go with A if the praise were sincere"
     if marker.kind in ("aspects", "label") and elsewhere(names.unit).search(lines, marker.start, marker.end):
         return False  # "The aspects present in the example are: ..."
     if marker.kind in ("aspects", "label", "revised", "sentence") and (denied := _NOT_SO.match(lines, marker.end)):

@@ -49,7 +49,7 @@ _CORRECTING = re.compile(r"\b(?:final|revised|corrected|updated|new)\b")
 _REJECTING = re.compile(
     r"\b(?:absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|unment|unsel|unus|inapplic|irrelevan|dismiss"
     r"|discard|omit|withdr|overrul|overturn|filtered out|left out|insufficient|false pos"
-    r"|(?:no|not|non|weak|nicht|pas|niet|não)\b)|\A[不未没沒无非]"
+    r"|(?:no|not|non|weak|nicht|pas|niet|não)\b|ausen|fehl)|\A[不未没沒无非]"
 )
 """Beginnings of words for labels that are absent."""
 _ASIDE = re.compile(

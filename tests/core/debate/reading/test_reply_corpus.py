@@ -126,6 +126,7 @@ def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
 
 READ: dict[str, dict[str, str]] = {
     "spanish": {
+        "Aspectos presentes: Comida\nAspectos ausentes: Limpieza, Servicio, Ubicación, Precio": "Comida",
         "Final Decision: The present aspects are: Servicio\n\nNota: Ubicación fue descartada.": "Servicio",
     },
     "news": {
@@ -198,6 +199,8 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        'The aspects present in this review are: #Food\n\n"we waited" does not describe staff. I withdraw #Service.': "Food",
+        "The aspects present in this review are: #Food\n\nIs Service present? No, the waiter isn't described.": "Food",
         "The aspects present in this review are: #Food, #Service\n\nThe aspects discussed in the first sentence are Food.": "Service, Food",
         'The aspects present in this review are: #Food, #Service\n\nThis sentence is classified as Food: "the soup was hot".': "Service, Food",
         "Final Decision: The present aspects are: Food, Service\n\nThe only aspect in dispute is Comfort.": "Service, Food",
@@ -747,6 +750,8 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        'The label is Mixed\n\nPositive: "great camera"\nNegative: "awful battery"': "Mixed",
+        'The label is Negative\n\nThe phrase "fast delivery" is positive.': "Negative",
         "The label is Negative\n\nThe sentiment in the first sentence is positive.": "Negative",
         "The label is Negative\n\nThe first sentence is neutral, but the second is a strong complaint.": "Negative",
         "The label is Negative\n\nOn the surface the comment is positive, but it's sarcastic.": "Negative",
@@ -1007,6 +1012,9 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "The label is Dovish\n\nI would go with Hawkish if it were certain.": "Dovish",
+        "The label is Dovish\n\nIs it Neutral? No, it leans.": "Dovish",
+        "I would choose Dovish, even if the wording were milder.": "Dovish",
         "The label is Hawkish\n\nThe majority of the earlier judges chose Neutral; I disagree with them.": "Hawkish",
         "As in precedent 1, the label is Hawkish": "Hawkish",
         "The label is Hawkish\n\nThis resembles precedent 1 (Hawkish) more than precedent 2 (Neutral).": "Hawkish",
@@ -1049,6 +1057,7 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nAna and Tom both gave Clarity 5.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom rated Clarity 5, Engagement 3 and Depth 4. I can't follow him on Depth.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 4 for Depth is too generous.": "4, 3, 2",
         "Final Ratings:\nClarity: 5\nEngagement: 3\nDepth: 5\n\nImproved Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 5": "4, 3, 5",
@@ -1524,6 +1533,7 @@ READ: dict[str, dict[str, str]] = {
         "Final Decision: Age <18": "Age <18",
     },
     "german": {
+        "Endgültige Entscheidung: Lage\n\nZum Essen und zum Preis sagt der Text nichts.": "Lage",
         "Final Decision: The present aspects are: Lage\n\nHinweis: Preis wurde verworfen, da nur das Taxi gemeint ist.": "Lage",
         "Die vorhandenen Aspekte sind: Essen\n\nNicht vorhanden: Service, Lage, Preis": "Essen",
         "Endgültige Entscheidung: Sauberkeit, Lage": "Sauberkeit, Lage",
@@ -1625,6 +1635,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "The aspects present in this review are: #Food\n\nI withdraw #Food.",
+        "The aspects present in this review are: #Food\n\nIs Service absent? No.",
         "Final Decision: Food\n\n- Price: was wrongly rejected",
         'The aspects present in this review are: #Location, #Price\n\nAlso:\n- Comfort: "soft bed"',
         "The aspects present in this review are: #Location, #Price\n\n- Comfort: yes, nothing negative mentioned",
@@ -1983,6 +1995,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Mixed\n\nNegative: better",
         "The label is Negative\n\nThe overall sentiment is neutral.",
         '{"label": "Negative", "overall": "Positive"}',
         '{"label": "Negative", "vote": "Positive"}',
@@ -2162,6 +2175,9 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "The label is Dovish\n\nIs it Dovish? No, it isn't.",
+        "The label is Dovish\n\nIs it Neutral? Yes.",
+        "The label is Dovish\n\nI withdraw my label.",
         "The label is Hawkish\n\nIn precedent 1, the label is Neutral, because no commitment was made.",
         "The label is Hawkish\n\nOn the surface it is Hawkish, but in fact it is Neutral.",
         "The label is Hawkish\n\nJudge 2 is right that it is Neutral.",
