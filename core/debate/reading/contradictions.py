@@ -142,6 +142,10 @@ _ABROAD_ADDED = re.compile(
     r"\b(?:außerdem|zudem|auch|aussi|además|también|anche|também|ook|также)(?![\w'’-])|还有|另外|也是"
 )
 """Words of other languages that negate something, doubt a label, or add one."""
+_ABROAD_OF_ROLE = re.compile(
+    r"\b(?:extra[ck]t|criti[cq]|crític|kriti[ck])\w* [^§]{0,80}§,? (?:aber|jedoch|mais|pero)\b"
+)
+"""Another role's label and an objection to it: "Der Kritiker nennt A, aber ...", in words with § for labels."""
 _MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous|part(?:ly|ially))\b", re.IGNORECASE)
 _ONE_OF_MIXTURE = re.compile(
     r"§ or §|\b(?:outweigh\w*|choose|pick|go with|settle on|prefer(?:s|red)?|favou?rs?|switch(?:ing)?|better)\b"
@@ -168,7 +172,7 @@ _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
     r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
-    r"(?: (?:a|only|just))* *(?P<number>-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
+    r"(?: (?:a|only|just))* *(?P<number>-?\d{1,15}(?:\.\d{1,15})?)(?!\d| of (?:all|its|the)\b)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 NOT_GIVEN = re.compile(
@@ -191,6 +195,7 @@ _NUMBER_FOR = re.compile(
 )
 _WOULD = re.compile(r" (?:(?:would|could|might)(?! be (?:fair|better|more|right))|(?:is|was|seems) too)\b")
 """Words after "A 5 for Clarity" that make it another number than the rating."""
+_CONDITION = re.compile(r"\b(?:if|with)\b")
 _RERATED = re.compile(
     r"(?:\bi would |(?<!would ))\b(?:should be \d|(?:lower|higher|weaker|stronger)(?! than (?:the )?§)|lowering"
     r"|points? (?:less|more|off)|rais(?:e|ing)|reduc(?:e|ing)|increas(?:e|ing)|subtract(?:ing)?|deduct(?:ing)?"
@@ -207,7 +212,10 @@ _RATED_BY = re.compile(r"\b(?!(?:I|We)\b)[A-Z][^\W\d_]+ (?:(?:all|also|both) )?(
 _DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _LOOK_BACK = 300
 """Most characters before a dimension in which its number, or words that report it, are searched."""
-_NOT_NOW = re.compile(r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b")
+_NOT_NOW = re.compile(
+    r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b"
+    r"|^\W*(?:in order )?to (?:bring|get|improve|lift|raise)\b"
+)
 _ALL_RATINGS = re.compile(r"\b(?:all|each|every|both)\b|\b(?:the|my) (?:ratings|scores)\b")
 _CHANGED_IT = re.compile(
     r"\b(?:rais|lower|chang|revis|increas|reduc|mak|put|set|mov)\w* it (?:to|at|a) (?:an? )?(\d{1,15}(?:\.\d{1,15})?)",
@@ -339,6 +347,7 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence gives a dimension another number: "The critic is right that Fluency is 2"."""
     folded = sentence.casefold()
     agreed = is_agreed(folded) or "better" in folded
+    has_condition = _CONDITION.search(folded) is not None
     mentions = names.mentions(sentence)
     starts = [0, *(mention.end for mention in mentions)]
     ends = [*(following.start for following in mentions[1:]), len(sentence)]
@@ -353,9 +362,9 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
             words = number.groupdict().get("words") or ""
             if NOT_GIVEN.search(words) or given == decided.get(mention.item, given):
                 continue
-            if number.end() <= mention.start and _WOULD.match(folded, mention.end):
+            if (has_condition or number.end() <= mention.start) and _WOULD.match(folded, mention.end):
                 continue
-            if _RATED_BY.search(sentence, 0, mention.start) and not agreed:
+            if _RATED_BY.search(sentence, max(mention.start - _LOOK_BACK, 0), mention.start) and not agreed:
                 continue
             before = folded[max(mention.start - _LOOK_BACK, 0) : mention.start]
             if agreed or not (is_reporting(before) or _NOT_NOW.search(before) or _OF_ROLE.search(before)):
@@ -433,6 +442,8 @@ def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | N
         if is_denied and named & decided.keys():
             return True
         (negated if is_denied or is_negated else stated).update(named)
+    if stated and stated.isdisjoint(decided) and _ABROAD_OF_ROLE.search(words):
+        return False
     if groups and (_ABROAD_DOUBTED.search(words) or (stated - decided.keys() and _ABROAD_ADDED.search(words))):
         return True
     return False if negated else None

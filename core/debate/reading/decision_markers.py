@@ -71,7 +71,7 @@ _INSTRUCTED = re.compile(
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
-_UNMET = re.compile(r"[^.\n]*(?<!even )\bif\b[^.\n]*\b(?:were|had)\b")
+_UNMET = re.compile(r"[^.\n]{0,80}(?<!even )\bif\b[^.\n]{0,80}\b(?:were|had)\b")
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps)\b(?! surprising)"
     rf"|\b(?:{DOUBTFUL_WORDS}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"

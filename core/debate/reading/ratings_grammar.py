@@ -29,7 +29,7 @@ _OUT_OF = r"(?:/|out\sof(?:\sa\spossible)?|of|von|sur|de|di|из|满分)"
 _SCALE = r"[(\[,]?\s?(?:on\s(?:a|the)\s)?(?:scale|range)\s?:?\s?(?:(?:of|from)\s)?[-−]?\d{1,15}\s?(?:[-–—]|to)"
 """Words before the upper end of the scale that a rating is on: "7 (scale 1-10)", "7 on a scale of 1 to 10"."""
 _NUMBER = re.compile(
-    rf"(?P<number>[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|\s(?:minus|plus)\s(?:\d|one\b|half\b)|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
+    rf"(?P<number>[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\sof\s(?:all|its|the)\b|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|\s(?:minus|plus)\s(?:\d|one\b|half\b)|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
     r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
     rf"[\s_{re.escape(IGNORED)}]*+(?:(?:{_OUT_OF}|{_SCALE})\s?(?P<top>\d{{1,15}}))?"
 )

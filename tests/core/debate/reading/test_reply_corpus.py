@@ -1057,6 +1057,9 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nWith two or three more arguments Depth would reach 3.": "4, 3, 2",
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTo improve Depth to a 4, the author should add sources.": "4, 3, 2",
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nDepth: 1 of the 4 arguments is missing.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nAna and Tom both gave Clarity 5.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom rated Clarity 5, Engagement 3 and Depth 4. I can't follow him on Depth.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 4 for Depth is too generous.": "4, 3, 2",
@@ -1533,6 +1536,7 @@ READ: dict[str, dict[str, str]] = {
         "Final Decision: Age <18": "Age <18",
     },
     "german": {
+        "Final Decision: The present aspects are: Essen\n\nDer Extraktor nennt auch den Preis, aber der Text spricht nur vom Taxi.": "Essen",
         "Endgültige Entscheidung: Lage\n\nZum Essen und zum Preis sagt der Text nichts.": "Lage",
         "Final Decision: The present aspects are: Lage\n\nHinweis: Preis wurde verworfen, da nur das Taxi gemeint ist.": "Lage",
         "Die vorhandenen Aspekte sind: Essen\n\nNicht vorhanden: Service, Lage, Preis": "Essen",
@@ -1542,6 +1546,7 @@ READ: dict[str, dict[str, str]] = {
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nDer Gast lobt die Lage.": "Sauberkeit, Lage",
     },
     "french": {
+        "Final Decision: The present aspects are: Propreté\n\nL'extracteur a aussi proposé Prix, mais rien dans le texte ne le confirme.": "Propreté",
         "Décision finale : Prix\n\nLe critique a raison de rejeter Service.": "Prix",
         "Décision finale : Propreté, Prix\n\nL'emplacement n'est pas mentionné.": "Propreté, Prix",
     },
@@ -2217,6 +2222,7 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nDepth would deserve 3.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 5 for Clarity is better.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom gave Depth 4 and I agree.",
         "Clarity: 4 of 10\nEngagement: 3 of 10\nDepth: 5 of 10",
@@ -2704,6 +2710,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this text are: #Joy\n\nJoy is not really there.",
     ],
     "german": [
+        "Final Decision: The present aspects are: Essen\n\nDer Extraktor nennt auch den Preis, und das stimmt.",
         "Endgültige Entscheidung: Lage\n\nIch verwerfe Lage.",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nKorrektur: Lage ist nicht vorhanden.",
         "Endgültige Entscheidung: Sauberkeit, Lage\n\nNur Sauberkeit.",
