@@ -9,7 +9,7 @@ from core.codebook import normalise
 from core.debate.reading.contradictions import check_comment, check_following, is_mixture
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
-from core.debate.reading.tokens import LABEL_NOUNS, Token, every, past, tokenise
+from core.debate.reading.tokens import LABEL_NOUN, LABEL_NOUNS, Token, every, past, tokenise
 
 _NAMED = ("name", "code")
 _LEADING = frozenset(
@@ -52,6 +52,12 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         following = tuple(token for token in following if token.start >= fitting.end())
     elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
+    if len(following) > 1 and re.fullmatch(LABEL_NOUN, following[0].text):
+        if following[1].kind in ("word", "hedge") and following[1].text not in ("fits", "matches"):
+            raise residue(text)  # "The Neutral label can be excluded."
+        predicate = following[1:]
+        if following[1].kind == "verb" and (_is_denied(predicate) or _goes_on(predicate, text, names)):
+            raise residue(text)  # "A Neutral label is not possible."
     if tokens[end - 1].kind == "code" and following and following[0].text in LABEL_NOUNS:
         raise residue(text)  # "2 labels"
     if _is_denied(following) or (following and _goes_on(following, text, names)):
@@ -143,7 +149,7 @@ def _goes_on(following: Sequence[Token], line: str, names: Names) -> bool:
             or sole_answer(words[1:-1], names) is False
         )
     return (
-        following[0].text == "the"
+        following[0].text in ("the", "was", "were")  # "Neutral was my first thought"
         or (following[0].kind == "fill" and line[: following[0].start].strip().casefold() == "no")  # "No label fits"
         or (next_word != "" and _begins_name(following, line))
         or (kind == "verb" and next_word != "" and next_word not in _FITTING)

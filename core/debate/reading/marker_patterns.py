@@ -52,7 +52,9 @@ _BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:mor
 _FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
 _SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
 _START = r"(?<![^\W_])"
-_NO_VERB = r"(?! (?:are|is|would|could|might|may|should|were|seem|appear|cannot|(?:are|is|ca)n['’]t)\b)"
+_NO_VERB = (
+    r"(?! (?:but|while|whereas|are|is|would|could|might|may|should|were|seem|appear|cannot|(?:are|is|ca)n['’]t)\b)"
+)
 _SOME = rf"(?:{_NO_VERB}(?:[^\n:#.]|\.(?! ))){{1,120}}?"
 _VERB = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: ++that\b(?! ++of\b))?(?: *+(?P<colon>:))?"
 _BELIEVED = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
@@ -196,7 +198,7 @@ def _stated(location: str, noun: str) -> str:
     # "The emotion that fits best is A", "the better fit is A"
     best = (
         r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
-        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{location}) ++is"
+        rf"(?: ++best)?|{_BEST} ++(?:(?!alternative|competing)\w++ ++)?{_FIT}(?: ++(?:here|overall))?{location}) ++is"
     )
     return rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{_NAME_FIRST}|{_CONCLUDED}|{_AGREED}"
 

@@ -750,6 +750,9 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "A Neutral label fits best.": "Neutral",
+        "The best label is Mixed.": "Mixed",
+        "A Neutral label is appropriate.": "Neutral",
         'The label is Mixed\n\nPositive: "great camera"\nNegative: "awful battery"': "Mixed",
         'The label is Negative\n\nThe phrase "fast delivery" is positive.': "Negative",
         "The label is Negative\n\nThe sentiment in the first sentence is positive.": "Negative",
@@ -2000,6 +2003,13 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "A Positive label is not possible.",
+        "The Neutral label can be excluded.",
+        "The Mixed label might be considered.",
+        "A Mixed label was considered first.",
+        "Positive was a close second.",
+        "Neutral was my first thought.",
+        "The best alternative label is Mixed.",
         "The label is Mixed\n\nNegative: better",
         "The label is Negative\n\nThe overall sentiment is neutral.",
         '{"label": "Negative", "overall": "Positive"}',
@@ -2417,6 +2427,7 @@ REFUSED: dict[str, list[str]] = {
         "The answer is: no, unclear",
     ],
     "relevance": [
+        "The abstract is relevant to the topic in its first half, but the second half is irrelevant.",
         "Not relevant",
         "The label is not Relevant",
         "Partially",
