@@ -58,6 +58,10 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         predicate = following[1:]
         if following[1].kind == "verb" and (_is_denied(predicate) or _goes_on(predicate, text, names)):
             raise residue(text)  # "A Neutral label is not possible."
+    if following and following[0].kind == "comma":
+        aside_end = next((at for at, token in enumerate(following) if at and token.kind == "comma"), len(following))
+        if _is_denied(following[aside_end + 1 :]):
+            raise residue(text)  # "Hawkish, as the prosecutor claims, is not supported."
     if tokens[end - 1].kind == "code" and following and following[0].text in LABEL_NOUNS:
         raise residue(text)  # "2 labels"
     if _is_denied(following) or (following and _goes_on(following, text, names)):

@@ -1015,6 +1015,7 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "Hawkish, as the prosecutor says, is the best label.": "Hawkish",
         "The label is Dovish\n\nI would go with Hawkish if it were certain.": "Dovish",
         "The label is Dovish\n\nIs it Neutral? No, it leans.": "Dovish",
         "I would choose Dovish, even if the wording were milder.": "Dovish",
@@ -2190,6 +2191,8 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "Hawkish, as the prosecutor claims, is not supported.",
+        "Neutral at first sight.",
         "The label is Dovish\n\nIs it Dovish? No, it isn't.",
         "The label is Dovish\n\nIs it Neutral? Yes.",
         "The label is Dovish\n\nI withdraw my label.",
