@@ -113,7 +113,7 @@ _ABROAD_NEGATED = re.compile(
 )
 _ABROAD_DROPPED = re.compile(
     r"\b(?<!zu unrecht )(?<!à tort )(?:entf[aä]ll|streich|gestrichen|verw[eioa]rf|abgelehn"
-    r"|retir|écart|rejet|quit[oa]|descart|rechaz|tolg|scart)\w*"
+    r"|retir|écart|rejet|quit[oa]|descart|rechaz|tolg|scart)\w*|\b(?:falsch|faux)\b"
     r"|\b(?:nehme|ziehe)\b.{0,80}\bzurück\b"
     r"|\b(?:nicht|kein\w*|pas(?: de)?|aucun\w*|ni|non|não|niet|geen|не) §"
     r"|§ (?:(?:ist|eher|es|doch) )*(?:nicht|niet)$"
@@ -134,8 +134,8 @@ _ABROAD_MENTIONED = re.compile(
 )
 """Words that deny a label beside a negation: "Der Preis wird nicht erwähnt"; "war nicht freundlich" does not."""
 _ABROAD_DOUBTED = re.compile(
-    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|falsch|douteu(?:x|se)|incertaine?|peut-être"
-    r"|faux|dudos[oa]|quizás?|dubbi[oa]|forse|duvidos[oa]|talvez|misschien|возможно"
+    r"\b(?:fraglich|zweifelhaft|unsicher|unklar|vielleicht|douteu(?:x|se)|incertaine?|peut-être"
+    r"|dudos[oa]|quizás?|dubbi[oa]|forse|duvidos[oa]|talvez|misschien|возможно"
     r"|(?:eher|doch|lieber|plutôt|piuttosto|liever)(?= §))(?![\w'’-])|可能|应该|改为|更正|かもしれ"
 )
 _ABROAD_ADDED = re.compile(

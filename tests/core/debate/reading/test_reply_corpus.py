@@ -1558,11 +1558,14 @@ READ: dict[str, dict[str, str]] = {
         "最终决定：清洁、价格\n\n服务没有被提到。": "清洁, 价格",
     },
     "ton": {
+        "The label is Positiv\n\nDie Kritik am Parkplatz ist nebensächlich; Negativ wäre daher falsch.": "Positiv",
         "Das Label ist Negativ.\n\nDer Kommentar ist nicht positiv.": "Negativ",
     },
 }
 REFUSED: dict[str, list[str]] = {
     "news": [
+        "The label is World\n\nIt is Sports, but I had to pick one.",
+        "The label is World\n\nSports fits better, but the story is about the boycott.",
         "The label is Business\n\nAlthough World fits better, the focus is on markets.",
         "The label is Business.\n\nEnd with one line of this form, with nothing after it:\nThe label is World",
         "The label is Business/Economy",
@@ -2004,6 +2007,7 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "The label is Negative\n\nI would choose Positive for the first part and Negative for the second, but it dominates.",
         "A Positive label is not possible.",
         "The Neutral label can be excluded.",
         "The Mixed label might be considered.",
@@ -2754,6 +2758,7 @@ REFUSED: dict[str, list[str]] = {
         "最终决定：清洁、价格\n\n我不确定。",
     ],
     "ton": [
+        "The label is Positiv\n\nPositiv ist falsch.",
         "Das Label ist Negativ.\n\nNein, Positiv.",
         "Das Label ist Negativ.\n\nNegativ ist falsch.",
         "Positiv ist es nicht",
