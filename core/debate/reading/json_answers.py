@@ -18,7 +18,8 @@ CHOSEN = (
     "sentiment", "intent", "emotion", "final_decision", "final_answer", "final_label", "predicted_label",
 )  # fmt: skip
 PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
-            "final_labels", "final_aspects", "topics", "categories", "themes", "codes", "tags")  # fmt: skip
+            "final_labels", "final_aspects", "final", "topics", "categories", "themes", "frames", "codes",
+            "tags")  # fmt: skip
 ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected", "removed", "dropped")
 """Keys of the one label, of the present and the absent ones."""
 UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")

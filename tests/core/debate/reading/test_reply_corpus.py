@@ -199,6 +199,8 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        '{"final": ["Food"]}': "Food",
+        '{"initial": ["Price"], "final": ["Food"]}': "Food",
         'The aspects present in this review are: #Food\n\n"we waited" does not describe staff. I withdraw #Service.': "Food",
         "The aspects present in this review are: #Food\n\nIs Service present? No, the waiter isn't described.": "Food",
         "The aspects present in this review are: #Food, #Service\n\nThe aspects discussed in the first sentence are Food.": "Service, Food",
