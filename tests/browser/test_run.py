@@ -88,6 +88,7 @@ def test_run_survives_page_switch_second_tab_and_pause(page: Page, running: Stud
     press(other, "Resume")
     wait_for_button(page, "Pause")  # the first tab follows without a reload
     other.close()
+    page.wait_for_function(f"() => ({FINISHED})() > {before}", polling=100)  # else there is no tile after the stop
     stop(page)
     page.get_by_role("heading", name="Latest debates").wait_for()  # of the tiles, none of which is in progress
 
