@@ -57,8 +57,8 @@ class FewBrowsers(LoadFileScheduling):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Run three workers more than processors, because tests wait for servers, disks and browsers."""
-    return (os.cpu_count() or 1) + 3
+    """Run two workers more than processors, because tests wait for servers, disks and browsers."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_xdist_make_scheduler(config, log):
