@@ -1,4 +1,4 @@
-"""Tests of Home in a browser: messages about the projects, the keyboard in a popover, and the links in the sidebar."""
+"""Tests of Home in a browser: messages about the projects at the bottom of the page, and the links in the sidebar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import expect
 
 from app.pages import PAGES
-from tests.browser.studios import settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,21 +46,6 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
-
-
-def test_tab_moves_from_a_button_into_its_popover_and_back(page: Page) -> None:
-    button = page.get_by_role("button", name="New project")
-    settle(page)
-    button.press("Enter")
-    expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
-    for key, name in (("Tab", "Name"), ("Tab", "Create"), ("Tab", "New project"), ("Tab", "Name")):
-        page.keyboard.press(key)
-        expect(page.locator(":focus")).to_have_accessible_name(re.compile(name))
-    page.keyboard.press("Shift+Tab")
-    expect(button).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.get_by_test_id("stPopoverBody")).to_be_hidden()
-    expect(button).to_be_focused()
 
 
 def test_links_to_pages_do_not_overlap(page: Page) -> None:
