@@ -229,7 +229,7 @@ def test_buttons_beside_the_grid_accept_a_click_on_the_row_that_is_shown_first(s
 def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen, project, session):
     run_id = sample_world.build(project)
     run, by = project.store.runs.get(run_id), actions.Attribution("ann")
-    actions.set_status(session, run_id, ["d4", "d6"], "Discarded", by)  # they lack values
+    actions.set_status(session, run_id, ["d4", "d6", "d7"], "Discarded", by)  # they lack values
     rows = queue.review_page(session, run, queue.QueueFilter(sort="queue"), actor="ann").rows
     first, second = (row.document_id for row in rows[:2])
     app = screen("review", review_reviewer="ann", review__sort="queue", **selected_rows(run_id, "ann", second))
