@@ -1,7 +1,9 @@
-"""What a heading, or a key of JSON, says of the labels under it: "Rejected: A", {"initial_labels": ["A"]}.
+"""Classify headings and keys of JSON by what they say of the labels under them.
 
-Labels that the decision lacks contradict it unless the heading is known to reject them or to be aside: about an earlier
-decision, about somebody else's, or about evidence.
+"Rejected: A" rejects A, and {"initial_labels": ["A"]} is aside: about an earlier decision.
+
+Labels that the decision lacks contradict it, unless the heading is known to reject them or to be aside: about an
+earlier decision, about somebody else's, or about evidence.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ _OWN = re.compile(
     r"|ruling|so|step|summary|sum|taken|therefore|thus|together|ultimately|update|wait)\b|\A\W*round \d"
 )
 """Words of a heading over a later decision of the reply itself."""
-_SPEAKER = re.compile(r"\b(?:i|me)\b")
+_FIRST_PERSON = re.compile(r"\b(?:i|me)\b")
 _SOMEBODY_ELSES = re.compile(
     r"\b(?:attempt|contain|for reference|inject|manipulat|quot|trick)[^,;]*$|\b(?:not obey|which i ignore)\b"
     rf"|\b(?:author|customer|guest|user|{UNITS}) (?:\w+ )?(?:asks?|begs?|demands?|ends?|orders?|wants?)\b[^,;]*$"
@@ -69,46 +71,45 @@ _FURTHER = re.compile(r"\b(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new
 _VERDICT = re.compile(r"\b(?:correct|valid|accurate|right|supported|final)\Z")
 
 
-def words_of(heading: str) -> str:
-    """Return a heading, or a key, casefolded and with spaces between its words: "finalLabels", "final_labels"."""
-    return " ".join(_CAPITAL.sub(" ", heading).replace("_", " ").casefold().split())
-
-
 def is_deciding(heading: str) -> bool:
     """Return True if the labels under a heading are a complete decision: "Final labels", but not "judge_2"."""
-    words = words_of(heading)
-    return _DECIDING.search(words) is not None and _NUMBERED.search(words) is None
+    return _has(heading, _DECIDING) and not _has(heading, _NUMBERED)
 
 
 def is_rejecting(heading: str) -> bool:
     """Return True if the labels under a heading are absent: "removed", "false_positives"."""
-    return _REJECTING.search(words_of(heading)) is not None
+    return _has(heading, _REJECTING)
 
 
 def is_aside(heading: str) -> bool:
     """Return True if the labels under a heading are not the decision: "initial_labels", "The critic's labels"."""
-    words = words_of(heading)
-    return _ASIDE.search(words) is not None and _CORRECTING.search(words) is None
+    return _has(heading, _ASIDE) and not _has(heading, _CORRECTING)
 
 
 def is_subject(key: str) -> bool:
     """Return True for a key under which a reply writes about the text: "analysis"."""
-    return _SUBJECT.search(words_of(key)) is not None
+    return _has(key, _SUBJECT)
 
 
 def is_further(key: str) -> bool:
     """Return True for a key of labels that are present, too: "added", "false_negatives"."""
-    return _FURTHER.search(words_of(key)) is not None
+    return _has(key, _FURTHER)
 
 
 def is_verdict(key: str) -> bool:
     """Return True for a key of a yes or no about the decision: "is_correct"."""
-    return _VERDICT.search(words_of(key)) is not None
+    return _has(key, _VERDICT)
+
+
+def _has(heading: str, pattern: re.Pattern[str]) -> bool:
+    """Return True if a heading has the words of a pattern: "finalLabels" and "final_labels" are "final labels"."""
+    words = _CAPITAL.sub(" ", heading).replace("_", " ").casefold()
+    return pattern.search(" ".join(words.split())) is not None
 
 
 def contradicts(heading: str, named: Set[str], chosen: Set[str], *, is_choice: bool) -> bool:
     """Return True if the labels ``named`` under a heading contradict the ``chosen`` ones of the decision."""
-    if is_aside(heading) or (is_choice and _NEARLY.search(words_of(heading))):
+    if is_aside(heading) or (is_choice and _has(heading, _NEARLY)):
         return False
     if is_rejecting(heading):
         return not named.isdisjoint(chosen)
@@ -137,6 +138,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
 
 
 def _is_own_heading(heading: str) -> bool:
+    """Return True if a casefolded heading, or words up to a colon, announce a decision of the reply itself."""
     if is_rejecting(heading) or _SOMEBODY_ELSES.search(heading):
         return False
-    return _SPEAKER.search(heading) is not None or (_OWN.search(heading) is not None and not is_aside(heading))
+    return _FIRST_PERSON.search(heading) is not None or (_OWN.search(heading) is not None and not is_aside(heading))
