@@ -160,10 +160,10 @@ NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
 
 
 def text_fields(row: ExportRow, columns: SharedColumns) -> dict[str, str]:
-    """Return the text fields of a row by exported name."""
+    """Return the text fields of a row by exported name; a field that was added meanwhile keeps its own."""
     exported = dict(zip(columns.fields, columns.text_names[1:], strict=True))
     further = islice(row.document.fields.items(), 1, None)
-    return {TEXT: row.document.text} | {exported[name]: text for name, text in further}
+    return {TEXT: row.document.text} | {exported.get(name, name): text for name, text in further}
 
 
 def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:

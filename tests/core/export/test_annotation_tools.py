@@ -22,6 +22,7 @@ from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
 from core.export.readme import Summary
 from core.ingest.read import read_table
+from tests.each_row import each_row
 
 ASPECTS = parse_codebook({"unit": "review", "labels": [{"name": "Price", "description": "a < b"}, {"name": "Room"}]})
 PRICE, ROOM = (label.id for label in ASPECTS.labels)
@@ -127,6 +128,13 @@ def test_label_studio_variables_are_word_characters() -> None:
 def test_text_fields_have_unique_names() -> None:
     (task,) = lines(write_prodigy, [row(document=Document("d1", {"review": "a", "text": "b", "text_2": "c"}))])
     assert {name: task[name] for name in ("text", "text_2", "text_3")} == {"text": "a", "text_2": "c", "text_3": "b"}
+
+
+@each_row("writer", [write_argilla, write_prodigy])
+def test_text_field_that_was_added_during_the_export_keeps_its_name(writer: Any) -> None:
+    file = io.BytesIO()
+    writer([row(document=Document("d1", {"review": "a", "title": "b"}))], ASPECTS, SharedColumns(), file)
+    assert '"title":"b"' in file.getvalue().decode().replace(" ", "")
 
 
 def test_quotes_of_a_choice_belong_to_the_chosen_label() -> None:
