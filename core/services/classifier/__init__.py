@@ -1,0 +1,1 @@
+"""The classifier of a project: background training, its runs, and its files."""
