@@ -103,13 +103,13 @@ def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
 def _no_delays(monkeypatch):
     """Write rows without the usual wait for more rows, and train classifiers only with the fixture ``training``."""
     monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 0.0)
-    monkeypatch.setattr("core.services.classifier.training.DEBOUNCE_SECONDS", 3600.0)
+    monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 3600.0)
 
 
 @pytest.fixture
 def training(_no_delays, monkeypatch):
     """Train the classifier soon after each decision."""
-    monkeypatch.setattr("core.services.classifier.training.DEBOUNCE_SECONDS", 0.05)
+    monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 0.05)
 
 
 @pytest.fixture(scope="session", autouse=True)

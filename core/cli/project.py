@@ -68,8 +68,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
 
     The formats bundle, codebook and classifier are of the whole project, so --run does not limit them.
     """
-    from core.services import bundle, export
-    from core.services.classifier import classifier
+    from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
 
     with console.open_session(project) as session:

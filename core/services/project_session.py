@@ -27,7 +27,7 @@ from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.background_jobs import Prefetcher
-from core.services.classifier.training import ClassifierTrainer, Embedder
+from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project, Store

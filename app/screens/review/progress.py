@@ -18,7 +18,7 @@ from app.widgets.layout import empty
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_signed
 from core.runs import RunRow
-from core.services.classifier import classifier
+from core.services import classifier
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, agreement, review_plan
 from core.stats.intervals import format_interval

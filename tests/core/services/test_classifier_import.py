@@ -12,7 +12,7 @@ from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
-from core.services.classifier.classifier import annotate_with_imported, body, import_classifier, status
+from core.services.classifier import annotate_with_imported, body, import_classifier, status
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession

@@ -25,7 +25,7 @@ from core.documents import Document, Value
 from core.errors import MootError
 from core.hashing import digest
 from core.runs import RunSettings
-from core.services.classifier.model_card import model_card
+from core.services.classifier_model_card import model_card
 from core.stats import scoring
 from core.stats.intervals import Estimate, wilson
 from core.store.annotations import decode_value

@@ -15,7 +15,7 @@ from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier.training import MIN_DOCUMENTS, UNSCORED, version_of
+from core.services.classifier_training import MIN_DOCUMENTS, UNSCORED, version_of
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval

@@ -19,9 +19,9 @@ from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier import training
-from core.services.classifier.classifier import annotate, save, status
-from core.services.classifier.training import ClassifierTrainer, Embedder
+from core.services import classifier_training
+from core.services.classifier import annotate, save, status
+from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
@@ -114,7 +114,7 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
 
 
 def test_documents_behind_a_reviewed_batch_are_scored(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "BATCH", 10)
+    monkeypatch.setattr(classifier_training, "BATCH", 10)
     _review(session, _run(session), [f"d{n:02}" for n in range(20)])
     assert set(_certainty(session, "d40")) == {CLEAN, SERVICE}
 
@@ -246,7 +246,7 @@ def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
     example = classifier.ClassifierInput("food staff", (1.0, 0.5, -2.0))
     trained = classifier.train(classifier.Task("choice", 3), [example], [[0]])
     facts = {"codebook": codebook.model_dump(mode="json"), "documents": 1}
-    model = training.callable_model(trained, facts, lambda *_: [example])
+    model = classifier_training.callable_model(trained, facts, lambda *_: [example])
     document = Document("d", {"text": "food staff"})
     first, second = (model.predict(codebook.part("", label), document)[0] for label in ("", food))
     assert (first.value, second.value) == (food, service)

@@ -1,1 +1,0 @@
-"""The classifier of a project: background training, its runs, and its files."""
