@@ -192,8 +192,8 @@ class Engine(ABC):
 
     def pause_for_budget(self) -> None:
         """Pause the run because its budget allows no further call."""
-        budget = format_money(self.settings.budget_usd)
-        self.pause(StopReason("budget", f"the budget of {budget} is spent; {OUT_OF_BUDGET}"))
+        spent, budget = format_money(self.budget.spent), format_money(self.settings.budget_usd)
+        self.pause(StopReason("budget", f"{spent} of the budget of {budget} is spent; {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.

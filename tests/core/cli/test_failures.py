@@ -160,7 +160,7 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
         spent = annotate(folder, *priced, "--budget", "0.0005", code=3)
         assert (spent.json["status"], spent.json["calls"]) == ("paused", 0)
-        assert "may not cover another call" in spent.stderr
+        assert "$0.00 of the budget of $0.0005 is spent; the rest may not cover another call" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
         unpriced = annotate(folder, *toy(server.url), "--resume", "r0001", code=2)
         assert "price of toy/m (extractor) is unknown, so the budget of r0001 cannot be enforced" in unpriced.stderr
