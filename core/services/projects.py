@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -145,9 +145,8 @@ def archived() -> tuple[Recent, ...]:
 
 def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
     """Archive a project, which closes it, or offer it again. Raises UsageError while one of its runs is active."""
-    if archived:
-        _release(workspace, path)
-    preferences.update(lambda saved: saved.with_archived(path, archived))
+    with _closed(workspace, path) if archived else nullcontext():
+        preferences.update(lambda saved: saved.with_archived(path, archived))
 
 
 def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
@@ -268,36 +267,28 @@ def reveal_project(path: Path) -> None:
 
 @contextmanager
 def _closed(workspace: Workspace, path: Path, *, reopen: Path | None = None) -> Iterator[None]:
-    """Close a project while its files are moved or copied; if it was open, open ``reopen`` afterwards.
+    """Close a project, and keep it closed, while its files are moved or copied; then open ``reopen`` if it was open.
 
-    After an error the project itself is opened again. Raises as ``_release``, and OSErrors as Moot's own.
+    After an error the project itself is opened again. Raises UsageError while a run is active, ProjectLocked if another
+    Moot has the project open, and OSErrors as Moot's own.
     """
-    was_open = _release(workspace, path)
-    try:
-        yield
-    except (OSError, ProjectError) as error:
-        if was_open:
-            workspace.open(path, create=False)
-        if isinstance(error, OSError):
-            raise translate_error(error, path) from error
-        raise
-    if was_open and reopen is not None:
-        workspace.open(reopen, create=False)
-
-
-def _release(workspace: Workspace, path: Path) -> bool:
-    """Close a project, so that its files can be moved, and return True if it was open.
-
-    Raises UsageError while a run is active, and ProjectLocked if another Moot has the project open.
-    """
-    session = next((session for session in workspace.sessions() if session.path == path), None)
-    if session is None:
-        Ownership(path).forget()
-        return False
-    if session.is_busy:
-        raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
-    workspace.close_project(path)
-    return True
+    with workspace.reserved(path) as session:
+        if session is None:
+            Ownership(path).forget()
+        elif session.is_busy:
+            raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
+        else:
+            workspace.close_project(path)
+        try:
+            yield
+        except (OSError, ProjectError) as error:
+            if session is not None:
+                workspace.open(path, create=False)
+            if isinstance(error, OSError):
+                raise translate_error(error, path) from error
+            raise
+        if session is not None and reopen is not None:
+            workspace.open(reopen, create=False)
 
 
 def _move(path: Path, target: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -38,20 +39,30 @@ class Workspace:
         preferences.recall_capabilities(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
+        self._reservations: dict[Path, threading.RLock] = {}
         self._guard = threading.Lock()
         self._closed = False
 
     def open(self, path: Path, *, create: bool = True) -> ProjectSession:
         """Open a project file, unless it is open, and add it to the recent ones. Raises ProjectError."""
         path = path.expanduser().resolve()
-        with self._guard:
-            session = self._sessions.get(path)
+        with self.reserved(path) as session:
             if session is None:
                 session = ProjectSession(Project(path, url=self.url, create=create), self.engine, self.models)
-                self._sessions[path] = session
-        if self._remember:
-            preferences.update(lambda saved: saved.with_recent(path))
-        return session
+                with self._guard:
+                    self._sessions[path] = session
+            if self._remember:
+                preferences.update(lambda saved: saved.with_recent(path))
+            return session
+
+    @contextmanager
+    def reserved(self, path: Path) -> Iterator[ProjectSession | None]:
+        """Yield the session of a project, None if it is not open. Other threads wait to open or close the project."""
+        path = path.expanduser().resolve()
+        with self._guard:
+            reservation = self._reservations.setdefault(path, threading.RLock())
+        with reservation:
+            yield self._sessions.get(path)
 
     def shared(self, kind: type[T]) -> T:
         """Return the workspace's one instance of ``kind``, created on first use: process-wide state of a service."""
@@ -67,19 +78,25 @@ class Workspace:
 
     def close_project(self, path: Path) -> None:
         """Close a project; its runs pause. Ignored if it is not open."""
+        with self.reserved(path) as session:
+            if session is not None:
+                try:
+                    session.close()
+                finally:
+                    self._forget(session)
+
+    def _forget(self, session: ProjectSession) -> None:
         with self._guard:
-            session = self._sessions.pop(path.expanduser().resolve(), None)
-        if session is not None:
-            session.close()
+            self._sessions.pop(session.path, None)
 
     def rescue(self, session: ProjectSession) -> ProjectSession:
         """Close a project whose file cannot be written any more, and open a copy of everything in it.
 
         Raises ProjectError without room for a copy; the project then stays open.
         """
-        copy = session.rescue()
-        with self._guard:
-            self._sessions.pop(session.path, None)
+        with self.reserved(session.path):
+            copy = session.rescue()
+            self._forget(session)
         return self.open(copy, create=False)
 
     def recent(self) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,10 +20,12 @@ from core.documents import Document
 from core.errors import ProjectError, ProjectLocked, StorageFull, UsageError
 from core.services import preferences, projects
 from core.services.data import sample_projects
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sessions
+from tests.each_row import each_row
 
 
 def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Workspace) -> None:
@@ -182,6 +185,40 @@ def test_duplicate_copies_the_documents(workspace: Workspace) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+@each_row("change", ["rename", "duplicate", "close"])
+def test_other_tab_waits_to_open_a_project_that_is_closed(workspace: Workspace, tmp_path: Path, change: str) -> None:
+    session = workspace.open(tmp_path / f"{change}.duckdb")
+    changes: dict[str, Callable[[], object]] = {
+        "rename": lambda: projects.rename_project(workspace, session.path, "renamed"),
+        "duplicate": lambda: projects.duplicate_project(workspace, session.path),
+        "close": lambda: workspace.close_project(session.path),
+    }
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor() as other_tab:
+        opened: list[Future[ProjectSession]] = []
+
+        def open_during(step: Callable[..., None]) -> Callable[..., None]:
+            def run(*args: Path) -> None:
+                opened.append(other_tab.submit(workspace.open, session.path, create=False))
+                assert not wait(opened, 0.1).done
+                step(*args)
+
+            return run
+
+        patch.setattr(projects, "copy_files", open_during(projects.copy_files))
+        patch.setattr(projects, "_move", open_during(projects._move))
+        if change == "close":
+            patch.setattr(session, "close", open_during(session.close))
+        changes[change]()
+        if change == "rename":
+            assert isinstance(opened[0].exception(5), ProjectError)
+        else:
+            assert opened[0].result(5) in workspace.sessions()
+    names = [session.name for session in workspace.sessions()]
+    assert "rename" not in names
+    for path in [session.path for session in workspace.sessions()]:
+        workspace.close_project(path)
+
+
 def test_duplicate_is_private_and_does_not_follow_links(workspace: Workspace, tmp_path: Path) -> None:
     session = projects.create_project(workspace, "one")
     path = session.path
