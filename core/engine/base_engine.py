@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
-from core.documents import Document
+from core.documents import Document, Precedents
 from core.engine.budget import Budget
 from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
@@ -198,8 +198,8 @@ class Engine(ABC):
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.
 
-        An error of Moot itself ends the run as ``failed`` and is raised. A full disk, and a project file that is gone
-        or cannot be written, pause the run.
+        An error of Moot itself ends the run as ``failed`` and is raised. A full disk, and files that are gone or cannot
+        be written, pause the run.
         """
         self.progress.started = self._timed_until = time.monotonic()
         await self.sink.state(self.run_id, "running")
@@ -210,7 +210,7 @@ class Engine(ABC):
                 self._pending = None  # the last calls in flight finished the run
             if self._pending is None:
                 await self._commit_held()
-        except ProjectError as problem:
+        except (ProjectError, OSError) as problem:
             self._pending = ("paused", StopReason("errors", str(problem)))
         except BaseException as error:
             failed = isinstance(error, Exception)
@@ -248,14 +248,25 @@ class Engine(ABC):
         documents = await self.dependencies.load_documents(ids)
         missing = set(ids) - {document.id for document in documents} - self._missing
         self._missing |= missing
-        items = self.settings.codebook.items
-        verdict = Verdict(dict.fromkeys(items), dict.fromkeys(items, MISSING.message), error=MISSING)
+        verdict = self._failed_verdict(MISSING)
         await gather_all(self._commit(VerdictReached(self.run_id, id, verdict, time.time())) for id in missing)
         return documents
 
-    async def _debate(self, document: Document) -> Debate:
-        examples = await self.dependencies.find_examples(document)
-        return Debate(document, self.settings, self.dependencies.models, examples)
+    async def _debate(self, document: Document) -> Debate | None:
+        """Start a debate; None if the document failed because a server did not compare its text with examples."""
+        examples = await self._find_examples(document)
+        return None if examples is None else Debate(document, self.settings, self.dependencies.models, examples)
+
+    async def _find_examples(self, document: Document) -> Precedents | None:
+        try:
+            return await self.dependencies.find_examples(document)
+        except ModelError as error:
+            await self._conclude(document, self._failed_verdict(ReplyError(error.kind, str(error))))
+            return None
+
+    def _failed_verdict(self, error: ReplyError) -> Verdict:
+        items = self.settings.codebook.items
+        return Verdict(dict.fromkeys(items), dict.fromkeys(items, error.message), error=error)
 
     def _note_limit(self, connection: str, at_once: int | None) -> None:
         """Show how far the rate limits of servers have slowed the run."""
@@ -346,6 +357,8 @@ class ReplayingEngine(Engine):
     async def _replay(self, document: Document) -> list[tuple[str, PendingTurn]]:
         """Replay a debate to its verdict, or return the turns without a reply, each with its key."""
         debate = await self._debate(document)
+        if debate is None:
+            return []
         try:
             while debate.verdict is None:
                 answers = await gather_all(self._answer(pending) for pending in debate.pending)

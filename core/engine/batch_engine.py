@@ -28,7 +28,7 @@ from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.model_calls import PaidCall
 from core.engine.retries import with_retries
-from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
+from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised
 from core.formatting import format_count, join_names, plural
 from core.llm.batch_servers import (
     ASK_AGAIN,
@@ -138,10 +138,7 @@ class BatchEngine(ReplayingEngine):
         if not self.settings.engine.batch_dir:
             return Path(spare)
         folder = Path(self.settings.engine.batch_dir).expanduser()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{folder} cannot be created: {error.strerror}.", "Name another batch_dir.") from error
+        folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:

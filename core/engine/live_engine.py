@@ -50,6 +50,8 @@ class LiveEngine(Engine):
     async def _debate_document(self, document: Document) -> None:
         """Debate one document to its verdict, unless the run ends first."""
         debate = await self._debate(document)
+        if debate is None:
+            return
         try:
             while debate.verdict is None and self.pending_state is None:
                 debate.send(await self._replies(debate.pending))

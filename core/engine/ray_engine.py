@@ -99,16 +99,14 @@ class RayEngine(ReplayingEngine):
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self._load(ids[start : start + LOADED_AT_ONCE])
             missing = await gather_all(self._replay(document) for document in documents)
-            out = [document for document, wanted in zip(documents, missing, strict=True) if wanted]
-            unfinished |= {document.id for document in out}
+            out = [
+                {"id": document.id, "document": document_text(document), "precedents": precedents_text(examples)}
+                for document, wanted in zip(documents, missing, strict=True)
+                if wanted and (examples := await self._find_examples(document)) is not None
+            ]
+            unfinished |= {row["id"] for row in out}
             if out:
-                shown = [precedents_text(await self.dependencies.find_examples(document)) for document in out]
-                columns = {
-                    "id": [document.id for document in out],
-                    "document": [document_text(document) for document in out],
-                    "precedents": shown,
-                }
-                pq.write_table(pa.table(columns), self._folder / "in" / f"{number:06d}.parquet")
+                pq.write_table(pa.Table.from_pylist(out), self._folder / "in" / f"{number:06d}.parquet")
         engine = self.settings.engine
         job = {
             "run_id": self.run_id,

@@ -45,6 +45,7 @@ UNCOMMITTED = 1_024
 
 _SIZE = 8
 """Bytes of the length before each message."""
+_Block: TypeAlias = list[tuple[Document, Precedents]]
 _Debated: TypeAlias = tuple[list[tuple[PendingTurn, Reply]], Verdict]
 
 
@@ -90,21 +91,21 @@ class WorkerPoolEngine(Engine):
 
     async def _debate_blocks(self, workers: Sequence[asyncio.subprocess.Process]) -> None:
         """Send blocks to the workers in turn, and record what they return in the same order."""
-        sent: deque[tuple[asyncio.subprocess.Process, list[Document]]] = deque()
+        sent: deque[tuple[asyncio.subprocess.Process, _Block]] = deque()
         conclusions: deque[asyncio.Task[None]] = deque()
         next_worker = cycle(workers)
         try:
             while self.pending_state is None:
                 while len(sent) < len(workers) * BLOCKS_AHEAD and (block := await self._block()):
                     worker = next(next_worker)
-                    _send(worker, [(document, await self.dependencies.find_examples(document)) for document in block])
+                    _send(worker, block)
                     sent.append((worker, block))
                     self.progress.in_flight += len(block)
                 if not sent:
                     break
                 worker, block = sent.popleft()
                 debates: list[_Debated] = await _receive(worker)
-                for document, (turns, verdict) in zip(block, debates, strict=True):
+                for (document, _), (turns, verdict) in zip(block, debates, strict=True):
                     for pending, reply in turns:
                         await self._record(pending, reply)
                     conclusions.append(asyncio.create_task(self._conclude(document, verdict)))
@@ -116,11 +117,12 @@ class WorkerPoolEngine(Engine):
         finally:
             await asyncio.gather(*conclusions, return_exceptions=True)
 
-    async def _block(self) -> list[Document]:
-        """Return the next documents, none if no more are left."""
-        block: list[Document] = []
-        while len(block) < BLOCK and (document := await self._next()) is not None:
-            block.append(document)
+    async def _block(self) -> _Block:
+        """Return the next documents with their examples, none if no more are left."""
+        block: _Block = []
+        while self.pending_state is None and len(block) < BLOCK and (document := await self._next()) is not None:
+            if (examples := await self._find_examples(document)) is not None:
+                block.append((document, examples))
         return block
 
     async def _record(self, pending: PendingTurn, reply: Reply) -> None:

@@ -137,40 +137,44 @@ class _ExampleIndex:
         self._documents = documents
         self._embed = embed
         self._shots = shots
-        self._pool: list[Precedent] = []
-        self._space: Space | None = None
+        self._index: tuple[list[Precedent], Space | None] | None = None
         self._making = asyncio.Lock()
         self._asking = threading.Lock()
 
     async def find(self, document: Document) -> Precedents:
         """Return the most similar examples for each value of each item, never the document itself."""
         async with self._making:
-            if self._space is None:
-                self._space = await self._make_space()
-        if self._space is None:
-            return {}
-        return await asyncio.to_thread(self._nearest, self._space, document)
+            if self._index is None:
+                self._index = await self._make_index()
+        pool, space = self._index
+        return {} if space is None else await asyncio.to_thread(self._nearest, pool, space, document)
 
-    async def _make_space(self) -> Space | None:
+    async def _make_index(self) -> tuple[list[Precedent], Space | None]:
+        """Return the pool and its vector space.
+
+        The pool is empty and has no space if the codebook allows none of the values, or the documents were removed.
+        """
         ids = [id for id, values in self._labels.items() if values]
-        for start in range(0, len(ids), LOAD_BATCH):
-            for document in await self._documents(ids[start : start + LOAD_BATCH]):
-                self._pool.append(Precedent(document.id, document.full_text, self._labels[document.id]))
-        if not self._pool:  # no value is allowed by the codebook, or the documents were removed
-            return None
-        texts = [precedent.text for precedent in self._pool]
+        pool = [
+            Precedent(document.id, document.full_text, self._labels[document.id])
+            for start in range(0, len(ids), LOAD_BATCH)
+            for document in await self._documents(ids[start : start + LOAD_BATCH])
+        ]
+        texts = [precedent.text for precedent in pool]
+        if not texts:
+            return [], None
         if self._embed is None:
-            return await asyncio.to_thread(TextSpace, texts)
-        return await asyncio.to_thread(EmbeddedSpace, texts, self._embed)
+            return pool, await asyncio.to_thread(TextSpace, texts)
+        return pool, await asyncio.to_thread(EmbeddedSpace, texts, self._embed)
 
-    def _nearest(self, space: Space, document: Document) -> Precedents:
+    def _nearest(self, pool: Sequence[Precedent], space: Space, document: Document) -> Precedents:
         with self._asking:
             similar = space.similarities([document.full_text])[0]
         nearest: dict[tuple[str, Value], list[Precedent]] = {
-            pair: [] for precedent in self._pool for pair in precedent.values.items()
+            pair: [] for precedent in pool for pair in precedent.values.items()
         }
         for index in np.argsort(-similar, kind="stable"):
-            precedent = self._pool[index]
+            precedent = pool[index]
             for pair in precedent.values.items() if precedent.document_id != document.id else ():
                 if len(nearest[pair]) < self._shots:
                     nearest[pair].append(precedent)

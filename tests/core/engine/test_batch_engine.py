@@ -461,6 +461,14 @@ def test_batch_of_a_project_file_leaves_the_folder_neither_for_its_input_nor_for
         asyncio.run(rows())
 
 
+def test_folder_that_cannot_be_written_pauses_the_run(tmp_path: Path) -> None:
+    write(tmp_path, *texts(1))
+    (tmp_path / "files").write_text("a file")
+    paused = run(tmp_path, "http://127.0.0.1:9", "--param", f"batch_dir={tmp_path / 'files'}", code=3)
+    assert paused.json["status"] == "paused"
+    assert str(tmp_path / "files") in paused.stderr
+
+
 def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FolderBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Reply, Request
-from core.documents import Document
+from core.documents import Document, Precedents
 from core.engine import base_engine, model_calls, retries
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
@@ -214,6 +215,23 @@ def test_provider_faults_on_consecutive_documents_pause_the_run(
     assert len({document for document, _ in world.requested}) <= most + 2
 
 
+def test_server_that_does_not_compare_texts_fails_documents_as_one_that_does_not_answer() -> None:
+    world = World()
+    asked: list[str] = []
+
+    async def find_examples(document: Document) -> Precedents:
+        asked.append(document.id)
+        if len(asked) in (2, 3):
+            raise errors.ServerFault("it is busy", "")
+        return {}
+
+    engine = world.run(world.work(settings(concurrency=1), count=4))
+    engine.dependencies = replace(engine.dependencies, find_examples=find_examples)
+    assert asyncio.run(engine.run()).state == "done"
+    assert [world.verdicts[f"d{n}"].verdict.status for n in range(4)] == ["verdict", "failed", "failed", "verdict"]
+    assert world.verdicts["d1"].verdict.error.kind == "server fault"
+
+
 def test_unreadable_replies_never_pause_a_run() -> None:
     world = World(script=lambda ask, document, times: "mumble")
     status = drive(world, count=12)
@@ -360,15 +378,16 @@ def test_verdict_that_is_being_written_when_the_run_stops_is_counted() -> None:
     assert (status.state, status.verdicts, len(world.verdicts)) == ("stopped", 1, 1)
 
 
-def test_full_disk_pauses_the_run() -> None:
+@pytest.mark.parametrize("error", [errors.StorageFull("disk full", "free some space"), OSError(28, "disk full")])
+def test_full_disk_pauses_the_run(error: Exception) -> None:
     world = World()
 
     async def full(row: object) -> None:
-        raise errors.StorageFull("disk full", "free some space")
+        raise error
 
     world.verdict = full
     drive(world)
-    assert world.states[-1] == ("paused", StopReason("errors", "disk full free some space"))
+    assert world.states[-1] == ("paused", StopReason("errors", str(error)))
 
 
 def test_cancelled_partial_reply_is_recorded_as_billed() -> None:

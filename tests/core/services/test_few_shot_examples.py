@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.codebook import Scale
 from core.documents import Document, Value
 from core.engine.interfaces import no_examples
+from core.errors import ServerFault
 from core.runs import RunRow
 from core.services import few_shot_examples
 from core.services.evaluation import model_drift
@@ -107,6 +110,29 @@ def test_pool_without_usable_examples_gives_none(session: ProjectSession, pool: 
     library = few_shot_examples.example_library(session.store, session.models, documents, run)
     (document,) = session.store.documents.load(["g2"])
     assert session.engine.submit(library(document)).result(30) == {}
+
+
+def test_pool_that_could_not_be_embedded_is_embedded_once_more(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded: list[Sequence[str]] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        embedded.append(texts)
+        if len(embedded) == 1:
+            raise ServerFault("it is busy", "")
+        return np.ones((len(texts), 2), np.float32)
+
+    monkeypatch.setattr("core.llm.embeddings.embedder", lambda *_: embed)
+    library = few_shot_examples.example_library(
+        session.store, session.models, partial(_documents, session), run_of(session, "g0", shots=3, likeness="minilm")
+    )
+    (document,) = session.store.documents.load(["g2"])
+    with pytest.raises(ServerFault):
+        session.engine.submit(library(document)).result()
+    shown = session.engine.submit(library(document)).result()[SERVICE, True]
+    assert [example.document_id for example in shown] == ["g4"]
+    assert list(map(len, embedded)) == [5, 5, 1]
 
 
 def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:
