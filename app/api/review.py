@@ -69,12 +69,14 @@ def routes(find: FindRun) -> list[BaseRoute]:
             content = await run_in_threadpool(_answer, find, message)
         except MALFORMED:
             _log.warning("A request to Review failed", exc_info=True)
-            return PlainTextResponse("Not a message of this protocol.", 400)
+            return PlainTextResponse("The studio does not understand this request.", 400)
         except MootError as error:  # a full disk, for example
             return PlainTextResponse(str(error), 503)
         finally:
             _storing.discard(stored)
             stored.set_result(None)
+        if content is None:
+            return PlainTextResponse("This run is not open.", 410)
         # Use json instead of orjson: json escapes lone surrogates.
         return Response(json.dumps(content, separators=(",", ":"), default=str), media_type="application/json")
 
@@ -90,13 +92,14 @@ async def _read(request: Request) -> Json:
     return _object(json.loads(body))
 
 
-def _answer(find: FindRun, message: Json) -> Json:
+def _answer(find: FindRun, message: Json) -> Json | None:
+    """Return the answer to a message, None if its run is not open."""
     session, run_id = find(_text(message["run"]))
     actor = actions.Attribution(_text(message["actor"]).strip()[:200]).actor
-    if session is not None and message.get("query") == "view":
-        return _view(session, message, actor)
+    if message.get("query") == "view":
+        return _view(session, message, actor) if session is not None else {"document": None}
     if session is None or not session.has_run(run_id):
-        return {"gone": True}
+        return None
     if "query" in message:
         if message["query"] == "queue":
             return browser_data.queue_rows(

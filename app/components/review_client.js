@@ -13,7 +13,8 @@
 /** @typedef {{ message: Fields, resolve: (answer: ActionAnswer | null) => void }} PendingAction */
 /**
  * "saved": all actions are saved. "idle": no action yet. "lost": the studio does not answer. "refused": not saved.
- * @typedef {"saving" | "saved" | "idle" | "lost" | "refused"} SaveState
+ * "gone": the studio has no data for this page any more.
+ * @typedef {"saving" | "saved" | "idle" | "lost" | "refused" | "gone"} SaveState
  */
 
 const MAX_ACTIONS = 40;
@@ -51,9 +52,13 @@ export class ReviewClient {
    *
    * @param {string} name
    * @param {Fields} fields
+   * @returns {Promise<any>} Never resolves if the studio refuses it, for example because the project was closed.
    */
   async query(name, fields) {
-    return (await this.deliver({ query: name, ...fields }, () => !this.closed)).body;
+    const { status, body } = await this.deliver({ query: name, ...fields }, () => !this.closed);
+    if (status === 200) return body;
+    this.onState("gone", `${body} Reload the page.`);
+    return new Promise(() => {});
   }
 
   /** Stop requesting data. Actions are still sent. */
@@ -152,12 +157,12 @@ export class ReviewClient {
       method: "POST",
       body,
       headers: { "Content-Type": "application/json" },
-      keepalive: body.length < KEEPALIVE_BYTES,
+      keepalive: new TextEncoder().encode(body).length < KEEPALIVE_BYTES,
     });
     // 403: the studio was started again, and accepts the tab after its new address was opened.
     if (response.status === 503) throw new StudioFault(await response.text());
     if (response.status >= 500 || response.status === 403) throw new Error(`status ${response.status}`);
     const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-    return { status: response.status, body: isJson ? await response.json() : {} };
+    return { status: response.status, body: isJson ? await response.json() : await response.text() };
   }
 }

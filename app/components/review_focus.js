@@ -128,7 +128,6 @@ class FocusView {
     this.total = 0;
     this.submitted = 0;
     this.isQueue = false; // The rows are in the order of the queue.
-    this.gone = false;
     this.loading = false;
     /** @type {Map<string, Promise<ReviewDocument | null>>} */
     this.documents = new Map();
@@ -276,20 +275,15 @@ class FocusView {
     const answer = await this.client.query("queue", {
       filters: { ...this.data.filters, sort: "queue", number: 1, size },
     });
-    this.gone = Boolean(answer.gone);
-    if (this.gone) {
-      this.rows = [];
-      return 0;
-    }
-    this.isQueue = Boolean(answer.queue_order);
+    this.isQueue = answer.queue_order;
     /** @type {QueueRow[]} */
-    const listed = answer.rows ?? [];
+    const listed = answer.rows;
     const before = new Set(this.rows.map(({ id }) => id));
     // In queue order the studio lists what waits now; its order and reasons change with the classifier.
     const kept = this.isQueue ? this.rows.filter((row) => !isWaiting(row) || row.id === this.id) : this.rows;
     const keptIds = new Set(kept.map(({ id }) => id));
     this.rows = [...kept, ...listed.filter(({ id }) => !keptIds.has(id))];
-    this.total = (answer.total ?? 0) + (this.isQueue ? countSettled(kept, listed) : 0);
+    this.total = answer.total + (this.isQueue ? countSettled(kept, listed) : 0);
     this.drawQueue();
     return this.rows.filter(({ id }) => !before.has(id)).length;
   }
@@ -311,7 +305,7 @@ class FocusView {
   load(id) {
     let request = this.documents.get(id);
     if (!request) {
-      request = this.client.query("document", { document: id }).then(({ document }) => document ?? null);
+      request = this.client.query("document", { document: id }).then(({ document }) => document);
       this.documents.set(id, request);
     }
     return request;
@@ -901,7 +895,6 @@ class FocusView {
    */
   reasonForNone() {
     const { documents } = this.progress ?? {};
-    if (this.gone) return ["This run is not open", "Reload the page."];
     if (this.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
     if (!this.isQueue) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
@@ -1143,6 +1136,10 @@ class FocusView {
 
   /** @param {SaveState} state @param {string} text */
   showSaveState(state, text) {
+    if (state === "gone") {
+      this.showGone(text);
+      return;
+    }
     const failed = state === "lost" || state === "refused";
     const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";
     this.saveState.className = `save-state push tiny ${tone} ${state}`;
@@ -1152,6 +1149,18 @@ class FocusView {
     if (state !== "refused") return;
     this.problem = text;
     this.drawForm();
+  }
+
+  /**
+   * Stop, because the studio has no data for this view any more.
+   *
+   * @param {string} text
+   */
+  showGone(text) {
+    this.listeners.abort();
+    this.leaving.abort();
+    this.client.close();
+    this.root.replaceChildren(el("div", "empty", el("b", "", text)));
   }
 
   openHelp() {

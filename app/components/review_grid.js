@@ -172,7 +172,7 @@ async function refreshRows(api) {
       for (const id of documents) touched.add(id);
       break;
     }
-    for (const row of answer.cells ?? []) {
+    for (const row of answer.cells) {
       const node = api.getRowNode(row._id);
       if (node) Object.assign(node.data, row);
     }

@@ -299,9 +299,13 @@ def test_second_reviewer_sees_nothing_of_the_first_before_submitting(client):
     assert ask(client, "document", document="d1")["document"]["comment"] == "a fee is no price"
 
 
-def test_run_that_is_not_open_is_reported_as_gone(client):
-    answer = client.post(review.REVIEW, json={"run": "r9@x", "actor": "ann", "query": "progress"})
-    assert answer.json() == {"gone": True}
+def test_run_that_is_not_open_is_reported(client):
+    head = {"run": "r9@x", "actor": "ann"}
+    for message in ({"query": "progress"}, {"actions": [{"action": "undo", "id": "t:x"}]}):
+        answer = client.post(review.REVIEW, json={**head, **message})
+        assert (answer.status_code, answer.text) == (410, "This run is not open.")
+    answer = client.post(review.REVIEW, json={**head, "query": "view", "document": "d1", "runs": []})
+    assert answer.json() == {"document": None}
 
 
 def test_history_progress_and_guideline_are_returned(client):

@@ -102,6 +102,19 @@ test("a closing page sends unanswered actions again", async () => {
   assert.ok(answer);
 });
 
+test("a request of more than 64 KiB does not ask to continue after the page is closed, which browsers refuse", async () => {
+  /** @type {boolean[]} */
+  const kept = [];
+  globalThis.fetch = async (_address, { keepalive }) => {
+    kept.push(keepalive);
+    const answer = { answers: [{ saved: "14:05", touched: [] }], read: 1 };
+    return { status: 200, headers: new Headers({ "Content-Type": "application/json" }), json: async () => answer };
+  };
+  await client.act("note", { document: "d1", value: "注".repeat(15_000) });
+  await client.act("note", { document: "d1", value: "注".repeat(25_000) });
+  assert.deepEqual(kept, [true, false]);
+});
+
 test("data are requested", async () => {
   respond = () => ({ document: { id: "d1" } });
   assert.deepEqual(await client.query("document", { document: "d1" }), { document: { id: "d1" } });

@@ -122,6 +122,24 @@ async function openView(differences = {}, requested = null, dataOfRun = {}) {
   };
 }
 
+test("a view whose project was closed says so, and takes no more keys", async () => {
+  await openView();
+  /** @type {Record<string, unknown>[]} */
+  const sent = [];
+  globalThis.fetch = async (_, { body }) => {
+    sent.push(JSON.parse(body));
+    return { status: 410, headers: new Headers(), text: async () => "This run is not open." };
+  };
+  window.dispatchEvent(new window.Event("focus"));
+  await settled();
+  assert.equal(document.querySelector(".review-focus").textContent, "This run is not open. Reload the page.");
+  await keyPress("1");
+  assert.deepEqual(
+    sent.map(({ query }) => query),
+    ["document"],
+  );
+});
+
 test("another part of uniform draws loads the queue again", async () => {
   const { update, queueQueries } = await openView();
   const before = queueQueries();
