@@ -281,7 +281,18 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
 
 
 def remove(workspace: Workspace, name: str) -> None:
-    """Remove a connection of the user; a preset with that name is restored."""
+    """Remove a connection of the user with its prices and limits; a preset with that name is restored.
+
+    Raises UsageError while an active run uses the connection.
+    """
+    for session in workspace.sessions():
+        for run_id in session.open_runs():
+            if name in {model.connection for model in session.run(run_id).settings.role_models.values()}:
+                raise UsageError(f"A run of {session.name} uses {name}.", "Pause the run, then remove the connection.")
+    for spec in own_prices(workspace):
+        if spec.startswith(f"{name}/"):
+            set_price(workspace, name, spec.removeprefix(f"{name}/"), None)
+    set_connection_limits(workspace, name, Limits())
     preferences.update(lambda saved: saved.with_connections(other for other in saved.connections if other.name != name))
     preset = next((preset for preset in connections.PRESETS if preset.name == name), None)
     if preset is not None:

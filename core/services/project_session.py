@@ -184,7 +184,7 @@ class ProjectSession:
 
     def active_runs(self) -> tuple[str, ...]:
         """Return the ids of active and queued runs in their order, without lab runs."""
-        return tuple(run_id for run_id in self._open_runs() if run_id not in self._lab_runs)
+        return tuple(run_id for run_id in self.open_runs() if run_id not in self._lab_runs)
 
     def last_error(self, run_id: str) -> BaseException | None:
         """Return the error that ended the run's last session in this process, or None."""
@@ -299,14 +299,15 @@ class ProjectSession:
 
     def is_active(self, run_id: str) -> bool:
         """Return True if a run is active or queued; lab runs included."""
-        return run_id in self._open_runs()
+        return run_id in self.open_runs()
 
     @property
     def is_busy(self) -> bool:
         """True while a run is active or queued, or a sweep is; those of the Lab included."""
-        return bool(self._open_runs() or self.active_sweeps)
+        return bool(self.open_runs() or self.active_sweeps)
 
-    def _open_runs(self) -> tuple[str, ...]:
+    def open_runs(self) -> tuple[str, ...]:
+        """Return the ids of active and queued runs in their order, with lab runs."""
         with self._guard:
             return tuple(run_id for run_id, future in self._futures.items() if not future.done())
 

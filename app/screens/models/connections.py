@@ -74,8 +74,9 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
         with st.popover("Limits", key=f"limits-{name}", help="Requests and tokens per minute, calls at once"):
             _limits_form(workspace, name, limits)
         if entry.is_own and icon_button("delete", f"Remove {name}", f"remove-{name}"):
-            models.remove(workspace, name)
-            state.models.set_test(name, None)
+            with error_notices():
+                models.remove(workspace, name)
+                state.models.set_test(name, None)
             st.rerun()
     if (test := state.models.tests.get(name)) is not None:
         _test_result(workspace, name, test)

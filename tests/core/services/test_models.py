@@ -13,10 +13,11 @@ from core.errors import Unreachable, UsageError
 from core.llm.connections import Connection, parse_connection
 from core.llm.probe import ModelCard
 from core.runs import RoleModel
-from core.services import models
-from core.services.models import _Lists
+from core.services import models, preferences
+from core.services.models import Price, _Lists
 from core.services.runs import planning
 from core.services.workspace import Workspace
+from tests.core.services.sessions import queue_runs, studio
 from tests.servers.running import free_port, mock_llm
 
 LOCAL = parse_connection("local", "http://127.0.0.1:9/v1")
@@ -82,6 +83,34 @@ def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypa
     assert "s3cret" not in repr(by_name)
     models.remove(workspace, "mine")
     assert "mine" not in {connection.name for connection in models.connection_entries(workspace)}
+
+
+def test_connection_of_an_active_run_is_not_removed(tmp_path: Path) -> None:
+    with studio(tmp_path) as (workspace, session):
+        models.add(workspace, "mine", "http://127.0.0.1:9/v1")
+        (watched,) = queue_runs(session, planning.Plan(pace=1.0, concurrency=1))
+        (queued,) = queue_runs(session, planning.Plan(default_model=RoleModel(connection="mine", model="m")))
+        for run in (watched, queued):
+            session.start_or_resume(run.run_id)
+        with pytest.raises(UsageError, match="A run of hotel uses mine"):
+            models.remove(workspace, "mine")
+        assert "mine" in workspace.models.connections
+        session.pause(queued.run_id)
+        models.remove(workspace, "mine")
+        assert "mine" not in workspace.models.connections
+
+
+def test_prices_and_limits_are_removed_with_their_connection(workspace: Workspace) -> None:
+    other = Price(prompt=3.0, completion=4.0)
+    models.set_price(workspace, "mine2", "*", other)
+    models.add(workspace, "mine", "https://models.example/v1")
+    for model in ("*", "org/big"):
+        models.set_price(workspace, "mine", model, Price(prompt=1.0, completion=2.0))
+    models.set_connection_limits(workspace, "mine", models.Limits(at_once=1))
+    models.remove(workspace, "mine")
+    assert models.own_prices(workspace) == preferences.load().prices == {"mine2/*": other}
+    assert models.connection_limits(workspace, "mine").empty
+    assert preferences.load().limits == {}
 
 
 def test_key_in_the_keyring_belongs_to_one_address(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
