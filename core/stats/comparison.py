@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from core.codebook import Codebook, Kind, label_noun
 from core.formatting import capitalised, format_count, format_p_value, format_points, format_signed
 from core.stats import flips, metrics, scoring, significance
-from core.stats.arrays import Codes, Mask, Ratings, coded, one_hot
+from core.stats.arrays import Codes, Mask, Ratings, coded, counted_documents, one_hot
 from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
@@ -32,7 +33,7 @@ from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q,
 DifferenceVerdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
 MAX_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
-"""Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
+"""Up to this many differing documents, the main score is tested by permutation; above, by its interval."""
 MIN_POSITIVES = 5
 """Minimum number of reference documents with a label for a verdict on that label."""
 
@@ -99,7 +100,7 @@ class MainTest:
     metric: str
     difference: Estimate
     p: float | None
-    """of ``scoring.randomization_test``, with many documents of ``scoring.normal_p``"""
+    """of ``scoring.randomization_test``, with many documents of ``scoring.interval_p``"""
     adjusted: float | None
     """p after Holm's correction over the compared pairs"""
     verdict: DifferenceVerdict
@@ -246,7 +247,8 @@ class _SharedDocuments:
         kind, first_verdicts, second_verdicts = self.codebook.kind, first.verdicts, second.verdicts
         differing = int((~np.isnan(first_verdicts) & (first_verdicts != second_verdicts)).any(axis=1).sum())
         if differing > MAX_EXCHANGED[kind] or self.design.represents:
-            return scoring.normal_p(scores.main)
+            counted, _ = counted_documents(*(~np.isnan(side) for side in (self.gold, first_verdicts, second_verdicts)))
+            return scoring.interval_p(scores.main, inf if self.design.plain else self.design.units(counted) - 1)
         names, groups = self.codebook.names, self.design.groups
         return scoring.randomization_test(
             kind, metrics.MAIN[kind], self.gold, first_verdicts, second_verdicts, names, groups=groups

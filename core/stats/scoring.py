@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import sqrt
-from statistics import NormalDist
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -174,7 +173,7 @@ def randomization_test(
 
     If they are, their values on a document (or a group of dependent documents) may be exchanged. p is the share of
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
-    COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
+    COLING). None without a document or a value. It is slow for many documents: see ``interval_p``.
     """
     first, second = sorted((first, second), key=lambda values: np.asarray(values).tobytes())  # either order, same p
     data = _Patterns.from_values(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
@@ -212,19 +211,21 @@ def randomization_test(
     return (1 + as_large) / (1 + count)
 
 
-def normal_p(gap: Estimate) -> float | None:
-    """Return the two-sided p of a difference by its interval and the normal distribution; None without an interval.
+def interval_p(gap: Estimate, freedom: float = inf) -> float | None:
+    """Return the two-sided p of a difference by its interval; None without an interval.
 
-    An interval without a width shows an exact difference: p is 1 if it is 0, else 0.
+    The difference has Student's t distribution with ``freedom`` degrees, as its interval; without, the normal one. An
+    interval without a width shows an exact difference: p is 1 if it is 0, else 0.
     """
+    from scipy.special import stdtr
+
     if gap.value is None or gap.interval is None:
         return None
     width = gap.interval.high - gap.interval.low
     if width <= TINY:
         return float(abs(gap.value) <= TINY)
-    normal = NormalDist()
-    error = width / 2 / normal.inv_cdf(0.5 + gap.interval.level / 2)
-    return 2 * normal.cdf(-abs(gap.value) / error)
+    error = width / 2 / t_quantile(freedom, gap.interval.level)
+    return 2 * float(stdtr(freedom, -abs(gap.value) / error))
 
 
 def strict_scores(

@@ -13,7 +13,7 @@ from core.stats import metrics, scoring
 from core.stats.arrays import BinaryGrid, one_hot
 from core.stats.intervals import Estimate, Interval, wilson
 from core.stats.metric_intervals import Design, ratio
-from core.stats.scoring import difference, normal_p, score
+from core.stats.scoring import difference, interval_p, score
 from tests.core.stats.samples import uniform_sample
 from tests.each_row import each_row
 
@@ -260,10 +260,17 @@ def test_scores_are_exact_if_all_documents_are_reviewed(kind: metrics.Kind) -> N
 
 
 def test_exact_difference_is_certain() -> None:
-    assert normal_p(Estimate(0.02, Interval(0.02, 0.02))) == 0
-    assert normal_p(Estimate(0.0, Interval(0.0, 0.0))) == 1
-    assert normal_p(Estimate(0.02, Interval(-0.01, 0.05))) == pytest.approx(0.191, abs=1e-3)
-    assert normal_p(Estimate(0.02, None)) is None
+    assert interval_p(Estimate(0.02, Interval(0.02, 0.02))) == 0
+    assert interval_p(Estimate(0.0, Interval(0.0, 0.0))) == 1
+    assert interval_p(Estimate(0.02, Interval(-0.01, 0.05))) == pytest.approx(0.191, abs=1e-3)
+    assert interval_p(Estimate(0.02, None)) is None
+
+
+def test_p_of_few_groups_has_the_distribution_of_the_interval() -> None:
+    half = 0.01 * 2.5706  # the quantile of Student's t with 5 degrees of freedom
+    interval = Interval(0.0403 - half, 0.0403 + half)
+    assert interval_p(Estimate(0.0403, interval), 5) == pytest.approx(0.0100, abs=1e-4)
+    assert interval_p(Estimate(0.025706, Interval(0.0, 2 * half)), 5) == pytest.approx(0.05, abs=1e-5)
 
 
 def test_p_of_a_difference_does_not_depend_on_the_order_of_the_annotators() -> None:
