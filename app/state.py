@@ -292,8 +292,8 @@ class RunsState:
     """Number of times that ``clear_selection`` emptied the selection, which the table then takes over."""
     applied: Value[int] = Value(0)
     """Number of the last change of the table that was applied."""
-    undo: Value[str] = Value("")
-    """Action that the Undo button reverts, empty if none."""
+    undo: Value[tuple[str, int] | None] = Value(None)
+    """Description and number of the act that the Undo button reverts."""
 
     def clear_selection(self) -> None:
         """Select no run, also in the table."""

@@ -30,6 +30,8 @@ IS_LISTED = """purpose = 'run' AND run_id NOT IN (
 )"""
 """SQL condition of runs that lists of runs show: neither deleted nor of the Lab."""
 
+_LATEST_CHANGE = "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?"
+
 _COUNTED = f"""
 WITH asked AS (
     SELECT run_id, count(*) AS documents FROM run_documents
@@ -149,10 +151,7 @@ class Runs(Repository):
 
     def details(self, run_id: str) -> RunDetails:
         """Return what the user wrote about a run, without its counts, which are slower to read."""
-        text = self._connection.value(
-            "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?", [DETAILS, run_id]
-        )
-        return _details(text)
+        return _details(self._connection.value(_LATEST_CHANGE, [DETAILS, run_id]))
 
     def settings(self, run_id: str) -> RunSettings | None:
         """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""
@@ -239,24 +238,41 @@ class Runs(Repository):
 
         The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
         """
-        before = self.require(run_id).budget_usd
-        event = Event(BUDGET, before=before, after=budget_usd, run_id=run_id)
-        self._writer.do(lambda cursor: record(cursor, "", [event]))
+        frozen = self.require(run_id).settings.budget_usd
 
-    def describe(self, changes: Mapping[str, RunDetails]) -> None:
-        """Set the details of these runs as one act. Raises NoSuchRun for an unknown run."""
-        before = {run_id: self.require(run_id).details for run_id in changes}
-        events = [
-            Event(
-                DETAILS,
-                before=before[run_id].model_dump(mode="json"),
-                after=details.model_dump(mode="json"),
-                run_id=run_id,
-            )
-            for run_id, details in changes.items()
-            if details != before[run_id]
-        ]
-        self._writer.do(lambda cursor: record(cursor, "", events))
+        def write(cursor: Cursor) -> None:
+            earlier = _latest_change(cursor, BUDGET, run_id)
+            before = frozen if earlier is None else load(earlier)
+            record(cursor, "", [Event(BUDGET, before=before, after=budget_usd, run_id=run_id)])
+
+        self._writer.do(write)
+
+    def describe(self, changes: Mapping[str, RunDetails]) -> int:
+        """Set the details of these runs as one act, and return its number; 0 if nothing changes.
+
+        Raises NoSuchRun for an unknown run.
+        """
+        for run_id in changes:
+            self.require(run_id)
+        return self._writer.do(lambda cursor: _describe(cursor, changes))
+
+    def undo_details(self, act: int) -> int:
+        """Restore the details before an act, as an act that can be undone, and return its number.
+
+        Raises UsageError if the details of these runs were changed after the act.
+        """
+
+        def write(cursor: Cursor) -> int:
+            rows = cursor.execute(
+                "SELECT run_id, any_value(before) FILTER (act = $act), max(act) FROM events WHERE kind = $kind "
+                "GROUP BY run_id HAVING bool_or(act = $act)",
+                {"act": act, "kind": DETAILS},
+            ).fetchall()
+            if any(latest > act for _, _, latest in rows):
+                raise UsageError("These runs were changed again after that.", "Change them on the Runs page.")
+            return _describe(cursor, {run_id: _details(before) for run_id, before, _ in rows})
+
+        return self._writer.do(write)
 
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
@@ -363,6 +379,24 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     cursor.execute(
         "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in moved), run_id]
     )
+
+
+def _latest_change(cursor: Cursor, kind: str, run_id: str) -> str | None:
+    """Return the value after the latest event of this kind as JSON text, None without one."""
+    text: str | None = cursor.execute(_LATEST_CHANGE, [kind, run_id]).fetchall()[0][0]
+    return text
+
+
+def _describe(cursor: Cursor, changes: Mapping[str, RunDetails]) -> int:
+    before = {run_id: _details(_latest_change(cursor, DETAILS, run_id)) for run_id in changes}
+    events = [
+        Event(
+            DETAILS, before=before[run_id].model_dump(mode="json"), after=details.model_dump(mode="json"), run_id=run_id
+        )
+        for run_id, details in changes.items()
+        if details != before[run_id]
+    ]
+    return next((event.act for event in record(cursor, "", events)), 0)
 
 
 def _details(text: str | None) -> RunDetails:

@@ -140,8 +140,8 @@ def _changed(session: ProjectSession, key: str) -> None:
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
     """Change the details of runs, and offer to undo that if ``done`` names it."""
     with error_notices():
-        configurations.change_details(session, changes)
-        state.runs.undo = done
+        act = configurations.change_details(session, changes)
+        state.runs.undo = (done, act) if done else None
 
 
 def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> None:
@@ -190,15 +190,16 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
 
 
 def _undo_bar(session: ProjectSession) -> None:
-    if state.runs.undo:
-        st.html(f'<div class="moot-line">{escape(state.runs.undo)}</div>', width="content")
-        st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session,), key="runs-undo")
+    if state.runs.undo is not None:
+        done, act = state.runs.undo
+        st.html(f'<div class="moot-line">{escape(done)}</div>', width="content")
+        st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session, act), key="runs-undo")
 
 
-def _undo(session: ProjectSession) -> None:
+def _undo(session: ProjectSession, act: int) -> None:
     with error_notices():
-        configurations.undo_details(session)
-    state.runs.undo = ""
+        configurations.undo_details(session, act)
+    state.runs.undo = None
 
 
 def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) -> None:

@@ -98,8 +98,8 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     return _numbered(name, number)
 
 
-def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> None:
-    """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back.
+def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> int:
+    """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back; return its number.
 
     Raises UsageError if an active run is to be deleted, and NoSuchRun for an unknown run.
     """
@@ -107,15 +107,15 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -
     if deleted := [run_id for run_id, new in changes.items() if new.status == "deleted" and run_id in active]:
         title = session.store.runs.require(deleted[0]).title
         raise UsageError(f"'{title}' is running.", "Stop it, then delete it.")
-    session.store.runs.describe(changes)
+    return session.store.runs.describe(changes)
 
 
-def undo_details(session: ProjectSession) -> None:
-    """Restore the details before the latest change; a second time, make the change again. Harmless without one."""
-    events = [event for event in session.store.events.all(kinds=["run"]) if event.before is not None and event.run_id]
-    last = [event for event in events if event.act == events[0].act]
-    changes = {event.run_id: RunDetails.model_validate(event.before) for event in last if event.run_id}
-    session.store.runs.describe(changes)
+def undo_details(session: ProjectSession, act: int) -> int:
+    """Restore the details before an act, as an act that can be undone, and return its number.
+
+    Raises UsageError if the details of these runs were changed after the act.
+    """
+    return session.store.runs.undo_details(act)
 
 
 def protocol_name(protocol: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from core.debate.turns import ReplyError
 from core.errors import NoSuchRun, UsageError
-from core.runs import StopReason
+from core.runs import RunDetails, StopReason
 from core.store.project import Project
 from tests.core.store.helpers import (
     flush,
@@ -255,6 +257,19 @@ def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_
         f"{run_id}/d3/extractor/1",
         f"{run_id}/d3/judge/1",
     ]
+
+
+def test_concurrent_changes_record_what_they_replaced(project, run_id):
+    changes = [
+        *(partial(project.store.runs.raise_budget, run_id, float(budget)) for budget in range(1, 30)),
+        *(partial(project.store.runs.describe, {run_id: RunDetails(note=str(note))}) for note in range(1, 30)),
+    ]
+    with ThreadPoolExecutor(8) as threads:
+        for change in [threads.submit(change) for change in changes]:
+            change.result()
+    for kind in ("budget", "run"):
+        events = project.store.events.all(kinds=[kind])[::-1]
+        assert [event.before for event in events[1:]] == [event.after for event in events[:-1]]
 
 
 def test_raised_budget_applies_from_the_next_start(project, run_id):

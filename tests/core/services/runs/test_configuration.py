@@ -158,23 +158,35 @@ def test_run_names_are_unique(session):
 def test_rename_is_stored_and_can_be_undone(session):
     run = create_run(session)
     changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
-    change_details(session, {run.run_id: changed})
+    act = change_details(session, {run.run_id: changed})
     assert session.store.runs.require(run.run_id).details == changed
-    undo_details(session)
+    undo = undo_details(session, act)
     assert session.store.runs.require(run.run_id).details == run.details
-    undo_details(session)
+    undo_details(session, undo)
     assert session.store.runs.require(run.run_id).details == changed, "the undo is undone"
 
 
 def test_several_runs_are_deleted_and_restored_together(session):
     first, second = create_run(session), create_run(session)
     deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (first, second)}
-    change_details(session, deleted)
+    act = change_details(session, deleted)
     assert session.store.runs.all() == []
     assert session.store.runs.latest_id() is None
     assert session.store.runs.get(first.run_id) is not None, "a deleted run stays in the store"
-    undo_details(session)
+    undo_details(session, act)
     assert [run.run_id for run in session.store.runs.all()] == [first.run_id, second.run_id]
+
+
+def test_undo_keeps_later_changes(session):
+    first, second = create_run(session), create_run(session)
+    deletion = change_details(session, {first.run_id: first.details.model_copy(update={"status": "deleted"})})
+    note = change_details(session, {second.run_id: second.details.model_copy(update={"note": "good"})})
+    undo_details(session, deletion)
+    assert [run.details.note for run in session.store.runs.all()] == ["", "good"]
+    change_details(session, {second.run_id: second.details.model_copy(update={"note": "better"})})
+    with pytest.raises(UsageError, match="were changed again"):
+        undo_details(session, note)
+    assert session.store.runs.require(second.run_id).details.note == "better"
 
 
 def test_running_run_cannot_be_deleted(session, monkeypatch):
