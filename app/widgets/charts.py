@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from html import escape
-from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeAlias, cast
 
 import altair as alt
@@ -181,17 +180,16 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str,
     name = "-".join(filter(None, map(file_stem, parts)))
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.html(_hidden_table(rows))
-        if find_spec("vl_convert") is not None:
-            download(
-                "SVG",
-                lambda: svg(spec, dark),
-                f"{name}.svg",
-                "image/svg+xml",
-                key=f"{key}-svg",
-                type="tertiary",
-                icon="image",
-                help="Download this chart as SVG, in the colours shown",
-            )
+        download(
+            "SVG",
+            lambda: svg(spec, dark),
+            f"{name}.svg",
+            "image/svg+xml",
+            key=f"{key}-svg",
+            type="tertiary",
+            icon="image",
+            help="Download this chart as SVG, in the colours shown",
+        )
         download(
             "CSV",
             lambda: csv_text.to_csv(rows),

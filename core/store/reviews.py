@@ -184,7 +184,7 @@ class Reviews(Repository):
     def notes_by_reviewer(self, document_ids: Sequence[str]) -> dict[str, dict[str, dict[str, Any]]]:
         """Return the current ``note`` and ``tags`` by document and reviewer, of those who have written some."""
         rows = self._connection.rows(
-            "SELECT document_id, actor, item, arg_max({'value': after}, seq) FROM events "
+            "SELECT document_id, actor, item, arg_max_null(after, seq) FROM events "
             f"WHERE kind = '{MARK}' AND item IN ('note', 'tags') AND document_id IN (SELECT unnest(?)) "
             "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY document_id, actor, item "
             "ORDER BY document_id, actor, item",
@@ -192,7 +192,7 @@ class Reviews(Repository):
         )
         notes: dict[str, dict[str, dict[str, Any]]] = {}
         for document_id, actor, item, mark in rows:
-            if mark["value"] is not None and (value := load(mark["value"])):
+            if mark is not None and (value := load(mark)):
                 notes.setdefault(document_id, {}).setdefault(actor, {})[item] = value
         return notes
 

@@ -212,15 +212,15 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
         reactions = labelling.load_labelling(session).reactions(submission.document_id)
         with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
             st.html(f'<div class="moot-line"><b>{escape(recommendation.name)}</b></div>')
-            st.text(recommendation.text)
-            with st.container(horizontal=True, gap="small"):
+            if all(reaction.helpful is not None for reaction in reactions):
                 st.button("Show me", key="authors-click", on_click=labelling.react, args=(session, submission))
-                if not any(reaction.helpful is not None for reaction in reactions):
+                return
+            st.text(recommendation.text)
+            if all(reaction.helpful is None for reaction in reactions):
+                with st.container(horizontal=True, gap="small"):
                     for words, key, helpful in (("Helpful", "helpful", True), ("Not helpful", "unhelpful", False)):
                         arguments = (session, submission, helpful)
                         st.button(words, key=f"authors-{key}", on_click=labelling.react, args=arguments)
-            if clicks := sum(reaction.helpful is None for reaction in reactions):
-                line(f"Opened {clicks} times." if clicks > 1 else "Opened once.")
 
 
 # -- answering for others

@@ -7,7 +7,7 @@ The user accepts or dismisses each change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -67,6 +67,8 @@ class Suggestion:
 
 Texts: TypeAlias = Mapping[str, str]
 """Texts of documents with the same outcome for a label, by id."""
+Nearest: TypeAlias = Callable[[str, Iterable[str]], str]
+"""Finds the document, of some, whose text is most similar to that of another; empty if none shares a word with it."""
 
 
 @cached_until_commit
@@ -84,10 +86,11 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
     errors = list(label_errors(session, now, run_id))
     known_labels = _known_labels(errors)
+    nearest = _nearest_of({id: text for id, (text, _) in known_labels.items()})
     suggestions = [
         with_effect
         for label, sides in errors
-        for suggestion in _label_suggestions(label, sides, common)
+        for suggestion in _label_suggestions(label, sides, common, nearest)
         if suggestion.name not in dismissed and not _already_applied(now, suggestion)
         if (with_effect := _with_net_effect(now, suggestion, known_labels)) is not None
     ]
@@ -196,7 +199,9 @@ def latest_scored_run(session: ProjectSession) -> str | None:
     return next((run_id for run_id in latest_first if run_id in runs or session.run(run_id).verdicts), None)
 
 
-def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequence[str]) -> Iterator[Suggestion]:
+def _label_suggestions(
+    label: Label, sides: Mapping[str, Texts], common: Sequence[str], nearest: Nearest
+) -> Iterator[Suggestion]:
     texts = {name: list(by_id.values()) for name, by_id in sides.items()}
     missed, wrong = list(sides["fn"]), list(sides["fp"])
     keywords = {normalise(word) for word in label.keywords}
@@ -213,11 +218,11 @@ def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequenc
         keyword = next((word for word in label.keywords if normalise(word) == cue.word), None)
         if keyword is not None:
             yield Suggestion(label.id, "less", keyword, f"{why} and in {cue.hits} true positives", "", error_ids)
-    yield from _contrasts(label, sides["fn"], sides["tn"], "include")
-    yield from _contrasts(label, sides["fp"], sides["tp"], "exclude")
+    yield from _contrasts(label, sides["fn"], sides["tn"], "include", nearest)
+    yield from _contrasts(label, sides["fp"], sides["tp"], "exclude", nearest)
 
 
-def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part) -> Iterator[Suggestion]:
+def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part, nearest: Nearest) -> Iterator[Suggestion]:
     """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
     documents = list(erring.items())
     shared = cues(list(erring.values()), list(correct.values()), 1, min_z=MIN_Z) if erring and correct else ()
@@ -229,24 +234,31 @@ def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part) -> Itera
         sentence = " ".join(quote_around(text, *match.span()).split()) if match else ""
         sentence = sentence or next((part for part in _sentences(text) if len(part) > 12), "")
         if sentence:
-            nearest = _nearest(text, correct)
             error = "is a false negative" if part == "include" else "is a false positive"
-            similar = f"; {nearest} is similar, labelled correctly" if nearest else ""
+            contrast = nearest(id, correct)
+            similar = f"; {contrast} is similar, labelled correctly" if contrast else ""
             yield Suggestion(label.id, part, sentence, f"{id} {error}{similar}", id, (id,))
 
 
-def _nearest(text: str, among: Texts) -> str:
-    if not among:
-        return ""
+def _nearest_of(texts: Texts) -> Nearest:
+    """Return the function that finds, among some of these texts, the id of the most similar one; empty without any."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        vectors = TfidfVectorizer(stop_words="english").fit_transform([text, *among.values()])
-    except ValueError:  # nothing but stop words
-        return ""
-    similarity = (vectors[1:] @ vectors[0].T).toarray().ravel()
-    best = int(similarity.argmax())
-    return list(among)[best] if similarity[best] > 0 else ""
+        vectors = TfidfVectorizer(stop_words="english").fit_transform(texts.values())
+    except ValueError:  # no texts, or nothing but stop words
+        return lambda *_: ""
+    rows = {id: row for row, id in enumerate(texts)}
+
+    def nearest(id: str, among: Iterable[str]) -> str:
+        others = list(among)
+        if not others:
+            return ""
+        similarity = (vectors[[rows[other] for other in others]] @ vectors[rows[id]].T).toarray().ravel()
+        best = int(similarity.argmax())
+        return others[best] if similarity[best] > 0 else ""
+
+    return nearest
 
 
 def _sentences(text: str) -> Sequence[str]:
