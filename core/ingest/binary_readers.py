@@ -48,8 +48,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
     A sheet of a single column is passed over if a later one has more columns and more rows.
-    Whole numbers become int, dates ISO text, and formulas their last value. UsageError lists the sheets if none has
-    that name. InputError for a file that is not a workbook, is protected, or has no rows.
+    Whole numbers become int, dates ISO text, formulas their last value, and empty cells None. UsageError lists the
+    sheets if none has that name. InputError for a file that is not a workbook, is protected, or has no rows.
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
@@ -80,8 +80,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         raise InputError(f"Sheet '{sheet_name}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
     header = names_with_options(header, sheet_rows[header_index + 1 : first])
-    data = tuple(zip(*log.kept, strict=True))
-    used = [index for index, title in enumerate(header) if title != "" or any(cell != "" for cell in data[index])]
+    data = [tuple(None if cell == "" else cell for cell in column) for column in zip(*log.kept, strict=True)]
+    used = [index for index, title in enumerate(header) if title != "" or any(cell is not None for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
     notes = (
         *left_out_note(sheet_rows[:header_index]),

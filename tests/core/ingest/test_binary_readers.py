@@ -34,6 +34,11 @@ def test_xlsx_values_line_numbers_and_blank_rows(xlsx: Book) -> None:
     assert shares[-1] == 1.0
 
 
+def test_empty_cells_of_a_workbook_are_none(xlsx: Book) -> None:
+    table = read_table(xlsx({"S": [["text", "stars"], ["a", 4], ["b", None], ["c", ""]]}), name="data.xlsx")
+    assert table.column("stars") == (4, None, None)
+
+
 def test_title_rows_above_the_header_are_left_out(xlsx: Book) -> None:
     rows = [["Guest survey 2024"], [], [None, None, "labels"], ["id", "text", "food"], [1, "Great", 1], [2, "Dirty", 0]]
     table = read_table(xlsx({"S": rows}), name="data.xlsx")
