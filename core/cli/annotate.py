@@ -131,6 +131,8 @@ def annotate_file(
         console.print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
             console.print_message(f"  {row}")
+        if rejected > SHOWN_REJECTED:
+            console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
         if source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
             console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)

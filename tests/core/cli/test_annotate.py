@@ -26,6 +26,14 @@ def test_header_is_a_choice(tmp_path: Path) -> None:
     assert moot("annotate", file, "--header", "--text", "The staff", *codebook, *other).json["documents"] == 1
 
 
+def test_rejected_rows_beyond_the_shown_ones_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.", *[""] * 7)
+    shown = annotate(tmp_path).stderr
+    assert "read 8, kept 1, rejected 7" in shown
+    assert shown.count("no text in column 'text'") == 5
+    assert "  and 2 more\n" in shown
+
+
 def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.")
     annotate(tmp_path)
