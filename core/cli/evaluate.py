@@ -145,7 +145,10 @@ def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]
         rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": intervals.get("accuracy")})
     rows |= {name: (report[name], intervals.get(name, {})) for name in ("macro", "micro") if name in report}
     if report["excluded"] and report["strict"]:
-        rows["unresolved as wrong"] = (report["strict"]["macro"], report["strict_intervals"]["macro"])
+        rows["unresolved as wrong"] = (
+            {**report["strict"], **report["strict"]["macro"]},
+            {**report["strict_intervals"], **report["strict_intervals"]["macro"]},
+        )
     rows |= {name: (scores, intervals["labels"].get(name, {})) for name, scores in report["labels"].items()}
     keys = [key for key in PRINTED_SCORES if any(key in scores for scores, _ in rows.values())]
     return ["95% intervals in brackets", *keys], [

@@ -161,6 +161,18 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     assert "  gold@ben against gold@ann\n" in pair
 
 
+def test_printed_scores_with_unresolved_documents_as_wrong_have_the_accuracy(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    with_gold(tmp_path, "label", *"SFSS")
+    labels = "labels: [{name: S, keywords: [staff]}, {name: F, keywords: [breakfast]}]"
+    (tmp_path / "codebook.yaml").write_text(f"kind: choice\n{labels}\n", encoding="utf-8")
+    annotate_single(tmp_path, "--gold", "label=label")
+    shown = moot("evaluate", "--project", tmp_path / "p.duckdb").stdout
+    [row] = [line.split() for line in shown.splitlines() if line.startswith("unresolved as wrong")]
+    assert evaluate(tmp_path)["strict"]["accuracy"] == 0.5
+    assert row[3] == "0.500"
+
+
 def test_scores_without_any_gold_are_printed_as_dashes(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate_single(tmp_path)
