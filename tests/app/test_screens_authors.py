@@ -147,6 +147,24 @@ def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession
     assert labelling.load_settings(session).catalogue == ""
 
 
+def test_suggestion_is_shown_on_request_and_rated_once(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    catalogue = "[{name: Planner, text: Plan the week., keywords: [report], labels: {Urgent: 'Yes'}}]"
+    labelling.save_settings(session, warm_up=0, catalogue=catalogue)
+    at = send(agree(open_page("authors")), "I have to hand in the report today.")
+    assert "Planner" in html(at)
+    assert "Plan the week." not in [shown.value for shown in at.text]
+    at.button(key="authors-click").click().run()
+    assert "Plan the week." in [shown.value for shown in at.text]
+    assert "authors-click" not in {button.key for button in at.button}
+    at.button(key="authors-helpful").click().run()
+    assert "Plan the week." in [shown.value for shown in at.text]
+    assert "authors-helpful" not in {button.key for button in at.button}
+    (submission,) = labelling.load_labelling(session).submissions("p1")
+    reactions = labelling.load_labelling(session).reactions(submission.document_id)
+    assert [reaction.helpful for reaction in reactions] == [None, True]
+
+
 def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:
     from core.services.codebooks import codebook as codebooks
 

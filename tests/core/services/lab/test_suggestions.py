@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -87,9 +88,11 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         gold = {"gold": {service.id: True}}
         none = {"gold": {service.id: False}}
         session.store.documents.add(
-            [Document(f"d{n}", {"text": f"A gondolier sang, {n}."}, gold=gold) for n in range(20)]
+            [Document(f"d{n}", {"text": f"A gondolier sang in Murano, {n}."}, gold=gold) for n in range(20)]
         )
-        session.store.documents.add([Document(f"n{n}", {"text": f"We slept, {n}."}, gold=none) for n in range(20)])
+        session.store.documents.add(
+            [Document(f"n{n}", {"text": f"We slept in Murano, {n}."}, gold=none) for n in range(20)]
+        )
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         sample = document_samples.project_sample(session, 20)
         trial = trials.start_trial(session, trials.definition_change(session), sample)
@@ -98,6 +101,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert result[0].part == "keywords"
         assert "gondolier" in result[0].text or "sang" in result[0].text
         example = next(change for change in result if change.part == "include")
+        assert re.search(r"d\d+ is a false negative; n\d+ is similar, labelled correctly", example.why)
         (later,) = queue_runs(session, planning.Plan(limit=1))
         session.start_or_resume(later.run_id).result(30)
         assert suggestions.latest_scored_run(session) == later.run_id
