@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Literal
 from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool_engine
-from core.engine.base_engine import Engine
+from core.engine.base_engine import INTERRUPTED, Engine
 from core.engine.batch_engine import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
@@ -33,8 +34,11 @@ from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project, Store
 from core.store.transcripts import FinishedPage
 
+logger = logging.getLogger(__name__)
 PAUSED = StopReason("user", "paused by you")
 STOPPED = StopReason("user", "stopped by you")
+CLOSING_SECONDS = 5.0
+"""Seconds for which closing waits for paid calls in flight, before it cancels them."""
 KEPT_LIVE_RUNS = 5
 """Live states of ended runs in memory; pages show older runs as after a restart. Lab runs have none when they ended."""
 Listener = Callable[[Event], None]
@@ -197,9 +201,10 @@ class ProjectSession:
         self._listeners.append(listener)
 
     def close(self) -> None:
-        """Pause active runs, wait for calls in flight, and close the file."""
-        self._end_work()
-        self.project.close()
+        """Pause active runs, wait some seconds for their paid calls in flight, and close the file."""
+        with self._starting:
+            self._end_work()
+            self.project.close()
 
     def rescue(self) -> Path:
         """Pause active runs and close the file, which cannot be written; return a copy of everything in the project.
@@ -207,16 +212,20 @@ class ProjectSession:
         Raises ProjectError without room for a copy; the project then stays open.
         """
         self.project.check_room()
-        self._end_work()
-        return self.project.rescue()
+        with self._starting:
+            self._end_work()
+            return self.project.rescue()
 
     def _end_work(self) -> None:
-        with self._starting, self._guard:
-            for run_engine in self._engines.values():
-                self.engine.loop.call_soon_threadsafe(run_engine.interrupt)
-            futures = list(self._futures.values())
-        for future in futures:
-            future.exception()
+        with self._guard:
+            engines, futures = list(self._engines.values()), list(self._futures.values())
+        for run_engine in engines:
+            end = run_engine.interrupt if run_engine.settings.is_builtin else partial(run_engine.pause, INTERRUPTED)
+            self.engine.loop.call_soon_threadsafe(end)
+        wait(futures, CLOSING_SECONDS)
+        for run_engine in engines:
+            self.engine.loop.call_soon_threadsafe(run_engine.interrupt)
+        wait(futures)
         with suppress(ValueError):  # a rescue that failed has removed it
             self.models.classifiers.remove(self.trainer.find)
         self.trainer.close()
@@ -332,7 +341,10 @@ class ProjectSession:
     def _publish(self, live_run: LiveRunState, event: Event) -> None:
         live_run.publish(event)
         for listener in self._listeners:
-            listener(event)
+            try:
+                listener(event)
+            except Exception:
+                logger.exception("A listener failed.")
 
     async def _execute(self, run_engine: Engine, lock: asyncio.Lock) -> RunStatus:
         try:

@@ -14,12 +14,14 @@ from core.debate.turns import Reply, Turn
 from core.engine.base_engine import Engine
 from core.engine.interfaces import Publish, Work
 from core.errors import ProjectError
-from core.runs import RunDetails
+from core.runs import RoleModel, RunDetails
+from core.services import project_session
 from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import KEPT_LIVE_RUNS, PAUSED, ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.core.services.sessions import BOOK, queue_runs, studio, until
+from tests.core.services.sessions import BOOK, annotate, queue_runs, studio, until
+from tests.each_row import each_row
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +193,42 @@ def test_workspace_creates_shared_state_once(workspace: Workspace) -> None:
 
     assert workspace.shared(Counted) is workspace.shared(Counted)
     assert len(created) == 1
+
+
+@each_row(("seconds", "paid"), [(0.3, 2), (30.0, 0)])
+def test_closing_waits_some_seconds_for_calls_in_flight(tmp_path: Path, seconds: float, paid: int) -> None:
+    calls = []
+
+    async def ask(*_: object) -> Reply:
+        calls.append(1)
+        await asyncio.sleep(seconds)
+        return Reply("Cleanliness")
+
+    (tmp_path / str(paid)).mkdir()
+    with studio(tmp_path / str(paid)) as (workspace, session), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(project_session, "CLOSING_SECONDS", 5.0 if paid else 0.1)
+        patch.setattr(workspace.models, "ask", ask)
+        workspace.use_connection("mine", "http://127.0.0.1:9/v1")
+        model = RoleModel(connection="mine", model="m")
+        (run,) = queue_runs(session, planning.Plan(protocol="single", default_model=model, concurrency=2))
+        session.start_or_resume(run.run_id)
+        until(lambda: len(calls) == 2)
+        workspace.close_project(session.path)
+        stored = workspace.open(session.path).run(run.run_id)
+        assert (stored.state, stored.stop_code, stored.calls) == ("paused", "interrupted", paid)
+
+
+def test_closing_ignores_a_cancelled_run(tmp_path: Path) -> None:
+    with studio(tmp_path) as (workspace, session):
+        (run,) = queue_runs(session, planning.Plan(pace=1.0, concurrency=1))
+        future = session.start_or_resume(run.run_id)
+        until(lambda: session.state(run.run_id) == "running")
+        future.cancel()
+        workspace.close_project(session.path)
+        assert workspace.open(session.path).state(run.run_id) == "paused"
+
+
+def test_run_goes_on_if_a_listener_fails(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        session.listen(lambda _: 1 / 0)  # type: ignore[arg-type, return-value]
+        assert annotate(session).state == "done"
