@@ -3,7 +3,7 @@
 A spreadsheet runs a cell that starts with ``= + - @`` (or a tab, carriage return or line feed before one, or one of
 them in full width) as a formula. Export puts one apostrophe before a text that starts with such a character, also after
 apostrophes. Import removes one from a text in which such a character follows apostrophes. So every text survives the
-round trip: ``=1`` -> ``'=1`` -> ``=1`` and ``'=1`` -> ``''=1`` -> ``'=1``. If a file from elsewhere has a text that
+round trip: ``=1`` -> ``'=1`` -> ``=1`` and ``'=1`` -> ``''=1`` -> ``'=1``. If a file of another program has a text that
 really starts with ``'=``, that apostrophe is lost. The reader counts such cells and adds a note.
 """
 
@@ -33,7 +33,7 @@ def unescape_formula(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether ``text`` is only a number, such as ``-5`` or ``+1.2e3``: harmless in a spreadsheet."""
+    """Return True if ``text`` is only a number, such as ``-5`` or ``+1.2e3``: harmless in a spreadsheet."""
     return _NUMBER.fullmatch(text) is not None
 
 

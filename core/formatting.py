@@ -34,7 +34,7 @@ def printable(text: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a name or message from elsewhere as one printable line that can be stored."""
+    """Return an untrusted name or message as one printable line that can be stored."""
     return " ".join(printable(storable(text)).split())
 
 

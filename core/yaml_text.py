@@ -82,7 +82,7 @@ def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
 
 
 def _repeated_key(node: yaml.Node) -> yaml.ScalarNode | None:
-    """Return the first key that a mapping has twice, of which PyYAML would silently keep the last value."""
+    """Return the first key that a mapping has twice. PyYAML would silently keep its last value."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, _ in node.value:

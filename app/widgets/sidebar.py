@@ -98,7 +98,7 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
 
 
 def _check_run(session: ProjectSession) -> None:
-    """Say so if the run in the address does not exist or is archived, which pages do not show."""
+    """Show a warning if the run in the address does not exist, or is archived and so not on any page."""
     run_id = state.run_id
     if run_id is None or run_id in session.active_runs():
         return

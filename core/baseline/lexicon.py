@@ -214,7 +214,7 @@ _RANKS: Mapping[Source, int] = {"keyword": 2, "name": 2, "common": 1, "definitio
 LISTED_RANK = 2
 # Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some.
 FULL_LIST = 20
-# Words of examples, many of which are incidental, carry a label with fewer other words than this beside its name. A
+# Words of examples are often incidental. They carry a label with fewer other words than this beside its name. A
 # description of one sentence has fewer, and names only a small part of what its label is about.
 FEW_WORDS = 8
 NO_LABEL = -1  # label number of an idiom
@@ -351,7 +351,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
-    """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
+    """Return the changed words: without one of them, a text has the same evidence in ``before`` and ``after``."""
     other_places = before.about_places ^ after.about_places
     terms = set(before.terms) ^ set(after.terms) | {term for term in after.terms if term.label in other_places}
     changed = {word for term in terms for word in term.pattern[0]}

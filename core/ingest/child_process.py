@@ -1,4 +1,4 @@
-"""Read files from elsewhere in a child process with limits on memory and time.
+"""Read untrusted files in a child process with limits on memory and time.
 
 A file can make its reader take all memory, run without end or crash. Here only the child process suffers: the studio
 and its running debates go on. The child gets the open file as standard input and no environment variables with keys.
@@ -141,7 +141,7 @@ def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> boo
 
 
 class _Watchdog(threading.Thread):
-    """Kills a child process that takes too long or is stuck at its memory limit, and notes in ``met`` which it was.
+    """Watchdog that kills a child process at its time or memory limit, and notes in ``met`` which it was.
 
     Python 3.11 and 3.12 can get stuck there: without memory for the number of an instruction, the interpreter enters
     the handler of an exception again and again.

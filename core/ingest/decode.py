@@ -196,7 +196,7 @@ class _LinesByFit:
 
 
 def _mostly_utf8(misfits: bytes) -> bool:
-    """Return whether lines are damaged UTF-8 rather than in another encoding, which hardly ever is valid UTF-8."""
+    """Return True for lines of damaged UTF-8, False for another encoding, which hardly ever is valid UTF-8."""
     text = misfits.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     valid = sum(not character.isascii() for character in text) - broken
@@ -214,7 +214,7 @@ def _legacy(sample: bytes) -> str:
 
 
 def _fits(text: str, letters: frozenset[str]) -> bool:
-    """Return whether nearly all non-ASCII characters are in ``letters``, rarely three in a row as in other scripts."""
+    """Return True if nearly all non-ASCII characters are in ``letters``, rarely three in a row as in other scripts."""
     foreign = [character for character in text if not character.isascii()]
     usual = sum(map(letters.__contains__, foreign))
     in_runs = sum(map(len, _RUNS.findall(text)))

@@ -123,7 +123,7 @@ def build_documents(
 
 
 class _DocumentBuilder:
-    """Builds documents row by row. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
+    """Builder of documents, row by row. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
 
     def __init__(
         self,
@@ -382,7 +382,7 @@ _STATUS = "AssignmentStatus"
 
 
 class _Gold:
-    """Reads the gold of rows and counts the values that are not understood.
+    """Reader of the gold of rows, which counts the values that it does not understand.
 
     With ``raters``, the rater of each row, a rater without a name gets that one.
     """
@@ -531,7 +531,7 @@ def _span(numbers: Sequence[float]) -> tuple[int, int]:
 
 
 def _gold_cells(table: Table, mapping: ColumnMapping, source: GoldSource) -> list[Any]:
-    """Return the cells of a gold column in rows with a text. Others, such as a line of sums, are no documents.
+    """Return the cells of a gold column in rows with a text. Others, such as a line of sums, are not documents.
 
     Of several files, one may have the texts and another the gold.
     """

@@ -155,7 +155,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     """Return the rows of a JSON text and a note on where they were.
 
-    They are an array (of objects, of texts alone, or of arrays of which the first has the names), the array under
+    They are an array (of objects, of texts alone, or of arrays, the first with the names), the array under
     ``data`` or the only array of objects in an object or in the only object in it, the objects under ``row`` in those
     under ``rows`` (Hugging Face), or the forms that pandas writes: columns as arrays or as objects by row, ``columns``
     with ``data``, and rows by their id, which replaces an ``id`` in the row. A row with more cells than columns stays
@@ -295,7 +295,7 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
 
 
 def _may_be_labels(values: list[Any]) -> bool:
-    """Return True for short values of which some recur, if there are many."""
+    """Return True for short values; if there are many, some must recur."""
     texts = [as_text(value) for value in values if value is not None]
     is_short = all(len(value) <= MAX_LABEL for value in values if isinstance(value, str))
     return is_short and len(set(texts)) <= max(MAX_INNER, len(texts) // 2)

@@ -206,7 +206,7 @@ _TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         _ONE_TEXT_PER_ROW,
     ),
     (
-        re.compile(  # ten columns, of which the fourth is a part of speech and the seventh a number
+        re.compile(  # ten columns: the fourth is a part of speech, the seventh a number
             rb"(?:#.*\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"
             rb"(?:[^\t\n]+\t){2}[^\t\n]+\n"
         ),
@@ -216,7 +216,7 @@ _TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->"), "subtitles", "Save the lines as csv, a text per row."),
     (re.compile(rb"TY  - |@\w+\{[^\s,{}]+,\s*\w+\s*="), "a list of references", _REFERENCES),
 )
-"""Texts that are no table, by their beginning."""
+"""Texts that are not tables, by their beginning."""
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "a gzip archive", _UNPACK),
     (b"BZh", "a bzip2 archive", _UNPACK),

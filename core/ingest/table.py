@@ -283,7 +283,7 @@ REPEATED_HEADER = "it repeats the header"
 
 
 def left_out_note(rows: Sequence[Sequence[Any]], location: str = "Above the header") -> tuple[str, ...]:
-    """Return the note on rows above or below a header that are no data; none without such rows."""
+    """Return the note on rows above or below a header that are not data; none without such rows."""
     titles = [" ".join(filter(None, (_SPACE.sub(" ", as_text(cell)).strip() for cell in row))) for row in rows]
     return (f"{location}, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
 

@@ -28,7 +28,7 @@ class Problem:
 
 
 class _VariableFinder(TrackingCodeGenerator):
-    """Finds the variables of a template without computing its constants, such as ``9 ** 9 ** 9``."""
+    """Finder of the variables of a template without computing its constants, such as ``9 ** 9 ** 9``."""
 
     def __init__(self) -> None:
         super().__init__(environment())

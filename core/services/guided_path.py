@@ -187,7 +187,7 @@ def _pilot(
     *,
     enough: bool,
 ) -> Step:
-    """Return the pilot's step, which is done by the first of the ``ended`` runs, all of which have verdicts.
+    """Return the pilot's step. The first of the ``ended`` runs, which all have verdicts, completes it.
 
     After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
     During its review, examples are no such change, because corrections become examples. After the review, the run on

@@ -164,8 +164,7 @@ def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> L
 def _agreement(values: Ratings, other_ratings: Sequence[Ratings], kind: Kind) -> Ratings:
     """Return the agreement with the others who labelled the document, ``[document]``; NaN without others.
 
-    It is the mean over other people and items: of equal values, or of squared distances, of which minus the root is
-    taken.
+    It is the mean over other people and items: of equal values; for ratings of squared distances, as minus its root.
     """
     stack = np.stack(other_ratings)
     both = ~np.isnan(stack) & ~np.isnan(values)

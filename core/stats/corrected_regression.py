@@ -70,7 +70,7 @@ class Coefficient:
 class Regression:
     """Coefficients in the order of the predictors.
 
-    ``tuning`` is lambda, ``documents`` are used, of which ``reviewed`` were reviewed and ``drawn`` drawn at random.
+    ``tuning`` is lambda. Of the ``documents`` used, ``reviewed`` were reviewed and ``drawn`` drawn at random.
     """
 
     coefficients: tuple[Coefficient, ...]

@@ -1,4 +1,4 @@
-"""Estimates for all documents from the reviewed ones, each of which was drawn with a known probability.
+"""Estimates for all documents from reviewed ones that were drawn with known probabilities.
 
 Documents are drawn one after another. Before draw t, the values of the documents decided so far are known, and those of
 the others are not. The next document i is drawn from the undecided with a known probability q_t(i), which may depend on

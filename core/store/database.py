@@ -339,8 +339,8 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
 def check_path(path: Path) -> None:
     """Raise ProjectError if no project can have this path.
 
-    It may be that of a folder, not UTF-8, which DuckDB needs, too long, or with a question mark, where DuckDB inserts
-    the suffix of its log.
+    Refused are folders, names that are too long, names that are not UTF-8 (DuckDB needs it), and names with a question
+    mark (where DuckDB inserts the suffix of its log).
     """
     absolute = path.expanduser().absolute()
     try:

@@ -202,7 +202,7 @@ class Reviews(Repository):
         return frozenset(self._connection.column(sql, [list(document_ids)]))
 
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
-        """Return the documents of which a review by ``actor`` is a second reading."""
+        """Return the documents that ``actor`` reads second: another person's review came first."""
         return second_readings(self._connection, actor, document_ids)
 
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:

@@ -366,7 +366,7 @@ WORDS_A_SENTENCE = 60
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])[\"'”’»)\]」』]*\s*|\n+")
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
 _OPENING = re.compile(r"#{1,6}\s.*|\W*\d{1,3}[.)]+|.*[:：]", re.DOTALL)
-"""A heading, the number of a list's item or the announcement of what follows, none of which is a sentence."""
+"""Text that is not a sentence: a heading, the number of a list's item, or the announcement of what follows."""
 _WORD = re.compile(rf"[{UNSPACED}]{{1,3}}[^\w\s]*|[^\s{UNSPACED}]+")
 """A word; in scripts without spaces, three characters count as one."""
 

@@ -153,7 +153,7 @@ SPEC = ProtocolSpec(
             "k",
             "Samples",
             5,
-            "Number of samples, of which the majority counts (ratings: the median; `form`: the mean).",
+            "Number of samples. The majority counts (ratings: the median; `form`: the mean).",
             minimum=1,
             maximum=50,
             is_relevant=lambda params: _method(params).is_sampled,

@@ -188,18 +188,18 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         predictions[feature.item] = FeaturePrediction(question_row.predicted, question_row.certainty)
         answers += [_author_answer(question, question_row, row), *_annotator_answers(question, question_row, row.at)]
     submission = Submission(
-        id,
-        row.author,
-        row.at,
-        "" if rule else text,
-        row.conversation,
-        before,
-        rule,
-        tuple(predictions),
-        predictions,
-        tuple(predictions),
-        tuple(questions),
-        counts,
+        document_id=id,
+        author=row.author,
+        at=row.at,
+        text="" if rule else text,
+        conversation=row.conversation,
+        before=before,
+        excluded=rule,
+        relevant=tuple(predictions),
+        predictions=predictions,
+        selected=tuple(predictions),
+        questions=tuple(questions),
+        masked=counts,
         codebook_version=current.version,
     )
     entries: list[Entry] = [submission, *answers]
@@ -313,30 +313,31 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
         answers = [asked_question.author] if asked_question.author else []
         answers += [answer for group in asked_question.annotators.values() for answer in group.values()]
         for answer in answers:
-            values = (
-                question.id,
-                submission.document_id,
-                submission.conversation,
-                submission.author,
-                submission.text,
-                feature.name if feature else question.item,
-                question.text,
-                list(question.options),
-                question.predicted,
-                answer.by,
-                answer.group,
-                answer.choice,
-                question.position(answer.choice),
-                answer.abstention,
-                answer.declined,
-                answer.seconds,
-                answer.cost_usd,
-                answer.at,
-                submission.model,
-                submission.codebook_version,
-                dict(submission.masked),
+            rows.append(
+                {
+                    "question_id": question.id,
+                    "document_id": submission.document_id,
+                    "conversation": submission.conversation,
+                    "author": submission.author,
+                    "text": submission.text,
+                    "label": feature.name if feature else question.item,
+                    "question": question.text,
+                    "options": list(question.options),
+                    "predicted": question.predicted,
+                    "annotator": answer.by,
+                    "group": answer.group,
+                    "answer": answer.choice,
+                    "position": question.position(answer.choice),
+                    "abstention": answer.abstention,
+                    "declined": answer.declined,
+                    "seconds": answer.seconds,
+                    "cost_usd": answer.cost_usd,
+                    "unix_time": answer.at,
+                    "model": submission.model,
+                    "codebook_version": submission.codebook_version,
+                    "masked": dict(submission.masked),
+                }
             )
-            rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
 
 

@@ -203,13 +203,13 @@ def submit(
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
     rule = exclusion(masked.text, [other.text for other in earlier])
     submission = Submission(
-        id,
-        author,
-        at,
-        "" if rule else masked.text,
-        conversation or f"chat-{id}",
-        tuple(before),
-        rule,
+        document_id=id,
+        author=author,
+        at=at,
+        text="" if rule else masked.text,
+        conversation=conversation or f"chat-{id}",
+        before=tuple(before),
+        excluded=rule,
         masked=masked.counts,
         model=settings.model,
         codebook_version=current.version,

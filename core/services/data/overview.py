@@ -145,7 +145,7 @@ class Cooccurrence:
 
 
 MAX_PAIRED_LABELS = 30
-"""Most labels of which the co-occurrence is shown: more are neither readable nor drawn in reasonable time."""
+"""Maximum number of labels whose co-occurrence is shown. More are not readable and take too long to draw."""
 
 
 @cached_until_commit

@@ -64,7 +64,7 @@ def full_report(
     errors: bool = False,
     epsilon: float = EPSILONS["trained"],
 ) -> dict[str, Any]:
-    """Return one run of ``moot evaluate --json``: ``scores.to_json`` and every further analysis under its own key.
+    """Return one run of ``moot evaluate --json``: ``scoring.to_json`` and every further analysis under its own key.
 
     The keys are ``left_out``, ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
     rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with the fields of its value (see

@@ -31,7 +31,7 @@ REASON_NAMES: Mapping[Reason, str] = {
     "gold": "differs from gold",
     "flagged": "flagged",
     "stale": "definition changed",
-    "flipped": "critic flipped",
+    "flipped": "changed in debate",
     "unsupported": "unsupported",
     "samples": "runs disagree",
     "near": "similar text differs",

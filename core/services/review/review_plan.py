@@ -47,7 +47,7 @@ A threshold accepts the verdicts of its level and above. The levels depend on th
 learned in the review does not change them."""
 MAX_REVIEWS = 2_000
 """Most reviews that are simulated."""
-_SIMULATED_STUDIES = 15  # simulated, of which the median is taken
+_SIMULATED_STUDIES = 15  # their median counts
 _DOUBT_FACTOR = 4.0  # times as many errors where a role differs
 _STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS)
 
