@@ -192,7 +192,7 @@ def _name(code: xml.Element) -> str:
 
 
 class _Builder(xml.TreeBuilder):
-    """Builder of a tree of bounded size. It refuses document type declarations, whose entities may expand without limit."""
+    """Builder of a tree of bounded size. It refuses document type declarations: entities may expand without limit."""
 
     def __init__(self) -> None:
         super().__init__()

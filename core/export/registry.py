@@ -158,8 +158,8 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, columns: Shared
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
 
-    An OSError in the block becomes an ExportError. So does a target that is not an ordinary file, such as /dev/stdout: root
-    would replace the device.
+    An OSError in the block becomes an ExportError. So does a target that is not an ordinary file, such as /dev/stdout:
+    root would replace the device.
     """
     if path.is_dir():
         raise ExportError(f"{path} is a folder.", "Give a file name in it.")

@@ -123,7 +123,7 @@ def build_documents(
 
 
 class _DocumentBuilder:
-    """Builder of documents, row by row. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
+    """Builder of documents. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
 
     def __init__(
         self,

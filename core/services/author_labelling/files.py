@@ -312,32 +312,32 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
         feature = current.feature(question.item)
         answers = [asked_question.author] if asked_question.author else []
         answers += [answer for group in asked_question.annotators.values() for answer in group.values()]
-        for answer in answers:
-            rows.append(
-                {
-                    "question_id": question.id,
-                    "document_id": submission.document_id,
-                    "conversation": submission.conversation,
-                    "author": submission.author,
-                    "text": submission.text,
-                    "label": feature.name if feature else question.item,
-                    "question": question.text,
-                    "options": list(question.options),
-                    "predicted": question.predicted,
-                    "annotator": answer.by,
-                    "group": answer.group,
-                    "answer": answer.choice,
-                    "position": question.position(answer.choice),
-                    "abstention": answer.abstention,
-                    "declined": answer.declined,
-                    "seconds": answer.seconds,
-                    "cost_usd": answer.cost_usd,
-                    "unix_time": answer.at,
-                    "model": submission.model,
-                    "codebook_version": submission.codebook_version,
-                    "masked": dict(submission.masked),
-                }
-            )
+        rows += [
+            {
+                "question_id": question.id,
+                "document_id": submission.document_id,
+                "conversation": submission.conversation,
+                "author": submission.author,
+                "text": submission.text,
+                "label": feature.name if feature else question.item,
+                "question": question.text,
+                "options": list(question.options),
+                "predicted": question.predicted,
+                "annotator": answer.by,
+                "group": answer.group,
+                "answer": answer.choice,
+                "position": question.position(answer.choice),
+                "abstention": answer.abstention,
+                "declined": answer.declined,
+                "seconds": answer.seconds,
+                "cost_usd": answer.cost_usd,
+                "unix_time": answer.at,
+                "model": submission.model,
+                "codebook_version": submission.codebook_version,
+                "masked": dict(submission.masked),
+            }
+            for answer in answers
+        ]
     return rows
 
 
