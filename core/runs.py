@@ -46,7 +46,10 @@ unresolved for a person."""
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Reason why an unfinished run is not running: a code for programs and a message for people."""
+    """Reason why an unfinished run is not running: a code for programs and a message for people.
+
+    The message of a run that is on hold is the id of the run with which it was put on hold.
+    """
 
     code: StopCode
     message: str

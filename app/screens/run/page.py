@@ -265,7 +265,8 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
                 text = f"{run.message}. Resume to collect the finished replies."
                 notice("info", f"{name} waits for its batch at {at}", text)
             case "on_hold":
-                notice("info", f"{name} is on hold", f"It was {run.message}. Resume to queue it again.")
+                text = f"It was put on hold with {run.message}. Resume to queue it again."
+                notice("info", f"{name} is on hold", text)
     with st.container(horizontal=True, gap="small"):
         st.button("Resume", type="primary", key="box-resume", on_click=act, args=(control.resume,))
         if overview.state == "paused":

@@ -112,7 +112,7 @@ def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = Fal
     pace = planning.load_plan(session).pace
     session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed, pace=pace)
     for row in session.all_runs():
-        if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
+        if row.state == "paused" and (row.stop_code, row.message) == ("on_hold", run_id):
             session.start_or_resume(row.run_id, pace=pace)
 
 
@@ -162,8 +162,4 @@ def _put_queue_on_hold(session: ProjectSession, run_id: str) -> None:
     if session.state(run_id) != "running":
         return
     for row in queued_runs(session):
-        session.pause(row.run_id, _on_hold_behind(run_id))
-
-
-def _on_hold_behind(run_id: str) -> StopReason:
-    return StopReason("on_hold", f"put on hold with {run_id}")
+        session.pause(row.run_id, StopReason("on_hold", run_id))

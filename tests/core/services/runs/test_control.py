@@ -57,7 +57,8 @@ def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSessio
     until(lambda: not session.active_runs())
     assert (session.state(first.run_id), session.state(second.run_id)) == ("paused", "paused")
     assert control.run_overview(session, first.run_id).stop_code == "user"
-    assert control.run_overview(session, second.run_id).stop_code == "on_hold"
+    on_hold = session.run(second.run_id)
+    assert (on_hold.stop_code, on_hold.message) == ("on_hold", first.run_id)
     assert control.run_overview(session, first.run_id).siblings == 2
     control.resume(session, first.run_id)
     until(lambda: session.state(second.run_id) == "done", 30)
