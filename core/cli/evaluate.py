@@ -122,7 +122,10 @@ def evaluate_command(
 
 
 def _basis(report: Mapping[str, Any]) -> str:
-    """Return what was compared: "verdict against gold, the majority of ann and ben; 1 document without a value"."""
+    """Return what was compared: "verdict against gold, the majority of ann and ben; 1 document without a value".
+
+    The design of the intervals follows, unless the documents are independent.
+    """
     raters = ""
     if "raters" in report:
         raters = f", the {'mean' if 'mae' in report['macro'] else 'majority'} of {join_names([*report['raters']])}"
@@ -130,7 +133,8 @@ def _basis(report: Mapping[str, Any]) -> str:
     left_out = (
         f"; {format_count(missing, 'document')} without a value{' or with a tie' if raters else ''}" if missing else ""
     )
-    return f"{report['annotator']} against {report['reference']}{raters}{left_out}"
+    design = f"; {report['basis']['sentence']}" if report["n"] and report["basis"]["sentence"] else ""
+    return f"{report['annotator']} against {report['reference']}{raters}{left_out}{design}"
 
 
 def _with_intervals(values: Mapping[str, Any], intervals: Mapping[str, Any], keys: Iterable[str]) -> str:

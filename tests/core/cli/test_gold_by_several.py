@@ -161,6 +161,15 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     assert "  gold@ben against gold@ann\n" in pair
 
 
+def test_printed_scores_of_grouped_documents_name_the_groups(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    with_gold(tmp_path, "s", 1, 0, 0, 0)
+    with_gold(tmp_path, "hotel", *"aabb")
+    annotate_single(tmp_path, "--gold", "Service=s", "--group", "hotel")
+    shown = moot("evaluate", "--project", tmp_path / "p.duckdb").stdout
+    assert "  verdict against gold; intervals over 2 independent groups\n" in shown
+
+
 def test_printed_scores_with_unresolved_documents_as_wrong_have_the_accuracy(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     with_gold(tmp_path, "label", *"SFSS")
