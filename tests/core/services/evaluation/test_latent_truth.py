@@ -49,6 +49,8 @@ def test_later_answers_change_the_latent_truth(project):
 def test_latent_truth_needs_three_annotators(project):
     session, runs = session_with_runs(project, {"d0": "a", "d1": "b"}, {})
     assert "latent" not in available_references(session, runs[0])
-    assert evaluate(session, session.run(runs[0]), "latent").n == 0
+    result = evaluate(session, session.run(runs[0]), "latent")
+    assert (result.n, result.basis.warning) == (0, latent_truth.warning(session))
+    assert result.basis.warning.startswith("A latent truth needs the labels of 3 raters, reviewers or runs.")
     with pytest.raises(UsageError, match="no reference"):
         reference_names("latent truth")
