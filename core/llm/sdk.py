@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
@@ -26,9 +27,14 @@ def openai_client(
     """Return a client of an OpenAI-compatible server; ``http`` are further options of its HTTP client."""
     import openai
 
-    secure = ssl.create_default_context()
-    client = openai.DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False, verify=secure, **http)
+    client = openai.DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False, verify=trusted_signers(), **http)
     return openai.AsyncOpenAI(base_url=connection.base_url, api_key=key or "none", http_client=client, **options)
+
+
+@lru_cache(maxsize=1)
+def trusted_signers() -> ssl.SSLContext:
+    """Return the context of HTTPS with the signers that the system trusts; reading them takes long."""
+    return ssl.create_default_context()
 
 
 def ask_openai(
@@ -61,7 +67,7 @@ def ask_ollama(
         timeout=seconds,
         follow_redirects=False,
         trust_env=False,
-        verify=ssl.create_default_context(),
+        verify=trusted_signers(),
         event_hooks=_limited_to(max_bytes),
     )
     return asyncio.run(_within(seconds, client._client, ask(client)))

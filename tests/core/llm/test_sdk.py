@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
-from core.llm import embeddings, probe
+from core.llm import embeddings, probe, sdk
 from core.llm.connections import parse_connection
 from tests.servers.scripted import Scripted
 from tests.servers.tls import TlsFront
@@ -175,6 +175,7 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
 ) -> None:
     with Scripted(list_of_one_model) as server, TlsFront(tmp_path, server.port) as front:
         monkeypatch.setenv("SSL_CERT_FILE", str(front.signer))
+        monkeypatch.setattr(sdk, "trusted_signers", sdk.trusted_signers.__wrapped__)
         connection = parse_connection("toy", f"https://127.0.0.1:{front.port}/v1")
         assert [card.name for card in probe.list_models(connection)] == ["tiny"]
         front.present(fault)
