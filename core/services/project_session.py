@@ -190,6 +190,12 @@ class ProjectSession:
         """Return the ids of active and queued runs in their order, without lab runs."""
         return tuple(run_id for run_id in self.open_runs() if run_id not in self._lab_runs)
 
+    def wait_for_runs(self, run_ids: Sequence[str], seconds: float) -> bool:
+        """Wait at most this many seconds for active runs, and return True if all of them have ended."""
+        with self._guard:
+            futures = [self._futures[run_id] for run_id in run_ids if run_id in self._futures]
+        return not wait(futures, seconds).not_done
+
     def last_error(self, run_id: str) -> BaseException | None:
         """Return the error that ended the run's last session in this process, or None."""
         with self._guard:

@@ -75,13 +75,27 @@ class Lab(Repository):
 
         return self._writer.do(write)
 
-    def trials(self, subject: str | None = None) -> list[Trial]:
-        """Return trials (of one subject), oldest first."""
-        rows = self._connection.rows(
-            f"SELECT {', '.join(_TRIAL)} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
-            {"subject": subject},
+    def trials(self, subject: str | None = None, *, texts: str | None = None) -> list[Trial]:
+        """Return trials (of one subject, on documents with this hash of their texts), oldest first."""
+        return self._trials(
+            "WHERE ($subject IS NULL OR subject = $subject) "
+            "AND ($texts IS NULL OR json_extract_string(sample, '$.texts') = $texts) ORDER BY trial",
+            {"subject": subject, "texts": texts},
         )
+
+    def find_trial(self, subject: str, number: int | None) -> Trial | None:
+        """Return the trial of a subject with this number, else its latest trial; None before the first."""
+        condition = "WHERE subject = $subject ORDER BY trial = $number DESC, trial DESC LIMIT 1"
+        return next(iter(self._trials(condition, {"subject": subject, "number": number})), None)
+
+    def _trials(self, condition: str, params: dict[str, Any]) -> list[Trial]:
+        rows = self._connection.rows(f"SELECT {', '.join(_TRIAL)} FROM trials {condition}", params)
         return [Trial(*(*row[:9], load(row[9]), row[10])) for row in rows]
+
+    def earlier_runs(self, trial: int) -> set[str]:
+        """Return the runs of all trials before the one with this number."""
+        query = "SELECT unnest([before_run, after_run]) FROM trials WHERE trial < ?"
+        return set(self._connection.column(query, [trial]))
 
     def looks(self) -> int:
         """Return the number of looks at the held-out split."""
@@ -192,9 +206,11 @@ class Lab(Repository):
         values = [dump(progress), state, clean(message), sweep]
         self._writer.execute("UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values)
 
-    def sweeps(self) -> list[SweepRow]:
-        """Return all sweeps, oldest first."""
-        rows = self._connection.rows(f"SELECT {_SWEEP} FROM sweeps ORDER BY sweep")
+    def sweeps(self, number: int | None = None) -> list[SweepRow]:
+        """Return all sweeps, or the one with this number, oldest first."""
+        rows = self._connection.rows(
+            f"SELECT {_SWEEP} FROM sweeps WHERE $number IS NULL OR sweep = $number ORDER BY sweep", {"number": number}
+        )
         return [SweepRow(number, load(spec), load(done), state, message) for number, spec, done, state, message in rows]
 
 

@@ -176,6 +176,11 @@ class Runs(Repository):
         """Return all runs with their counts, oldest first, without deleted runs and runs of the Lab."""
         return self._read(None)
 
+    def count(self, experiment_id: str) -> int:
+        """Return the number of listed runs of an experiment, without counting their documents."""
+        query = f"SELECT count(*) FROM runs WHERE experiment_id = ? AND {IS_LISTED}"
+        return int(self._connection.value(query, [experiment_id]))
+
     def document_ids(self, run_id: str) -> list[str]:
         """Return the ids of the run's documents in its order; empty for an unknown run."""
         return self._connection.column(

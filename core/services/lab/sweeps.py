@@ -118,7 +118,7 @@ def all_sweeps(session: ProjectSession) -> list[SweepRow]:
 
 def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
     """Return a sweep by number. Raises UsageError if it does not exist."""
-    row = next((row for row in all_sweeps(session) if row.number == sweep), None)
+    row = next(iter(session.store.lab.sweeps(sweep)), None)
     if row is None:
         raise UsageError(f"Sweep {sweep} does not exist.", "Choose another one.")
     return row
@@ -183,7 +183,7 @@ def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[Rank
                 runs[rung].documents if rung >= 0 else 0,
                 history.score_run(session, runs[rung]) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in runs.values()),
-                progress.problems.get(str(configuration.number), ""),
+                progress.problems.get(configuration.number, ""),
                 configuration.number in remaining,
             )
         )
@@ -257,7 +257,7 @@ class _SweepRunner:
         if self.stop_event.is_set():
             raise _Paused("paused by the user")
         store = self.session.store.runs
-        self.progress.problems.pop(str(configuration.number), None)
+        self.progress.problems.pop(configuration.number, None)
         try:
             row = self._find_or_create_run(rung, configuration, ids, size)
             if row.state == "done":
@@ -272,7 +272,7 @@ class _SweepRunner:
             with suppress(CancelledError):  # the run was paused while it was queued
                 future.result()
         except MootError as error:
-            self.progress.problems[str(configuration.number)] = str(error)
+            self.progress.problems[configuration.number] = str(error)
             return None
         finally:
             self.progress.active_run = ""
@@ -384,7 +384,7 @@ class SweepProgress:
 
     documents: list[str] | None = None
     runs: dict[str, str] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
     remaining: list[int] | None = None
     active_run: str = ""
     budget_usd: float | None = None

@@ -225,9 +225,7 @@ def _trials_on(session: ProjectSession, sample: DocumentSample) -> list[Trial]:
     """Return the trials on the same documents with the same texts and context."""
     texts = session.store.documents.digest(sample.ids)
     return [
-        trial
-        for trial in session.store.lab.trials()
-        if list(trial.sample["strata"]) == list(sample.ids) and trial.sample.get("texts") == texts
+        trial for trial in session.store.lab.trials(texts=texts) if list(trial.sample["strata"]) == list(sample.ids)
     ]
 
 
@@ -240,8 +238,7 @@ def _hash_requests(settings: RunSettings) -> str:
 
 def find_trial(session: ProjectSession, subject: str, number: int | None = None) -> Trial | None:
     """Return the trial of a subject with this number, else its latest trial; None before the first."""
-    trials = session.store.lab.trials(subject)
-    return next((trial for trial in trials if trial.number == number), trials[-1] if trials else None)
+    return session.store.lab.find_trial(subject, number)
 
 
 def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
@@ -257,20 +254,14 @@ def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     state: TrialState = next((state for state in worst if state in (before.state, after.state)), "done")
     if is_trial_active(session, trial):
         state = "running"
-    earlier = [other for other in session.store.lab.trials() if other.number < trial.number]
-    earlier_runs = {run_id for other in earlier for run_id in (other.before_run, other.after_run)}
+    earlier_runs = session.store.lab.earlier_runs(trial.number)
     new_runs = tuple(run for run in (before, after) if run.run_id not in earlier_runs)
     return TrialStatus(trial, before, after, state, new_runs, error)
 
 
 def wait_for_trial(session: ProjectSession, trial: Trial, seconds: float) -> bool:
     """Wait for both runs at most this many seconds, and return True if they have ended."""
-    until = time.monotonic() + seconds
-    while is_trial_active(session, trial):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
+    return session.wait_for_runs((trial.before_run, trial.after_run), seconds)
 
 
 def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:

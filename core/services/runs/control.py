@@ -44,7 +44,7 @@ class RunOverview:
 def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     """Return the current overview of a run. Raises NoSuchRun."""
     row, state = session.run(run_id), session.state(run_id)
-    siblings = sum(other.experiment_id == row.experiment_id for other in session.all_runs())
+    siblings = session.store.runs.count(row.experiment_id)
     overview = RunOverview(
         row, state, session.pending_state(run_id), stop_code(row, state), siblings, session.last_error(run_id)
     )

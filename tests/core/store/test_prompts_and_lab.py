@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from dataclasses import replace
 
 from core.store.lab import Trial
 from core.store.project import Project
@@ -64,8 +65,13 @@ def test_trials_are_recorded_and_held_out_looks_counted(project):
     lab = project.store.lab
     first = lab.record(Trial(0, 1.0, SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", "", "", {"size": 5}, False))
     lab.record(Trial(0, 2.0, "definitions", "v1", "v2", "r0003", "r0004", "", "", {}, True))
+    latest = lab.record(replace(first, sample={"texts": "hash"}))
     assert (first.number, first.sample, first.held_out) == (1, {"size": 5}, False)
-    assert lab.trials(SLOT) == [first]
+    assert lab.trials(SLOT) == [first, latest]
+    assert lab.trials(texts="hash") == [latest]
+    assert [lab.find_trial(SLOT, number) for number in (1, 2, None)] == [first, latest, latest]
+    assert lab.find_trial("other", None) is None
+    assert lab.earlier_runs(2) == {"r0001", "r0002"}
     assert lab.looks() == 1
 
 
