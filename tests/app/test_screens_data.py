@@ -16,6 +16,7 @@ from app.widgets.elements import literal
 from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
+from core.services.data import importing
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision
 from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
@@ -113,6 +114,22 @@ def test_running_import_has_its_own_next_step(session: ProjectSession, monkeypat
     assert "press Import" not in shown
     may_go_on.set()
     until_shown(at, "2 documents imported from soup.csv")
+
+
+def test_import_that_fails_unexpectedly_can_be_started_again(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise ZeroDivisionError
+
+    at = upload(b"id,text\n1,one\n2,two\n")
+    with monkeypatch.context() as broken:
+        broken.setattr(importing, "store_documents", fail)
+        button(at, "Import 2")
+        while not at.exception:
+            at.run()
+    button(at.run(), "Import 2")
+    until_shown(at, "2 documents imported")
 
 
 def test_several_files_are_imported_together(session: ProjectSession) -> None:

@@ -420,10 +420,10 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
         header("Data", f"{pending.draft.name} is being imported")
         job_progress(job)
         return
+    pending.job = None  # also after an unexpected error, which would otherwise end each visit of the page
     try:
         session, stored = job.result()
     except MootError as error:
-        pending.job = None
         state.set_notice("error", error.message, error.remedy)
         st.rerun()
     counts = stored.counts
