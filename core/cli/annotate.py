@@ -33,14 +33,13 @@ from core.services.data.importing import (
     Header,
     ImportOptions,
     ImportPreview,
-    count_texts_with_other_ids,
+    compare_with_stored,
     describe_other_ids,
     options_record,
     preview_file,
     propose_mapping,
     read_with_options,
     store_documents,
-    with_stored_ids,
 )
 from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
@@ -142,8 +141,8 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
-    to_import = with_stored_ids(session, to_import)
-    if count := count_texts_with_other_ids(session, to_import.built.documents):
+    to_import = compare_with_stored(session, to_import)
+    if count := to_import.other_ids:
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
     rows = start_runs(session, to_import, codebook, plan)
     for note in few_shot_examples.example_warnings(
@@ -158,7 +157,7 @@ def start_runs(
 ) -> list[RunRow]:
     """Store documents and codebook in the project and queue the plan's runs on the documents.
 
-    The documents have the ids of ``with_stored_ids``. Raises InputError and UsageError.
+    The documents have the ids of ``compare_with_stored``. Raises InputError and UsageError.
     """
     if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
         console.print_message(
@@ -258,7 +257,7 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
     row = console.known_run(session, run_id)
-    preview = with_stored_ids(session, preview_file(source, row.settings.codebook))
+    preview = compare_with_stored(session, preview_file(source, row.settings.codebook))
     store_documents(session, preview)
     added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")

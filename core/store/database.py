@@ -173,7 +173,7 @@ class DatabaseConnection:
 
     def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read with this thread's cursor."""
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             return cursor.execute(sql, params).fetchall()
 
     def row(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
@@ -191,19 +191,19 @@ class DatabaseConnection:
 
     def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
         """Return all rows of a query as an Arrow table."""
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             table: pa.Table = cursor.sql(sql, params=params or None).to_arrow_table()
             return table
 
     def records(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[dict[str, Any]]:
         """Return all rows of a query, each with its values by column name."""
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             names = [column[0] for column in cursor.execute(sql, params).description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a query of numbers without NULL as arrays; Arrow would import pandas for this."""
-        with self._reading() as cursor:
+        with self.reading() as cursor:
             columns = cursor.execute(sql, params).fetchnumpy()
             return {name: np.asarray(column) for name, column in columns.items()}
 
@@ -233,8 +233,8 @@ class DatabaseConnection:
             self._ownership.release()
 
     @contextmanager
-    def _reading(self) -> Iterator[Cursor]:
-        """Yield this thread's cursor for a query, which ``close`` interrupts. Errors are raised as Moot's own."""
+    def reading(self) -> Iterator[Cursor]:
+        """Yield this thread's cursor for queries, which ``close`` interrupts. Errors are raised as Moot's own."""
         cursor: Cursor | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self.cursor()

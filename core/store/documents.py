@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.documents import Document, Rejected, Value
+from core.errors import InputError
 from core.store.database import Cursor
 from core.store.rows import (
     Columns,
@@ -56,20 +56,43 @@ that exchange their gold would then go unnoticed.
 """
 STATE = f"(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"
 """Columns that differ whenever the documents or their gold may."""
-_TEXT_DIGESTS = """
+_DIGEST = """sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
+    THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END"""
+"""SQL of the digest of all text fields: that of the text, and a colon and that of its context if it has one."""
+_TEXT_DIGESTS = f"""
 SELECT document_id, CASE WHEN starts_with(digest, current || ':') THEN digest ELSE coalesce(current, digest, '') END
     AS digest
 FROM (SELECT document_id FROM events WHERE document_id IS NOT NULL
       UNION SELECT document_id FROM run_documents UNION SELECT document_id FROM run_precedents)
-LEFT JOIN (
-    SELECT id AS document_id, sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
-        THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END AS current
-    FROM documents
-) USING (document_id) LEFT JOIN replaced_texts USING (document_id)"""
+LEFT JOIN (SELECT id AS document_id, {_DIGEST} AS current FROM documents) USING (document_id)
+LEFT JOIN replaced_texts USING (document_id)"""
 """SQL of the ids with runs or reviews, with the digest of the text fields that they are about.
 
 If a document lost its context later, the digest still covers the earlier context.
 """
+
+
+_TEXT_COLUMNS = ("id", "field", "text", "context")
+_CONTEXT = "list_sort(list_zip(json_keys({0}.context::VARCHAR), json_extract_string({0}.context::VARCHAR, '$.*')))"
+_SAME_TEXT = (
+    "incoming.field = stored.field AND incoming.text = stored.text "
+    f"AND {_CONTEXT.format('incoming')} = {_CONTEXT.format('stored')}"
+)
+"""SQL that compares the text fields of two documents by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a project has of documents that may be added to it."""
+
+    stored_ids: Mapping[str, str]
+    """Other ids of documents that the project has: it gave them new ids when they replaced other texts."""
+    existing: int
+    """Documents that the project has, by these ids."""
+    conflict: str
+    """An id that the project has or had for a different text, empty if there is none."""
+    other_ids: int
+    """New documents whose text the project has under another id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +126,23 @@ class Documents(Repository):
         A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
         values that differ from the stored ones are ignored and count as ``gold_conflicts``. ``counts`` of the returned
         import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. ``progress`` is called with the
-        number of documents read so far. Nothing is stored if the iterable raises.
+        number of documents read so far. Nothing is stored if the iterable raises. Raises InputError if the project has
+        or had one of the documents with a different text.
         """
         new = Import(0, clean(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
-        return self._writer.do(lambda cursor: _add_import(cursor, new, chunks, rejected))
+
+        def write(cursor: Cursor) -> Import:
+            with incoming(cursor, _texts(chunks)):
+                conflict = _conflict(cursor, _reused_ids(cursor))
+            if conflict:
+                raise InputError(
+                    f"{self._connection.path.name} has or had a document '{conflict}' with a different text.",
+                    "Replace all documents, use another id column, or use another project.",
+                )
+            return _add_import(cursor, new, chunks, rejected)
+
+        return self._writer.do(write)
 
     def replace_all(
         self,
@@ -127,14 +162,9 @@ class Documents(Repository):
         chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
+            with incoming(cursor, _texts(chunks)):
+                new_ids = _new_ids(cursor)
             cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
-            known = dict(cursor.execute("SELECT document_id, digest FROM replaced_texts").fetchall())
-            texts = {
-                id: (text, *load(context).values())
-                for table, _ in chunks
-                for id, text, context in zip(table["id"], table["text"], table["context"], strict=True)
-            }
-            new_ids = _new_ids(known, texts)
             cursor.execute("DELETE FROM gold")
             cursor.execute("DELETE FROM documents")
             tables = [
@@ -246,11 +276,6 @@ class Documents(Repository):
         )
         return {id: text_by_id[id] for id in ids if id in text_by_id}
 
-    def stored_texts(self, texts: Iterable[str]) -> set[str]:
-        """Return those of these texts that a document has."""
-        sql = "SELECT DISTINCT text FROM documents WHERE text IN (SELECT unnest(?))"
-        return set(self._connection.column(sql, [[clean(text) for text in texts]]))
-
     def digest(self, ids: Sequence[str]) -> str:
         """Return a digest of the texts and the context of these documents; empty without any."""
         fields = "string_agg(concat_ws(chr(31), id, field, text, context), chr(30) ORDER BY id)"
@@ -262,19 +287,29 @@ class Documents(Repository):
         known = set(self._connection.column("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)]))
         return [id for id in ids if id not in known]
 
+    def compare(self, documents: Iterable[Document]) -> Comparison:
+        """Compare documents with those of the project, before they are added."""
+        table = _text_columns(documents)
+        with self._connection.reading() as cursor:
+            with incoming(cursor, table):
+                reused = _reused_ids(cursor)
+                stored_ids = _stored_ids(cursor, reused) if reused else {}
+            with incoming(cursor, _with_new_ids(table, "id", stored_ids)):
+                ((existing, other_ids),) = cursor.execute(
+                    "SELECT count(stored.id), count(*) FILTER (stored.id IS NULL AND incoming.text IN "
+                    "(SELECT text FROM documents)) FROM incoming LEFT JOIN documents stored USING (id)"
+                ).fetchall()
+                conflict = _conflict(cursor, reused.keys() - stored_ids.keys())
+        return Comparison(stored_ids, existing, conflict, other_ids)
+
     def new_ids(self, documents: Iterable[Document]) -> dict[str, str]:
         """Return a new id for each of these documents whose id has runs or reviews of another text.
 
         It is the first of ``id (2)``, ``id (3)`` and so on that does not belong to another text. A text that is
         imported again thus gets its earlier id.
         """
-        known = dict(self._connection.rows(_TEXT_DIGESTS))
-        if not known:
-            return {}
-        texts = {
-            clean(document.id): tuple(map(clean, (document.fields or {"": ""}).values())) for document in documents
-        }
-        return _new_ids(known, texts)
+        with self._connection.reading() as cursor, incoming(cursor, _text_columns(documents)):
+            return _new_ids(cursor)
 
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
@@ -380,27 +415,50 @@ def _add_import(
     return replace(new, id=number, counts=counts)
 
 
-def _new_ids(known: Mapping[str, str], texts: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return a new id for each document whose id has other known text fields."""
-    taken = set(texts)
+def _reused_ids(cursor: Cursor) -> dict[str, str]:
+    """Return the digests of incoming documents whose id has runs or reviews of another text, by id."""
+    rows = cursor.execute(
+        f"SELECT id, {_DIGEST} AS wanted, digest "
+        f"FROM (FROM incoming ANTI JOIN documents stored ON incoming.id = stored.id AND {_SAME_TEXT}) "
+        f"JOIN ({_TEXT_DIGESTS}) ON document_id = id WHERE wanted <> digest"
+    ).fetchall()
+    return {id: wanted for id, wanted, digest in rows if not _is_same(wanted, digest)}
+
+
+def _new_ids(cursor: Cursor) -> dict[str, str]:
+    """Return a new id for each incoming document whose id has runs or reviews of another text."""
     new_ids: dict[str, str] = {}
-    for id, fields in texts.items():
-        digest = _digest(fields)
-        if id not in known or _is_same(known[id], digest):
-            continue
-        candidates = (f"{id} ({number})" for number in count(2))
-        new_ids[id] = next(
-            new for new in candidates if new not in taken and (new not in known or _is_same(known[new], digest))
-        )
-        taken.add(new_ids[id])
+    if reused := _reused_ids(cursor):
+        known = dict(cursor.execute(_TEXT_DIGESTS).fetchall())
+        taken = {id for (id,) in cursor.execute("SELECT id FROM incoming").fetchall()}
+        for id, digest in reused.items():
+            candidates = (f"{id} ({number})" for number in count(2))
+            new_ids[id] = next(
+                new for new in candidates if new not in taken and (new not in known or _is_same(known[new], digest))
+            )
+            taken.add(new_ids[id])
     return new_ids
 
 
-def _digest(fields: tuple[str, ...]) -> str:
-    """Return the digest of text fields in ``_TEXT_DIGESTS``: that of the text, a colon and that of its context."""
-    text, *context = fields
-    parts = (text, "\x1f".join(context)) if context else (text,)
-    return ":".join(hashlib.sha256(part.encode()).hexdigest() for part in parts)
+def _stored_ids(cursor: Cursor, ids: Iterable[str]) -> dict[str, str]:
+    """Return the ids like ``id (2)`` under which the project has the incoming documents with these ids."""
+    rows = cursor.execute(
+        r"SELECT incoming.id, min(stored.id) FROM incoming JOIN documents stored "
+        rf"ON incoming.id = regexp_replace(stored.id, ' \(\d+\)$', '') AND {_SAME_TEXT} "
+        "WHERE incoming.id IN (SELECT unnest(?)) AND stored.id NOT IN (SELECT id FROM incoming) GROUP BY incoming.id",
+        [list(ids)],
+    ).fetchall()
+    return dict(rows)
+
+
+def _conflict(cursor: Cursor, reused: Collection[str]) -> str:
+    """Return the id of an incoming document that the project has, or had in ``reused``, with a different text."""
+    ((id,),) = cursor.execute(
+        "SELECT coalesce(min(id), '') FROM incoming LEFT JOIN documents stored USING (id) WHERE CASE WHEN stored.id "
+        f"IS NULL THEN id IN (SELECT unnest(?::VARCHAR[])) ELSE NOT ({_SAME_TEXT}) END",
+        [list(reused)],
+    ).fetchall()
+    return str(id)
 
 
 def _is_same(first: str, second: str) -> bool:
@@ -416,6 +474,21 @@ def _with_new_ids(table: Columns, column: str, new_ids: Mapping[str, str]) -> Co
 
 def _search_text(search: str | None) -> str | None:
     return clean(search).lower() if search else None
+
+
+def _fields(document: Document) -> tuple[str, str, str]:
+    """Return the name of the first text field, its text, and the further fields as JSON."""
+    fields = iter(document.fields.items())
+    return *next(fields, ("", "")), dump(dict(fields))
+
+
+def _text_columns(documents: Iterable[Document]) -> Columns:
+    return columns_of(_TEXT_COLUMNS, [(document.id, *_fields(document)) for document in documents])
+
+
+def _texts(chunks: Sequence[tuple[Columns, Columns]]) -> Columns:
+    """Return the text columns of all chunks."""
+    return {name: np.concatenate([rows[name] for rows, _ in chunks] or [np.empty(0, object)]) for name in _TEXT_COLUMNS}
 
 
 def _read_chunks(
@@ -436,12 +509,9 @@ def _read_chunks(
 def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:
     rows = []
     for number, document in enumerate(documents):
-        fields = iter(document.fields.items())
-        name, text = next(fields, ("", ""))
+        name, text, context = _fields(document)
         words, source = len(text.split()), dump(document.source)
-        rows.append(
-            (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
-        )
+        rows.append((document.id, number, 0, name, text, context, words, source, document.group, document.order))
     return columns_of(_DOCUMENT_COLUMNS, rows), columns_of(
         _GOLD_COLUMNS, _gold_rows((document.id, document.gold) for document in documents)
     )

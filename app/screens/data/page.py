@@ -199,7 +199,7 @@ class ImportPage:
         with slot:
             st.button("Cancel", on_click=context.remove_pending_import, type="tertiary")
             kept = preview.built.kept if preview is not None else 0
-            ready = preview is not None and kept > 0 and not preview.conflicts
+            ready = preview is not None and kept > 0 and not preview.conflict
             title = f"Import {kept:,}" if kept else "Import"
             submitted = st.button(title, type="primary", disabled=not ready, key="data-import")
         if error is not None:
@@ -258,9 +258,9 @@ class ImportPage:
             if preview is None:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
-            if preview.conflicts:
+            if preview.conflict:
                 words = "Replace its documents, choose another id column, or create a new project."
-                conflict = f"The project has or had a document '{preview.conflicts[0]}' with a different text"
+                conflict = f"The project has or had a document '{preview.conflict}' with a different text"
                 notice("error", conflict, words)
             elif preview.existing:
                 existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"

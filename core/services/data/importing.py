@@ -16,13 +16,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from core.codebook import Codebook, normalise
-from core.documents import Document, Value, storable
+from core.documents import Value
 from core.errors import InputError, MootError, UsageError
 from core.formatting import format_count, format_rating, one_line, plural
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
@@ -54,9 +53,6 @@ SourceFile: TypeAlias = "tuple[str, bytes | Path]"
 
 MIN_ROWS = 1_000
 """Rows that are read even if fewer documents are needed."""
-CHUNK = 5_000
-"""Documents compared with the stored ones at a time."""
-MAX_CONFLICTS = 100
 MAX_MISSPELT = 5
 MISSPELLING_RATIO = 10
 """A name that may be misspelt is at least this many times rarer than the name that was meant."""
@@ -107,8 +103,8 @@ class ImportPreview:
     existing: int = 0
     """Documents that the project already has, by id. They stay as they are and gain the gold that they lack, unless
     all documents are replaced."""
-    conflicts: tuple[str, ...] = ()
-    """Ids that the project has or had for a different text, at most ``MAX_CONFLICTS``."""
+    conflict: str = ""
+    """An id that the project has or had for a different text, empty if there is none."""
     new_ids: int = 0
     """Documents that get a new id when they replace all documents: their id has runs or reviews of another text."""
     keyword_note: str = ""
@@ -423,64 +419,28 @@ def preview_import(
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     preview = ImportPreview(draft, built, used, new_codebook, keyword_note=note)
     if session is not None and draft.destination == "add":
-        preview = with_stored_ids(session, preview)
-        existing, conflicts = _compare_with_stored(session, preview.built.documents)
-        other_ids = count_texts_with_other_ids(session, preview.built.documents)
-        return replace(preview, existing=existing, conflicts=conflicts, other_ids=other_ids)
+        return compare_with_stored(session, preview)
     if session is not None and draft.destination == "replace":
         return replace(preview, new_ids=len(session.store.documents.new_ids(built.documents)))
     return preview
 
 
-def with_stored_ids(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
-    """Return a preview with the new ids that the project gave to documents when they replaced other texts."""
-    documents = preview.built.documents
-    new_ids = session.store.documents.new_ids(documents)
-    stored = {document.id: document for document in session.store.documents.load([*new_ids.values()], gold=False)}
+def compare_with_stored(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
+    """Return a preview with what the project has of its documents.
 
-    def stored_id(document: Document) -> str:
-        same = stored.get(new_ids.get(document.id, ""))
-        return same.id if same is not None and dict(same.fields) == dict(document.fields) else document.id
-
-    if not stored:
-        return preview
-    documents = tuple(replace(document, id=stored_id(document)) for document in documents)
-    return replace(preview, built=replace(preview.built, documents=documents))
-
-
-def count_texts_with_other_ids(session: ProjectSession, documents: Iterable[Document]) -> int:
-    """Return how many documents are new to the project by their id, but not by their text."""
-    stored_ids = set(session.store.documents.ids())
-    new = (document.text for document in documents if document.id not in stored_ids)
-    count = 0
-    while texts := list(islice(new, CHUNK)):
-        stored = session.store.documents.stored_texts(texts)
-        count += sum(storable(text) in stored for text in texts)
-    return count
+    Documents have the new ids that the project gave to them when they replaced other texts.
+    """
+    built = preview.built
+    found = session.store.documents.compare(built.documents)
+    if found.stored_ids:
+        documents = [replace(each, id=found.stored_ids.get(each.id, each.id)) for each in built.documents]
+        built = replace(built, documents=tuple(documents))
+    return replace(preview, built=built, existing=found.existing, conflict=found.conflict, other_ids=found.other_ids)
 
 
 def describe_other_ids(count: int) -> str:
     """Return the sentence on this many texts that the project has under other ids."""
     return f"{format_count(count, 'text')} {plural(count, 'is', 'are')} already in the project under other ids"
-
-
-def _compare_with_stored(session: ProjectSession, documents: Sequence[Document]) -> tuple[int, tuple[str, ...]]:
-    """Return how many documents the project already has, and the ids that it has or had for a different text."""
-    stored_ids = set(session.store.documents.ids())
-    shared = [document for document in documents if document.id in stored_ids]
-    conflicts = [id for id in session.store.documents.new_ids(documents) if id not in stored_ids]
-    for start in range(0, len(shared), CHUNK):
-        chunk = shared[start : start + CHUNK]
-        stored = {
-            document.id: document
-            for document in session.store.documents.load([document.id for document in chunk], gold=False)
-        }
-        conflicts += [
-            document.id
-            for document in chunk
-            if document.id in stored and dict(stored[document.id].fields) != dict(document.fields)
-        ]
-    return len(shared), tuple(conflicts[:MAX_CONFLICTS])
 
 
 # -- store
@@ -489,23 +449,15 @@ def _compare_with_stored(session: ProjectSession, documents: Sequence[Document])
 def store_documents(session: ProjectSession, preview: ImportPreview, progress: Progress | None = None) -> Import:
     """Write the documents of a preview to the project, with its rejected rows; return what was stored.
 
-    Documents that are added have the ids of ``with_stored_ids``. A codebook that was made from the gold columns is
+    Documents that are added have the ids of ``compare_with_stored``. A codebook that was made from the gold columns is
     saved as a version. Raises InputError if no row can be used, and if the project has or had one of the documents with
     a different text. If all documents are replaced, those with runs or reviews of a different text get new ids instead,
     which they keep when they are added again.
     """
     report = progress or (lambda _share, _step: None)
-    report(0.0, "Checking")
     preview.require_documents()
     draft = preview.draft
     documents = preview.built.documents
-    if draft.destination != "replace":  # the project may have changed since the preview
-        _, conflicts = _compare_with_stored(session, documents)
-        if conflicts:
-            raise InputError(
-                f"{session.path.name} has or had a document '{conflicts[0]}' with a different text.",
-                "Replace all documents, use another id column, or use another project.",
-            )
 
     def prepared(count: int) -> None:
         share = count / len(documents)

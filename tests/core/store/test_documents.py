@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.documents import Document, Rejected
+from core.errors import InputError
 from tests.core.store.helpers import fill_randomly, make_documents, make_settings, record_review, set_status
 
 
@@ -82,6 +83,20 @@ def test_conflicting_gold_of_a_repeated_id_is_ignored(project):
     project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": True}})])
     project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": False}})])
     assert project.store.documents.get("a").gold == {"gold": {"i": True}}
+
+
+def test_gold_of_another_text_is_never_added_to_a_document(project):
+    first = Document("1", {"text": "A great room", "title": "x", "by": "ann"}, gold={"ann": {"a": True}})
+    project.store.documents.add([first])
+    for fields in ({"text": "Bad food"}, {"body": "A great room"}, {"text": "A great room", "title": "y"}):
+        with pytest.raises(InputError, match="has or had a document '1' with a different text"):
+            project.store.documents.add(
+                [Document("1", fields, gold={"bob": {"a": False}}), Document("2", {"text": ""})]
+            )
+    assert project.store.documents.ids() == ["1"]
+    same = {"text": "A great\x00 room", "by": "ann", "title": "x"}  # in another order, and as it is stored
+    project.store.documents.add([Document("1", same, gold={"bob": {"a": False}})])
+    assert project.store.documents.get("1").gold == {"ann": {"a": True}, "bob": {"a": False}}
 
 
 def test_chunks_keep_order_and_report_progress(project, monkeypatch):

@@ -201,7 +201,7 @@ def test_new_documents_are_added_and_changed_documents_are_refused(session: Proj
     }
 
     other = importing.read_files([("c.csv", b"id,text\n3,drei\n")])
-    assert importing.preview_import(other, None, session).conflicts == ("3",)
+    assert importing.preview_import(other, None, session).conflict == "3"
     with pytest.raises(InputError, match="has or had a document '3' with a different text"):
         importing.store_documents(session, preview(session, other))
     importing.store_documents(session, preview(session, replace(other, destination="replace")))
@@ -226,7 +226,7 @@ def test_removed_document_with_reviews_keeps_its_id(session: ProjectSession) -> 
     session.store.reviews.record([Decision("2", status="Submitted")], actor="me")
     importing.store_documents(session, preview(session, replace(texts("first text"), destination="replace")))
     other = texts("first text", "other text")
-    assert preview(session, other).conflicts == ("2",)
+    assert preview(session, other).conflict == "2"
     with pytest.raises(InputError, match="has or had a document '2' with a different text"):
         importing.store_documents(session, preview(session, other))
     assert preview(session, replace(other, destination="replace")).new_ids == 1
@@ -243,12 +243,12 @@ def test_file_that_got_new_ids_can_be_added_again(session: ProjectSession) -> No
     importing.store_documents(session, preview(session, file("1,eins,\n2,two,\n", destination="replace")))
     assert session.store.documents.ids() == ["1 (2)", "2"]
     again = preview(session, file("1,eins,\n2,two,\n3,three,\n"))
-    assert (again.existing, again.conflicts) == (2, ())
+    assert (again.existing, again.conflict) == (2, "")
     assert [document.id for document in again.built.documents] == ["1 (2)", "2", "3"]
     counts = importing.store_documents(session, again).counts
     assert (counts["documents"], counts["repeated"]) == (1, 2)
     assert session.store.documents.ids() == ["1 (2)", "2", "3"]
-    assert preview(session, file("1,uno,\n2,two,\n")).conflicts == ("1",)
+    assert preview(session, file("1,uno,\n2,two,\n")).conflict == "1"
 
 
 def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
