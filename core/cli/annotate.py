@@ -334,7 +334,7 @@ def _execute(
 ) -> Outcome:
     """Execute runs one after another until one does not finish, report failures, and return the outcome of all."""
     session.listen(console.ProgressLines())
-    stored = [session.store.runs.require(run_id) for run_id in run_ids]
+    stored = [session.run(run_id) for run_id in run_ids]
     statuses: dict[str, RunStatus] = {}
     has_error = False
     interrupted = 0
@@ -363,7 +363,7 @@ def _execute(
             break
     # A disk that refuses writes keeps the state that was stored before.
     try:
-        latest = [session.store.runs.require(run_id) for run_id in run_ids]
+        latest = [session.run(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
         reported = [with_status(row, statuses[row.run_id]) for row in stored if row.run_id in statuses]
         if not reported:

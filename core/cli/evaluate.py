@@ -82,7 +82,7 @@ def evaluate_command(
     if prepass is None and "--theta" in console.given_options():
         console.print_message("--theta is ignored without --ambiguity.")
     with console.open_session(project) as session:
-        rows = [console.known_run(session, run) for run in runs] if runs else session.store.runs.all()
+        rows = [console.known_run(session, run) for run in runs] if runs else session.all_runs()
         annotator = check_annotator(session, rows, annotator)
         if page is not None and not rows:
             raise UsageError("The project has no run to report.", "Start one with moot annotate.")

@@ -23,7 +23,7 @@ def runs_command(project: Path, as_json: bool) -> None:
                 "protocol": row.settings.protocol,
                 **row.model_dump(include={"documents", "verdicts", "unresolved", "failed", "turns"}),
             }
-            for row in session.store.runs.all()
+            for row in session.all_runs()
         ]
     if as_json:
         console.print_json({"runs": rows})

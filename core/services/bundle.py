@@ -70,7 +70,7 @@ def write_bundle(session: ProjectSession, path: Path) -> Path:
     """
     check_output_path(session.path, path)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
-        runs = session.store.runs.all()
+        runs = session.all_runs()
         counts = _tables(session, archive)
         manifest = {
             "layout": LAYOUT,

@@ -299,9 +299,7 @@ def with_panel(plan: Plan) -> Plan:
 
 def last_panel(session: ProjectSession) -> RunRow | None:
     """Return the latest run of a panel that has turns, None without one."""
-    return next(
-        (row for row in reversed(session.store.runs.all()) if row.settings.protocol == PANEL and row.turns), None
-    )
+    return next((row for row in reversed(session.all_runs()) if row.settings.protocol == PANEL and row.turns), None)
 
 
 def change(persona_set: PersonaSet, **fields: Any) -> PersonaSet:

@@ -26,7 +26,7 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
     has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
     items with fewer than MIN_ANNOTATORS have none.
     """
-    runs = [run.run_id for run in session.store.runs.all() if not run.is_canary]
+    runs = [run.run_id for run in session.all_runs() if not run.is_canary]
     answers = session.store.latent_labels.answers(runs)
     columns: dict[str, Any] = {
         name: answers.column(name).dictionary_encode().combine_chunks() for name in answers.column_names

@@ -78,7 +78,7 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     earlier = canary_runs(session, run)
     ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
     canaries = ids if earlier else fixed_sample(ids, CANARIES)
-    iterations = [row.settings.iteration for row in session.store.runs.all()]
+    iterations = [row.settings.iteration for row in session.all_runs()]
     settings = run.settings.model_copy(update={"iteration": max(iterations, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
     canary_run = session.store.runs.create(settings, canaries, experiment_id=f"{CANARY}{run.run_id}", details=details)

@@ -194,7 +194,7 @@ def latest_scored_run(session: ProjectSession) -> str | None:
         for trial in session.store.lab.trials()
         if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != accepted_changes.SUBJECT
     ]
-    runs = [row.run_id for row in session.store.runs.all() if row.verdicts]
+    runs = [row.run_id for row in session.all_runs() if row.verdicts]
     latest_first = sorted([*trial_runs, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000
     return next((run_id for run_id in latest_first if run_id in runs or session.run(run_id).verdicts), None)
 
