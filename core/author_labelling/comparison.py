@@ -49,13 +49,13 @@ class AskedQuestion:
     question: Question
     source: Submission
     unit: str
-    author: Answer | None = None
+    author_answer: Answer | None = None
     annotators: Mapping[str, Mapping[str, Answer]] = field(default_factory=dict)
 
     @property
     def truth(self) -> int | None:
         """Position of the author's option; None for a free word, an abstention, or without an answer."""
-        return self.question.position(self.author.choice) if self.author else None
+        return self.question.position(self.author_answer.choice) if self.author_answer else None
 
 
 def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
@@ -84,7 +84,7 @@ def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class Collected:
     """Numbers of texts, authors and answers collected.
 
     ``completion`` is the share of questions answered, abstentions included; ``abstention`` the share of abstentions
@@ -104,31 +104,22 @@ class Collection:
     """Median seconds per answer, the minimum reading time included."""
 
 
-def collection(log: Sequence[Entry]) -> Collection:
+def collection(log: Sequence[Entry]) -> Collected:
     """Return the counts and rates of a log."""
     submissions = [entry for entry in log if isinstance(entry, Submission)]
     questions = list(asked_questions(log).values())
-    answered = [
-        asked_question for asked_question in questions if asked_question.author and not asked_question.author.declined
-    ]
-    abstained = [
-        asked_question for asked_question in answered if asked_question.author and asked_question.author.abstention
-    ]
-    times = [
-        asked_question.author.seconds
-        for asked_question in answered
-        if asked_question.author and asked_question.author.seconds is not None
-    ]
-    return Collection(
+    answers = [(question, question.author_answer) for question in questions if question.author_answer is not None]
+    answered = [question for question, answer in answers if not answer.declined]
+    abstained = [question for question, answer in answers if answer.abstention and not answer.declined]
+    times = [answer.seconds for _, answer in answers if answer.seconds is not None and not answer.declined]
+    return Collected(
         texts=len(submissions),
         excluded=dict(Counter(submission.excluded for submission in submissions if submission.excluded)),
         authors=len({submission.author for submission in submissions}),
         asked=len(questions),
         answered=len(answered) - len(abstained),
         abstained=len(abstained),
-        declined=sum(
-            asked_question.author is not None and asked_question.author.declined for asked_question in questions
-        ),
+        declined=len(answers) - len(answered),
         completion=hit_share(questions, answered),
         abstention=hit_share(answered, abstained),
         seconds=median(times) if times else None,
@@ -327,7 +318,7 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
 
 def _label(asked_question: AskedQuestion, source: str, rng: random.Random) -> str | None:
     if source == AUTHOR:
-        return asked_question.author.choice if asked_question.author else None
+        return asked_question.author_answer.choice if asked_question.author_answer else None
     if source == RANDOM:
         return rng.choice(asked_question.question.options)
     labels = [answer.choice for _, answer in sorted(asked_question.annotators.get(source, {}).items()) if answer.choice]

@@ -306,7 +306,7 @@ class ModelCaller:
             )
             for other in self.settings.role_models.values():
                 if other.base_url == role_model.base_url:
-                    limits = limits.and_also(self.models.limits(other))
+                    limits = limits.combined_with(self.models.limits(other))
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
                 limits, self.settings.concurrency, lambda now: self.on_limit(role_model.connection, now)
             )

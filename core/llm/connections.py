@@ -175,7 +175,7 @@ class Limits(_Frozen):
     at_once: int | None = Field(default=None, ge=1)
     """Number of calls in flight."""
 
-    def and_also(self, other: Limits) -> Limits:
+    def combined_with(self, other: Limits) -> Limits:
         """Return these limits combined with others: the lower of each."""
         return Limits(**{name: _tighter(limit, getattr(other, name)) for name, limit in self})
 

@@ -149,8 +149,8 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
                 refusal = _unread(refusal, builder.refusal)
             builder.add(text, thought)
             builder.add_refusal(refusal)
-        odds = choice.get("logprobs")
-        builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
+        logprobs = choice.get("logprobs")
+        builder.add_logprobs(logprobs.get("content") if isinstance(logprobs, dict) else logprobs)
         if choice.get("error"):
             raise from_event(choice["error"], role_model)
         builder.note_finish(choice.get("finish_reason"))

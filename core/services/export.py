@@ -229,7 +229,7 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
 def _models(record: DocumentRecord) -> tuple[AnnotatorValues, ...]:
     if record.status is None:
         return ()
-    roles = (AnnotatorValues(role, says, record.evidence.get(role, ())) for role, says in record.roles.items())
+    roles = (AnnotatorValues(role, values, record.evidence.get(role, ())) for role, values in record.roles.items())
     return (AnnotatorValues(VERDICT, record.values, _evidence(record)), *roles)
 
 

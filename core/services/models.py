@@ -33,7 +33,7 @@ LISTED_SECONDS = 60.0
 """Seconds for which a list of models, and the source of a key, stay cached."""
 
 Stored = TypeVar("Stored")
-KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "needless"]
+KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "not needed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,13 +337,13 @@ def _entry(workspace: Workspace, connection: Connection, is_own: bool) -> Connec
     name = connection.environment_variables[-1]
     source: KeyFrom = "none"
     if connection.is_builtin:
-        source = "needless"
+        source = "not needed"
     elif (key_variable := _set_variable(connection)) is not None:
         source, name = "environment", key_variable
     elif workspace.shared(_Keyring).has_key(connection):
         source = "keyring"
     elif connection.local:
-        source = "needless"
+        source = "not needed"
     return ConnectionEntry(connection.name, connection.base_url, connection.dialect, is_own, source, name)
 
 

@@ -35,7 +35,7 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECAS
 
 
 @dataclass(frozen=True, slots=True)
-class Recent:
+class ListedProject:
     """A project in the list of recent ones. Counts are known only while it is open: no file is opened to count."""
 
     path: Path
@@ -132,13 +132,13 @@ def _shortened(name: str, limit: int) -> str:
 # -- lists
 
 
-def recent(workspace: Workspace) -> tuple[Recent, ...]:
+def recent(workspace: Workspace) -> tuple[ListedProject, ...]:
     """Return open and recently opened projects, the latest first, without archived ones."""
     sessions = {session.path: session for session in workspace.sessions()}
     return tuple(filter(None, (_recent(path, sessions) for path in dict.fromkeys([*workspace.recent(), *sessions]))))
 
 
-def archived() -> tuple[Recent, ...]:
+def archived() -> tuple[ListedProject, ...]:
     """Return the archived projects that still exist, the one archived last first."""
     return tuple(filter(None, (_recent(Path(path), {}) for path in reversed(preferences.load().archived))))
 
@@ -149,17 +149,17 @@ def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
         preferences.update(lambda saved: saved.with_archived(path, archived))
 
 
-def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
+def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> ListedProject | None:
     if not path.is_file():
         return None
     size = sum(file.stat().st_size for file in data_files(path))
     opened_at = preferences.load().recent.get(str(path), 0.0)
     session = sessions.get(path)
     if session is None:
-        return Recent(path, size, opened_at)
+        return ListedProject(path, size, opened_at)
     last, state = last_run(session)
     documents = session.store.documents.count()
-    return Recent(path, size, opened_at, True, documents, reviewed_documents(session), last, state)
+    return ListedProject(path, size, opened_at, True, documents, reviewed_documents(session), last, state)
 
 
 # -- files

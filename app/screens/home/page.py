@@ -202,7 +202,7 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
     _bin(workspace)
 
 
-def _run_html(row: projects.Recent) -> str:
+def _run_html(row: projects.ListedProject) -> str:
     if not row.open:
         return "not open"
     if row.last_run is None or row.last_state is None:
@@ -215,7 +215,7 @@ def _run_html(row: projects.Recent) -> str:
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
 
 
-def _manage(workspace: Workspace, row: projects.Recent, shown: Path | None, number: int) -> None:
+def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | None, number: int) -> None:
     """Draw the actions on a project."""
     key = f"rename-{row.path}"
 
@@ -265,7 +265,7 @@ def _archived(workspace: Workspace) -> None:
     if not rows:
         return
 
-    def restore(row: projects.Recent) -> None:
+    def restore(row: projects.ListedProject) -> None:
         projects.set_archived(workspace, row.path, False)
         state.set_notice("ok", f"{row.name} is in the list again")
 

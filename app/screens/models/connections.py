@@ -88,7 +88,7 @@ def _key_html(entry: ConnectionEntry) -> str:
             return f'<span class="good">Key from</span> <code>{escape(entry.key_name)}</code>'
         case "keyring":
             return '<span class="good">Key in the system keyring</span>'
-        case "needless":
+        case "not needed":
             return '<span class="q">On this machine; usually needs no key</span>'
         case "none":
             location = f" in <code>{escape(entry.key_name)}</code>" if entry.key_name else " for this address"

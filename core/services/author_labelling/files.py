@@ -310,7 +310,7 @@ def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
     for asked_question in current.questions.values():
         question, submission = asked_question.question, asked_question.source
         feature = current.feature(question.item)
-        answers = [asked_question.author] if asked_question.author else []
+        answers = [asked_question.author_answer] if asked_question.author_answer else []
         answers += [answer for group in asked_question.annotators.values() for answer in group.values()]
         rows += [
             {

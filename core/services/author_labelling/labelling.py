@@ -272,7 +272,7 @@ def answer(
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
     is_answered = (
-        asked_question.author is not None if group == AUTHOR else by in asked_question.annotators.get(group, {})
+        asked_question.author_answer is not None if group == AUTHOR else by in asked_question.annotators.get(group, {})
     )
     if is_answered:
         raise _already_answered()
@@ -327,8 +327,9 @@ def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQu
     Only questions with options, which the author answered, can be compared.
     """
     for candidate in current.questions.values():
-        open_ = by not in candidate.annotators.get(group, {}) and candidate.source.author != by
-        if open_ and candidate.question.options and candidate.author is not None and not candidate.author.declined:
+        is_open = by not in candidate.annotators.get(group, {}) and candidate.source.author != by
+        answer = candidate.author_answer
+        if is_open and candidate.question.options and answer is not None and not answer.declined:
             return candidate
     return None
 

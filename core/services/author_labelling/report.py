@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from core.author_labelling import comparison, requests
-from core.author_labelling.comparison import Collection, GroupReport, Predictivity
+from core.author_labelling.comparison import Collected, GroupReport, Predictivity
 from core.author_labelling.questions import Answer, FeaturePrediction
 from core.author_labelling.recommendation import ClickRate, click_rates
 from core.author_labelling.selection import keywords
@@ -47,7 +47,7 @@ class FeatureReport:
 class AuthorReport:
     """Everything that the page and the command line report."""
 
-    collection: Collection
+    collection: Collected
     features: tuple[FeatureReport, ...]
     groups: tuple[GroupReport, ...]
     predictivity: tuple[Predictivity, ...]

@@ -79,7 +79,7 @@ def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypa
     mine, openai, ollama = by_name["mine"], by_name["openai"], by_name["ollama"]
     assert (mine.key, mine.key_name, mine.is_own) == ("environment", "MOOT_MINE_API_KEY", True)
     assert (openai.key, openai.key_name, openai.is_own) == ("none", "OPENAI_API_KEY", False)
-    assert ollama.key == "needless"
+    assert ollama.key == "not needed"
     assert "s3cret" not in repr(by_name)
     models.remove(workspace, "mine")
     assert "mine" not in {connection.name for connection in models.connection_entries(workspace)}
