@@ -21,7 +21,8 @@ from core.services import workspace as workspaces
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
-    from core.services.data.importing import ImportDraft, PendingImport, PendingImports
+    from core.services.data.importing import ImportDraft
+    from core.services.data.pending_imports import PendingImport, PendingImports
 
 
 _installed = False
@@ -123,7 +124,7 @@ def require_project() -> ProjectSession:
 
 def pending_imports() -> PendingImports:
     """Return the pending imports of all tabs: files that are read but not imported."""
-    from core.services.data.importing import PendingImports
+    from core.services.data.pending_imports import PendingImports
 
     return workspace().shared(PendingImports)
 

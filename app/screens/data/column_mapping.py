@@ -17,7 +17,7 @@ from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
 from core.formatting import format_count
-from core.services.data import importing
+from core.services.data import gold_mapping
 from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft, UnknownGold
 
 KIND, RATERS = DataState.GOLD_WIDGETS
@@ -104,7 +104,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
 
 def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
     """Draw the choice of the kind of gold columns and return the chosen kind."""
-    kinds = ["none", *importing.gold_kinds(codebook)]
+    kinds = ["none", *gold_mapping.gold_kinds(codebook)]
     if st.session_state.get(KIND) not in kinds:
         st.session_state[KIND] = draft.mapping.gold[0].kind if draft.mapping.gold else "none"
 
@@ -112,7 +112,7 @@ def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
         if KIND not in st.session_state:  # the page was left before its callback ran
             return
         kind = st.session_state[KIND]
-        gold = () if kind == "none" else importing.suggest_gold(draft, kind, codebook)
+        gold = () if kind == "none" else gold_mapping.suggest_gold(draft, kind, codebook)
         _map(keep, gold=gold, value_map={})
 
     st.segmented_control(
@@ -145,7 +145,7 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
     """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
 
     def change(names: list[str]) -> None:
-        proposed = {source.column: source for source in importing.suggest_gold(draft, kind, codebook)}
+        proposed = {source.column: source for source in gold_mapping.suggest_gold(draft, kind, codebook)}
         sources = [proposed.get(name, GoldSource(name, kind)) for name in names]  # type: ignore[arg-type]
         if kind != "label" and len(names) == 1:
             sources = [replace(source, rater=GOLD_RATER) for source in sources]
@@ -228,7 +228,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         "left; without a meaning they are not used as gold</small></div>"
     )
 
-    meanings = {text: importing.gold_value_options(draft, codebook, text) for text, _ in rows}
+    meanings = {text: gold_mapping.gold_value_options(draft, codebook, text) for text, _ in rows}
 
     def set_meaning(text: str, choice: str) -> None:
         def change(draft: ImportDraft) -> ImportDraft:

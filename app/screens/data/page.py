@@ -25,9 +25,10 @@ from core.formatting import format_count, format_date, plural
 from core.services import projects
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
-from core.services.data import importing
-from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
+from core.services.data import gold_mapping, importing
+from core.services.data.importing import ImportDraft, ImportPreview, SourceFile
 from core.services.data.overview import LengthSummary, count_documents, gold_distribution, load_overview
+from core.services.data.pending_imports import PendingImport
 from core.services.project_session import ProjectSession
 
 
@@ -94,7 +95,7 @@ def project(session: ProjectSession) -> None:
     with header("Data", session.name):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
             with st.spinner("Reading the documents"):
-                state.data.gold_draft = importing.draft_from_project(session, codebook)
+                state.data.gold_draft = gold_mapping.draft_from_project(session, codebook)
             reset_widgets(*DataState.GOLD_WIDGETS)
             st.rerun()
         importer = st.popover("Import files", icon=":material/upload_file:", key="data-import-popover")
@@ -128,7 +129,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         words = "Only gold of the raters in this mapping is replaced, on documents whose row has these columns."
         notice("info", "Texts, runs and reviews stay", words)
         dropped: list[str] = []
-        if other_raters := importing.other_raters(session, draft):
+        if other_raters := gold_mapping.other_raters(session, draft):
             dropped = st.multiselect(
                 "Delete the gold of",
                 other_raters,
@@ -149,7 +150,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     )
     if replace_now and preview is not None:
         with error_boxes():
-            replaced = importing.replace_gold(session, preview, dropped)
+            replaced = gold_mapping.replace_gold(session, preview, dropped)
             DataState.gold_draft.reset()
             done = "replaced" if has_gold else "added"
             state.set_notice("ok", f"Gold {done}: {format_count(replaced, 'document')} with gold")

@@ -7,23 +7,17 @@ documents to the project.
 
 from __future__ import annotations
 
-import difflib
-import re
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from uuid import uuid4
 
 from core.codebook import Codebook, normalise
-from core.documents import Value
-from core.errors import InputError, MootError, UsageError
-from core.formatting import format_count, format_rating, one_line, plural
+from core.errors import InputError, UsageError
+from core.formatting import format_count, one_line, plural
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
 from core.ingest.document_builder import build_documents, codebook_from_gold
@@ -31,7 +25,7 @@ from core.ingest.document_statistics import DocumentStatistics as DocumentStatis
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
-from core.ingest.mapping import ColumnMapping, check_mapping
+from core.ingest.mapping import ColumnMapping
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.mapping_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping_suggestions import suggest_mapping
@@ -41,8 +35,8 @@ from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks import codebook as codebooks
+from core.services.data import misspellings
 from core.services.project_session import ProjectSession
-from core.store.annotation_sources import AUTHOR
 from core.store.documents import Import
 
 Duplicates: TypeAlias = Literal["keep", "first"]
@@ -53,15 +47,7 @@ SourceFile: TypeAlias = "tuple[str, bytes | Path]"
 
 MIN_ROWS = 1_000
 """Rows that are read even if fewer documents are needed."""
-MAX_MISSPELT = 5
-MISSPELLING_RATIO = 10
-"""A name that may be misspelt is at least this many times rarer than the name that was meant."""
-SIMILARITY = 0.8
-"""Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
-GOLD_SETTING = "gold mapping"
-"""Project setting with the gold columns that were mapped last and the last import before that."""
 NO_NAMES: Mapping[str, str] = {}
-ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,58 +113,13 @@ class ImportPreview:
         for (item, _), values in self.profile.gold.items():
             for value, count in values.items():
                 counts[item if value is True else str(value)] += count
-        labels = {label.name: counts[label.id] for label in self.codebook.labels}
-        pairs = [
-            f"'{name}' ({count:,}) for '{meant}' ({labels[meant]:,})"
-            for name, count in labels.items()
-            if (
-                meant := _probably_meant(
-                    name, [other for other in labels if labels[other] >= MISSPELLING_RATIO * max(count, 1)]
-                )
-            )
-        ]
-        more = [f"{len(pairs) - MAX_MISSPELT:,} more"] if len(pairs) > MAX_MISSPELT else []
-        return ", ".join(pairs[:MAX_MISSPELT] + more)
+        return misspellings.describe_misspelt({label.name: counts[label.id] for label in self.codebook.labels})
 
     def require_documents(self) -> None:
         """Raise InputError, with the first reason, if no row can be used."""
         if not self.built.documents:
             first = f" The first: {self.built.rejected[0]}." if self.built.rejected else ""
             raise InputError(f"{self.draft.name}: no row can be used.{first}", "Check the columns and the file.")
-
-
-def _probably_meant(name: str, names: Iterable[str]) -> str:
-    """Return the name that a misspelt one probably stands for, empty if there is none.
-
-    The first letter, the digits and words such as ``A`` and ``II`` are the same: 'stable' is not a misspelt 'unstable',
-    nor 'Group 1' 'Group 2'. A part more at the end or inside makes another word, as in 'Asian' and 'interactive', but
-    a doubled letter, e or s does not.
-    """
-
-    def marks(text: str) -> tuple[str, ...]:
-        return tuple(_MARKS.findall(text.casefold()))
-
-    folded = name.casefold()
-    meant = {other.casefold(): other for other in names if marks(other) == marks(name)}
-    similar = [other for other in meant if other[:1] == folded[:1] and not _has_a_part_more(folded, other)]
-    near = difflib.get_close_matches(folded, similar, 1, SIMILARITY)
-    return meant[near[0]] if near else ""
-
-
-_MARKS = re.compile(r"\d|\b(?:\w|[ivx]+)\b")
-"""Digits, words of one character, and Roman numerals."""
-
-
-def _has_a_part_more(one: str, other: str) -> bool:
-    """Return True if one name is the other plus an ending, or plus at least three letters inside.
-
-    A doubled letter, e or s is not such an ending.
-    """
-    shorter, longer = sorted((one, other), key=len)
-    if longer.startswith(shorter):
-        return longer[len(shorter) :] not in (shorter[-1:], "e", "s")
-    is_inside = any(longer.startswith(shorter[:at]) and longer.endswith(shorter[at:]) for at in range(1, len(shorter)))
-    return is_inside and len(longer) - len(shorter) > 2
 
 
 # -- read
@@ -359,46 +300,6 @@ def _with_former_names(
     return replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
 
 
-def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
-    """Return the kinds of gold that suit a codebook, all of them without a codebook."""
-    if codebook is None or not codebook.labels:
-        return ("label", "list", "choice")
-    return {"multilabel": ("label", "list"), "choice": ("choice",), "rating": ("label",)}[codebook.kind]
-
-
-def gold_value_options(draft: ImportDraft, codebook: Codebook | None, cell: str) -> dict[str, Value]:
-    """Return the values that an unknown gold cell can be mapped to, by name. "No gold" is not among them.
-
-    Present and absent for one column per label, the points of all scales for a rating, otherwise the labels. In a list
-    a name can also be left out. Without a codebook there are no labels to offer. An empty cell can only mean absent.
-    """
-    if not cell:
-        return {"absent": False}
-    kinds = {source.kind for source in draft.mapping.gold}
-    if codebook is not None and codebook.kind == "rating":
-        points = sorted({point for scale in codebook.scales for point in scale.points})
-        return {format_rating(point): point for point in points}
-    if "label" in kinds:
-        return {"present": True, "absent": False}
-    names: dict[str, Value] = {name: name for name in codebook.names} if codebook is not None else {}
-    return {**names, "leave out": False} if "list" in kinds else names
-
-
-def suggest_gold(draft: ImportDraft, kind: str, codebook: Codebook | None) -> tuple[GoldSource, ...]:
-    """Return gold columns of one kind: those named like the labels, or none."""
-    guess = propose_mapping(draft.table, codebook).gold
-    if guess and all(source.kind == kind for source in guess):
-        return guess
-    if kind == "label" and codebook is not None:
-        columns = {normalise(column): column for column in draft.table.columns}
-        return tuple(
-            GoldSource(columns[normalise(name)], "label", name)
-            for name in codebook.names
-            if normalise(name) in columns and columns[normalise(name)] != draft.mapping.text
-        )
-    return ()
-
-
 # -- build and preview
 
 
@@ -471,12 +372,12 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         rejected=preview.built.rejected,
         progress=prepared,
     )
-    _save_new_codebook(session, preview, f"from the gold columns of {draft.name}")
+    save_new_codebook(session, preview, f"from the gold columns of {draft.name}")
     report(1.0, "Done")
     return stored
 
 
-def _save_new_codebook(session: ProjectSession, preview: ImportPreview, note: str) -> None:
+def save_new_codebook(session: ProjectSession, preview: ImportPreview, note: str) -> None:
     """Save a codebook that was made from the gold columns, with the fields that are set in a draft without labels.
 
     A draft to which labels were added since the preview stays, and its labels get the ids of those with the same names.
@@ -516,194 +417,3 @@ def options_record(draft: ImportDraft) -> dict[str, Any]:
         "duplicates": draft.duplicates,
         "empties": draft.empties,
     }
-
-
-# -- map the gold of stored documents again
-
-
-def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> ImportDraft:
-    """Return the project's documents as a draft whose gold columns can be mapped again.
-
-    The gold columns that were mapped last are proposed if they still fit. Gold columns of an import are proposed only
-    if no others are. No columns are proposed if they would add a rater to those of the project: of rows by several
-    raters, only the first of each document is stored. Raises InputError if the project has no documents.
-    """
-    state = _documents_state(session)
-    table = _stored_table(session)
-    former_names = codebooks.former_names(session, codebook) if codebook is not None else NO_NAMES
-    mapping = replace(propose_mapping(table, codebook, former_names), text=TEXT_COLUMN, id=ID_COLUMN, context=())
-    gold = tuple(source for source in mapping.gold if source.column not in (ID_COLUMN, TEXT_COLUMN))
-    mapping = replace(mapping, gold=gold)
-    raters = {*session.store.annotations.raters()} - {AUTHOR}
-    if gold and raters.isdisjoint(mapping.raters) and raters:
-        reason = "The project has gold by other raters. Choose columns to add gold."
-        mapping = replace(mapping, gold=(), reasons=(*mapping.reasons, reason))
-    mapping = _with_earlier_gold(session, table, codebook, mapping)
-    return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace", documents_state=state)
-
-
-def _with_earlier_gold(
-    session: ProjectSession, table: Table, codebook: Codebook | None, mapping: ColumnMapping
-) -> ColumnMapping:
-    """Return the mapping with the gold columns that were mapped last, unchanged if they do not fit.
-
-    They do not fit if raters had rows or files of their own, or if the codebook has no such label any more. Those of an
-    import do not replace others.
-    """
-    imports = [entry for entry in session.store.documents.imports() if entry.options.get("gold")]
-    options, reason = imports[-1].options if imports else {}, "These are the gold columns of the last import with gold."
-    mapped = session.store.settings.get(GOLD_SETTING)
-    is_newer = mapped is not None and all(entry.id <= mapped["import"] for entry in imports)
-    if is_newer:
-        options, reason = mapped, "These are the gold columns that were mapped last."
-    gold = tuple(GoldSource(**source) for source in options.get("gold", ()))
-    raters = session.store.annotations.raters()
-    if not gold or options["rater"] is not None or not all(source.rater in raters for source in gold):
-        return mapping
-    if mapping.gold not in ((), gold) and not is_newer:
-        return mapping
-    value_map = {**options["value_map"], **mapping.value_map}
-    earlier = replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
-    try:
-        check_mapping(table, earlier, codebook if codebook is not None and codebook.labels else None)
-    except UsageError:
-        return mapping
-    return earlier
-
-
-def _documents_state(session: ProjectSession) -> tuple[Any, ...]:
-    """Return a value that changes with every import; gold may change while its columns are mapped."""
-    return session.store.documents.state()[:2]
-
-
-def _stored_table(session: ProjectSession) -> Table:
-    """Return id, text and source columns of all stored documents as a table."""
-    documents = session.store.documents.load(session.store.documents.ids(), gold=False)
-    if not documents:
-        raise InputError("The project has no documents.", "Import a file first.")
-    names = dict.fromkeys(name for document in documents for name in document.source)
-    columns = [name for name in names if name not in (ID_COLUMN, TEXT_COLUMN)]
-    data: list[tuple[Any, ...]] = [
-        tuple(document.id for document in documents),
-        tuple(document.text for document in documents),
-    ]
-    data += [tuple(document.source.get(name) for document in documents) for name in columns]
-    numbers = tuple(range(1, len(documents) + 1))
-    return Table(
-        session.name, "json", (ID_COLUMN, TEXT_COLUMN, *columns), tuple(data), numbers, numbers, len(documents)
-    )
-
-
-def other_raters(session: ProjectSession, draft: ImportDraft) -> list[str]:
-    """Return the raters with gold that a new mapping does not name, without authors, whose labels are their own."""
-    return [rater for rater in session.store.annotations.raters() if rater not in {AUTHOR, *draft.mapping.raters}]
-
-
-def replace_gold(session: ProjectSession, preview: ImportPreview, dropped: Iterable[str] = ()) -> int:
-    """Replace gold by that of a preview of ``draft_from_project``; return the documents with gold from it.
-
-    The mapping is proposed again next time. Only the gold of the raters that it names is replaced, on documents whose
-    row has one of its columns: gold may also come from further files, whose rows are not stored. The gold of the
-    ``dropped`` raters is deleted. Texts, runs and reviews stay. A codebook that was made from the columns is saved.
-    Raises InputError if documents were imported since the draft was made: its rows may be those of other texts.
-    """
-    if preview.draft.documents_state != _documents_state(session):
-        raise InputError(
-            f"The documents of {session.name} have changed since their columns were read.",
-            "Cancel, and map the gold columns again.",
-        )
-    built, mapping = preview.built, preview.draft.mapping
-    columns = {source.column for source in mapping.gold}
-    session.store.documents.replace_gold(
-        {document.id: document.gold for document in built.documents if document.gold},
-        raters=mapping.raters,
-        documents=[
-            document.id
-            for document in built.documents
-            if any(document.source.get(column) is not None for column in columns)
-        ],
-        dropped=dropped,
-    )
-    if mapping.gold:
-        last = max((import_.id for import_ in session.store.documents.imports()), default=0)
-        session.store.settings.set(GOLD_SETTING, {**asdict(replace(mapping, reasons=())), "import": last})
-    _save_new_codebook(session, preview, "from the gold columns")
-    return built.with_gold
-
-
-MAX_PENDING = 4
-"""Files held at once: each is in memory with its rows."""
-
-
-class PendingImport:
-    """A file that was read, as it is currently mapped, and its import job once started.
-
-    ``project`` was open when the file was read; None without a project. ``new_project`` is the entered name of the
-    project to create, empty for none.
-    """
-
-    def __init__(self, draft: ImportDraft, project: Path | None) -> None:
-        self.id = uuid4().hex[:12]
-        self.draft = draft
-        self.project = project
-        self.new_project = ""
-        self.read_at = time.time()
-        self.job: Job[tuple[ProjectSession, Import]] | None = None
-        self._built: tuple[ImportDraft, Hashable, ImportPreview | MootError] | None = None
-
-    def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
-        """Return the preview, built once until draft, codebook, project, or its documents or gold change.
-
-        ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import.
-        """
-        draft, built = self.draft, self._built
-        stored = (session.path, session.store.documents.state()) if session is not None else None
-        basis = (codebook.hash if codebook is not None else "", stored)
-        if built is not None and built[0] is draft and built[1] == basis:
-            result = built[2]
-        else:
-            try:
-                result = preview_import(draft, codebook, session)
-            except MootError as error:
-                result = error
-            self._built = draft, basis, result
-        if isinstance(result, MootError):
-            raise result
-        return result
-
-
-class PendingImports:
-    """The pending imports of all tabs. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._pending: dict[str, PendingImport] = {}
-        self._lock = threading.Lock()
-
-    def add(self, draft: ImportDraft, project: Path | None) -> PendingImport:
-        """Hold a file. Beyond ``MAX_PENDING`` an earlier one is dropped, unless all are being imported.
-
-        The oldest file whose import has ended is dropped first, then the oldest one that is not imported.
-        """
-        added = PendingImport(draft, project)
-        with self._lock:
-            idle = [id for id, pending in self._pending.items() if pending.job is None]
-            ended = [id for id, pending in self._pending.items() if (job := pending.job) and job.wait(0)]
-            self._pending[added.id] = added
-            for id in [*ended, *idle][: max(0, len(self._pending) - MAX_PENDING)]:
-                del self._pending[id]
-        return added
-
-    def get(self, id: str) -> PendingImport | None:
-        """Return a pending import; None once it was imported or dropped."""
-        with self._lock:
-            return self._pending.get(id)
-
-    def of_project(self, project: Path | None) -> tuple[PendingImport, ...]:
-        """Return the pending imports that were read in a project, the latest first."""
-        with self._lock:
-            return tuple(pending for pending in reversed(self._pending.values()) if pending.project == project)
-
-    def remove(self, id: str) -> None:
-        """Remove a pending import. Does nothing once it is gone."""
-        with self._lock:
-            self._pending.pop(id, None)

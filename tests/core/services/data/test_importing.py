@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.codebook import Codebook, Kind, Label, load_yaml, parse_codebook
-from core.documents import Document
+from core.codebook import Codebook, load_yaml, parse_codebook
 from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
 from core.ingest.mapping import ColumnMapping
 from core.services import projects
-from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
-from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
+from core.services.data.importing import ImportDraft, ImportOptions
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision
 from tests.core.ingest.conftest import make_xlsx
-
-CODEBOOK = load_yaml("labels: [{name: Food}, {name: Service}]")
-FOOD, SERVICE = (label.id for label in CODEBOOK.labels)
-CSV = b"""id,text,Food,Service,other
-a,the soup was good,1,no,x
-b,the waiter was rude,0,yes,y
-c,nothing,0,maybe,z
-c,again,1,1,z
-d,,1,1,z
-e,the soup was good,,,z
-f,too,few
-"""
+from tests.core.services.data.soup import CODEBOOK, CSV, FOOD, SERVICE, preview, soup, with_id
 
 
 @pytest.fixture
 def session(workspace: Workspace) -> ProjectSession:
     return projects.create_project(workspace, "p")
-
-
-def with_id(draft: importing.ImportDraft, column: str = "id") -> importing.ImportDraft:
-    return replace(draft, mapping=replace(draft.mapping, id=column))
-
-
-def preview(
-    session: ProjectSession, draft: importing.ImportDraft, codebook: Codebook | None = None
-) -> importing.ImportPreview:
-    return importing.preview_import(draft, codebook, session)
-
-
-def soup(session: ProjectSession) -> importing.ImportPreview:
-    return preview(session, with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK)), CODEBOOK)
 
 
 def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSession) -> None:
@@ -355,115 +327,11 @@ def test_table_without_a_text_column_is_read_with_a_note() -> None:
     assert "is used for now" in draft.mapping.reasons[0]
 
 
-def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> None:
-    draft = importing.read_files([("soup.csv", CSV)])
-    importing.store_documents(session, preview(session, with_id(replace(draft, mapping=ColumnMapping("text")))))
-    assert overview.load_overview(session, None).with_gold == 0
-
-    again = importing.draft_from_project(session, CODEBOOK)
-    assert [source.column for source in again.mapping.gold] == [
-        "Food"
-    ]  # a quarter of the values of Service are not gold values
-    both = (GoldSource("Food", "label", "Food"), GoldSource("Service", "label", "Service"))
-    again = replace(again, mapping=replace(again.mapping, gold=both))
-    assert importing.replace_gold(session, preview(session, again, CODEBOOK)) == 3
-    result = session.store.documents.get("a")
-    assert result is not None
-    assert result.gold == {"gold": {FOOD: True, SERVICE: False}}
-    assert result.text == "the soup was good"
-
-    redrawn = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
-    assert importing.other_raters(session, redrawn) == ["gold"]
-    importing.replace_gold(session, preview(session, redrawn, CODEBOOK))
-    assert session.store.annotations.raters() == ["Ann", "gold"]
-    importing.replace_gold(session, preview(session, redrawn, CODEBOOK), ["gold"])
-    assert session.store.annotations.raters() == ["Ann"]
-
-
-def test_remapping_is_refused_once_the_documents_were_replaced(session: ProjectSession) -> None:
-    importing.store_documents(session, soup(session))
-    again = preview(session, importing.draft_from_project(session, CODEBOOK), CODEBOOK)
-    other = with_id(importing.read_files([("b.csv", b"id,text\na,another text\nz,a further text\n")]))
-    importing.store_documents(session, preview(session, replace(other, destination="replace")))
-    with pytest.raises(InputError, match="have changed since their columns were read"):
-        importing.replace_gold(session, again)
-    assert session.store.documents.with_gold() == 0
-
-
-def test_remapping_proposes_no_further_rater_for_rows_by_rater(session: ProjectSession) -> None:
-    rows = "".join(f"{n},words about {n},{coder},{n % 2}\n" for n in range(5) for coder in ("ann", "bo"))
-    draft = importing.read_files([("rated.csv", f"id,text,coder,Food\n{rows}".encode())], CODEBOOK)
-    importing.store_documents(session, preview(session, draft, CODEBOOK))
-    assert session.store.annotations.raters() == ["ann", "bo"]
-    again = importing.draft_from_project(session, CODEBOOK)  # the columns have only the first row of each document
-    assert again.mapping.gold == ()
-    assert "by other raters" in again.mapping.reasons[-1]
-
-
-def test_remapping_keeps_gold_that_other_files_and_authors_gave(session: ProjectSession) -> None:
-    importing.store_documents(session, soup(session))
-    later = importing.read_files([("late.csv", b"id,text,Food_bob\na,the soup was good,0\nnew,the tea was cold,1\n")])
-    gold = (GoldSource("Food_bob", "label", "Food", "bob"),)
-    importing.store_documents(
-        session, preview(session, replace(later, mapping=ColumnMapping("text", id="id", gold=gold)), CODEBOOK)
-    )
-    session.store.documents.add([Document("own", {"text": "mine"}, gold={"author": {FOOD: True}})])
-    again = importing.draft_from_project(session, CODEBOOK)
-    mapped = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food"),)))
-    assert importing.other_raters(session, mapped) == ["bob"]
-    importing.replace_gold(session, preview(session, mapped, CODEBOOK))
-    kept = {document.id: set(document.gold) for document in session.store.documents.load(["a", "new", "own"])}
-    assert kept == {"a": {"gold", "bob"}, "new": {"bob"}, "own": {"author"}}
-
-
 def test_new_reading_keeps_no_mapping_to_a_missing_group(session: ProjectSession) -> None:
     draft = importing.read_files([("t.csv", b"text;thread\nsome words;1\nmore words;1\n")])
     draft = replace(draft, mapping=replace(draft.mapping, group="thread"))
     assert importing.read_again(draft, delimiter=";").mapping.group == "thread"
     assert importing.read_again(draft, delimiter="|").mapping.group is None
-
-
-def test_remapping_proposes_columns_with_former_names_of_labels(session: ProjectSession) -> None:
-    session.store.codebooks.save(CODEBOOK)
-    importing.store_documents(session, preview(session, importing.read_files([("soup.csv", CSV)]), CODEBOOK))
-    renamed = codebooks.change_label(CODEBOOK, FOOD, name="Dishes")
-    session.store.codebooks.save(renamed)
-    again = importing.draft_from_project(session, renamed)
-    assert again.mapping.gold == (GoldSource("Food", "label", "Dishes"),)
-    assert again.mapping.reasons[-1] == "Gold for 1 of 2 labels: columns with their names or former names."
-    assert preview(session, again, renamed).built.with_gold == 4
-
-
-@pytest.mark.parametrize("kind", ["choice", "multilabel"])
-def test_remapping_reads_former_names_in_cells(session: ProjectSession, kind: Kind) -> None:
-    book = codebooks.change(load_yaml("labels: [{name: Food}, {name: Service}, {name: Price}]"), kind=kind)
-    session.store.codebooks.save(book)
-    rows = b"".join(b"%d,words about the place %d,%s\n" % (n, n, (b"food", b"Price")[n % 2]) for n in range(8))
-    draft = importing.read_files([("chosen.csv", b"id,text,label\n" + rows)], book)
-    importing.store_documents(session, preview(session, draft, book))
-    renamed = codebooks.change_label(book, book.labels[0].id, name="Dishes")
-    again = importing.draft_from_project(session, renamed)
-    assert [source.column for source in again.mapping.gold] == ["label"]
-    assert again.mapping.value_map == {"food": "Dishes"}
-    built = preview(session, again, renamed).built
-    assert (built.with_gold, built.unknown_gold) == (8, ())
-
-
-def test_remapping_gold_needs_documents(session: ProjectSession) -> None:
-    with pytest.raises(InputError, match="no documents"):
-        importing.draft_from_project(session, CODEBOOK)
-
-
-def test_gold_kinds_depend_on_the_codebook() -> None:
-    choice = Codebook(kind="choice", labels=(Label(name="a"), Label(name="b")))
-    assert importing.gold_kinds(None) == ("label", "list", "choice")
-    assert importing.gold_kinds(CODEBOOK) == ("label", "list")
-    assert importing.gold_kinds(choice) == ("choice",)
-    draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
-    assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
-    preview = importing.preview_import(draft, choice)
-    bars = overview.gold_distribution(preview.profile.gold, preview.codebook)
-    assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 
 def test_ratings_of_several_raters_are_counted_per_rater() -> None:
@@ -492,126 +360,8 @@ def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -
     ]
 
 
-def test_gold_of_a_deleted_label_can_be_mapped_to_another(session: ProjectSession) -> None:
-    draft = importing.read_files([("a.csv", b"text,labels\none,Staff\ntwo,staf; Food\nthree,Food; Staff\n")])
-    importing.store_documents(session, preview(session, draft))
-    book = codebooks.editor_codebook(session)
-    assert book is not None
-    ids = {label.name: label.id for label in book.labels}
-    codebooks.save_draft(session, less := codebooks.delete_label(book, ids["staf"]))
-    remapped = importing.draft_from_project(session, less)
-    assert "staf" in {unknown.value for unknown in preview(session, remapped, less).built.unknown_gold}
-    assert "Staff" in importing.gold_value_options(remapped, less, "staf")
-    mapping = replace(remapped.mapping, value_map={"staf": "Staff"})
-    importing.replace_gold(session, importing.preview_import(replace(remapped, mapping=mapping), less))
-    assert [codebooks.count_gold_labels(session, ids[name]) for name in ("Staff", "staf", "Food")] == [3, 0, 2]
-
-
-def test_gold_columns_of_the_last_import_are_proposed_again(session: ProjectSession) -> None:
-    content = b"text,coder_anna,coder_Ben\none,Staff,Food; Staff\ntwo,?,Food\nthree,Food; Staff,Staff\n"
-    draft = importing.read_files([("a.csv", content)])
-    gold = tuple(GoldSource(name, "list", rater=name) for name in ("coder_anna", "coder_Ben"))
-    draft = replace(draft, mapping=replace(draft.mapping, gold=gold, value_map={"?": None}))
-    importing.store_documents(session, preview(session, draft))
-    importing.store_documents(session, preview(session, importing.read_files([("b.csv", b"id,text\nx,four\n")])))
-    again = importing.draft_from_project(session, book := codebooks.editor_codebook(session))
-    assert (again.mapping.gold, again.mapping.value_map) == (gold, {"?": None})
-    assert again.mapping.reasons[-1] == "These are the gold columns of the last import with gold."
-    before = session.store.documents.gold_counts()
-    importing.replace_gold(session, importing.preview_import(again, book))
-    assert session.store.documents.gold_counts() == before
-    stance = load_yaml("{kind: choice, labels: [{name: Favor}, {name: Against}]}")
-    assert importing.draft_from_project(session, stance).mapping.gold == ()  # lists do not fit
-
-
-def test_gold_columns_that_were_mapped_last_are_proposed_again(session: ProjectSession) -> None:
-    content = b"id,text,labels,second\n1,one,Food; Staff,?\n2,two,Food,Staff\n3,three,Staff,Food\n"
-    importing.store_documents(session, preview(session, importing.read_files([("a.csv", content)])))
-    book = codebooks.editor_codebook(session)
-    draft = importing.draft_from_project(session, book)
-    assert [source.column for source in draft.mapping.gold] == ["labels"]
-    gold = (GoldSource("labels", "list"), GoldSource("second", "list", rater="ben"))
-    mapping = replace(draft.mapping, gold=gold, value_map={"?": "Food"})
-    importing.replace_gold(session, importing.preview_import(replace(draft, mapping=mapping), book))
-    again = importing.draft_from_project(session, book).mapping
-    assert (again.gold, again.value_map) == (gold, {"?": "Food"})
-    assert again.reasons[-1] == "These are the gold columns that were mapped last."
-    more = importing.read_files([("b.csv", content.replace(b"\n3", b"\n4"))], book)
-    importing.store_documents(session, preview(session, more, book))
-    assert importing.draft_from_project(session, book).mapping.gold == gold[:1]
-
-
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
     content = "text,clarity_A0,clarity_A1\n" + "".join(f"some text {n},{n % 3},{n % 2}\n" for n in range(20))
     draft = importing.read_files([("r.csv", content.encode())], CODEBOOK)
     assert draft.mapping.gold == ()
     assert draft.mapping.reasons[-1].startswith("In a new project: Ratings of 1 dimension by 2 raters")
-
-
-def soup_draft(name: str = "a.csv") -> ImportDraft:
-    return read_files([(name, b"id,text\n1,some soup\n2,some bread\n")])
-
-
-def test_pending_import_is_kept_per_project_until_removed():
-    pending, here = PendingImports(), Path("p.duckdb")
-    first, second = pending.add(soup_draft("a.csv"), here), pending.add(soup_draft("b.csv"), here)
-    other = pending.add(soup_draft("c.csv"), None)
-    assert [item.draft.name for item in pending.of_project(here)] == ["b.csv", "a.csv"]
-    assert pending.of_project(None) == (other,)
-    first.draft = soup_draft("renamed.csv")
-    assert [item.draft.name for item in pending.of_project(here)] == ["b.csv", "renamed.csv"]
-    pending.remove(second.id)
-    assert pending.get(second.id) is None
-
-
-def test_removing_a_pending_import_twice_does_nothing():
-    pending = PendingImports()
-    first = pending.add(soup_draft(), None)
-    pending.remove(first.id)
-    pending.remove(first.id)
-    assert pending.of_project(None) == ()
-
-
-def test_oldest_pending_import_is_dropped_unless_it_is_importing():
-    pending = PendingImports()
-    importing, *rest = [pending.add(soup_draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
-    importing.job = Job(lambda _report: Future(), "Importing")
-    pending.add(soup_draft("last.csv"), None)
-    assert pending.get(importing.id) is not None
-    assert pending.get(rest[0].id) is None
-    assert len(pending.of_project(None)) == MAX_PENDING
-
-
-def test_new_pending_import_is_kept_beside_imports_that_run_or_have_ended():
-    pending, running, ended = PendingImports(), Future(), Future()
-    ended.set_result(None)
-    held = [pending.add(soup_draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
-    for item in held:
-        item.job = Job(lambda _report: running, "Importing")
-    held[1].job = Job(lambda _report: ended, "Importing")
-    fifth = pending.add(soup_draft("fifth.csv"), None)
-    assert [pending.get(item.id) for item in (*held, fifth)] == [held[0], None, held[2], held[3], fifth]
-    fifth.job = held[0].job
-    sixth = pending.add(soup_draft("sixth.csv"), None)
-    assert pending.get(sixth.id) is sixth
-
-
-def test_preview_is_cached_until_draft_or_codebook_changes():
-    pending = PendingImports()
-    one = pending.add(soup_draft(), None)
-    first = one.preview(None, None)
-    assert one.preview(None, None) is first
-    assert one.preview(load_yaml("labels: [{name: Food}]"), None) is not first
-    one.draft = soup_draft("b.csv")
-    assert one.preview(None, None).draft.name == "b.csv"
-
-
-def test_preview_counts_documents_that_replaced_others(session: ProjectSession) -> None:
-    draft = with_id(read_files([("soup.csv", CSV)], CODEBOOK))
-    pending = PendingImports().add(draft, session.path)
-    documents = pending.preview(CODEBOOK, None).built.documents
-    session.store.documents.add([replace(document, id=f"other {document.id}") for document in documents])
-    assert pending.preview(CODEBOOK, session).existing == 0
-    session.store.documents.replace_all(documents)
-    assert session.store.documents.count() == len(documents)
-    assert pending.preview(CODEBOOK, session).existing == len(documents)
