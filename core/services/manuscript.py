@@ -433,7 +433,7 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
     item, reference = label_noun(report.scores.kind), reference_names(report.reference).noun
     overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
     shown = [report.scores[metric.key] for metric in overall]
-    intervals = ", with 95% intervals" if any(estimate.interval for estimate in shown) else ""
+    intervals = ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in shown) else ""
     yield ManuscriptTable(
         ("Score", "Value"),
         tuple((metric.name, _cell(report.scores[metric.key])) for metric in overall),

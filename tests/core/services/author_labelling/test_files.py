@@ -93,10 +93,10 @@ def test_questions_options_and_answers_are_masked(session: ProjectSession) -> No
     urgent, person, who = labelling.load_labelling(session).questions.values()
     assert urgent.question.options == ("Yes", "No"), "names in the codebook stay"
     assert (person.question.options, person.question.predicted) == (("[name]", "Write to [email]"), "[name]")
-    assert person.author is not None
+    assert person.author_answer is not None
     assert person.truth == 0
-    assert who.author is not None
-    assert who.author.choice == "[name]"
+    assert who.author_answer is not None
+    assert who.author_answer.choice == "[name]"
     with pytest.raises(InputError, match="has an empty or repeated option"):
         import_one(session, author="bo", questions=[questions[1] | {"options": ["Zork", "Emma"]}])
 
