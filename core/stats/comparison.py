@@ -303,6 +303,8 @@ class _SharedDocuments:
             change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
             verdict = verdict_on(change, p, enough=enough)
             words = describe_difference(first.name, second.name, change, verdict, f" on {label.name}", measure)
+            if enough:
+                words = _with_disagreement(words, change, verdict, p)
             if change.value is not None and not enough:
                 words = f"{words[:-1]}; only {format_count(count, 'rating' if is_rating else 'positive')}."
             label_tests.append(LabelTest(label.id, label.name, label.colour, change, count, test, p, verdict, words))
@@ -371,12 +373,17 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
     measure = _MAIN_MEASURES[scores.kind]
     words = describe_difference(first, second, main.difference, main.verdict, f" on {documents}", measure)
-    if main.verdict != "none" or main.adjusted is None:
+    return _with_disagreement(words, main.difference, main.verdict, main.adjusted)
+
+
+def _with_disagreement(words: str, difference: Estimate, verdict: DifferenceVerdict, adjusted: float | None) -> str:
+    """Return the sentence on a difference, followed by a sentence on its test if test and interval disagree."""
+    if verdict != "none" or adjusted is None:
         return words
-    p = format_p_value(main.adjusted)
-    if main.adjusted < ALPHA:
+    p = format_p_value(adjusted)
+    if adjusted < ALPHA:
         return f"{words} Only the test is significant ({p}); a clear difference needs test and interval."
-    if main.difference.clear:
+    if difference.clear:
         return f"{words} The test is not significant ({p}); a clear difference needs test and interval."
     return words
 

@@ -121,6 +121,8 @@ def test_test_that_contradicts_a_clear_interval_is_named(project):
     assert pair.main.p == pytest.approx(2 / 32, abs=0.01)  # by random permutations
     assert "The test is not significant (p = 0.0" in pair.sentence
     assert pair.sentence.endswith("; a clear difference needs test and interval.")
+    label = comparison_report(session, runs)["labels"]["Alpha"]["sentence"]
+    assert label.endswith(" The test is not significant (p = 0.125); a clear difference needs test and interval.")
 
 
 def test_sentence_names_documents_that_a_run_left_undecided(project):
