@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -22,8 +21,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.api.live_socket import FindRun
-from core.codebook import Codebook
-from core.documents import Value
 from core.errors import MootError, ProjectError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -127,7 +124,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
             ids = [_text(id) for id in message["documents"][:MAX_RETURNED_DOCUMENTS]]
             codebook, roles, read = run.settings.codebook, role_titles(run.settings), time.time()
             rows = queue.review_rows(session, run, ids, actor=actor)
-            return {"cells": [cells_of(row, codebook, roles, read) for row in rows]}
+            return {"cells": [browser_data.grid_cells(row, codebook, roles, read) for row in rows]}
         case "transcript":
             return browser_data.transcript(session, run, _text(message["document"]), actor=actor)
         case "history":
@@ -195,68 +192,3 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("text")
     return value
-
-
-WORDS = 240
-"""Maximum number of characters of a text in a grid row."""
-
-
-def cells_of(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float) -> dict[str, Any]:
-    """Return the grid cells of one document.
-
-    ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
-    of reading in Unix seconds. ``_sampling`` is the JSON of the sampling record of a row of the queue.
-    """
-    cells: dict[str, Any] = {
-        "_id": row.document_id,
-        "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
-        "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
-        "_reason": queue.describe_reason(row.reason, row.certainty) if row.reason else "",
-        "_tone": browser_data.TONES.get(row.reason or "", ""),
-        "_why": ", ".join(queue.REASON_NAMES[reason] for reason in row.reasons),
-        "_status": row.status,
-        "_revision": "",
-        "_read_at": read,
-        "gold": _squares(row.gold, codebook) if row.gold else "",
-    }
-    for role in roles:
-        says = row.roles.get(role)
-        cells[f"r_{role}"] = "?" if says is None else _squares(says, codebook)
-    for item in codebook.items:
-        marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
-        cells[f"v_{item}"] = _value_text(row.values.get(item))
-        cells[f"m_{item}"] = marks
-    if row.sampling is not None:
-        cells["_sampling"] = json.dumps(asdict(row.sampling))  # as text, because pandas would round the probability
-    return cells
-
-
-def speakers(rows: Sequence[queue.ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
-    """Return the roles with a value in at least one row, or all roles if there are none."""
-    speaking = {role for row in rows for role, values in row.roles.items() if values}
-    return {role: title for role, title in roles.items() if not speaking or role in speaking}
-
-
-def _value_text(value: Value | None, missing: str = "?") -> str:
-    match value:
-        case None:
-            return missing
-        case bool():
-            return "1" if value else "0"
-        case float():
-            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several ratings
-        case _:
-            return str(value)
-
-
-def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
-    """Return the values of a document as compact text.
-
-    Multiple labels have one character per label: 1 present, 0 absent, ? missing. Choices and ratings are text after
-    ``=``.
-    """
-    if codebook.kind == "choice":
-        return f"={codebook.label_names.get(values.get(codebook.items[0]), '?')}"
-    if codebook.kind == "rating":
-        return "=" + " ".join(_value_text(values.get(item), "·") for item in codebook.items)
-    return "".join(_value_text(values.get(item)) for item in codebook.items)

@@ -51,7 +51,6 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
  */
 /** @typedef {{ document: DocumentView | null, guideline: Guideline }} Answer */
 
-const ADDRESS = "/moot/review";
 /**
  * Typed notes that are not saved, by project, reviewer and document. They outlast a drawer, which is replaced with each
  * change of the run or of the labels.
@@ -88,7 +87,7 @@ class DrawerView {
     this.notify = () => {};
     this.state = el("span", "tiny muted");
     const run = data.runs[0]?.live ?? data.project;
-    this.client = new ReviewClient(ADDRESS, { run, actor: data.actor }, (_, text) => {
+    this.client = new ReviewClient({ run, actor: data.actor }, (_, text) => {
       this.state.textContent = text;
     });
     this.stopListening = () => {};

@@ -17,6 +17,7 @@
  * @typedef {"saving" | "saved" | "idle" | "lost" | "refused" | "gone"} SaveState
  */
 
+const ADDRESS = "/moot/review";
 const MAX_ACTIONS = 40;
 const RETRY_MS = [250, 500, 1000, 2000];
 const KEEPALIVE_BYTES = 60_000;
@@ -26,12 +27,10 @@ class StudioFault extends Error {}
 
 export class ReviewClient {
   /**
-   * @param {string} address
    * @param {{ run: string, actor: string }} head Sent with every request.
    * @param {(state: SaveState, text: string) => void} onState
    */
-  constructor(address, head, onState) {
-    this.address = address;
+  constructor(head, onState) {
     this.head = head;
     this.onState = onState;
     this.name = Math.random().toString(36).slice(2, 12);
@@ -153,7 +152,7 @@ export class ReviewClient {
   /** @param {Fields} message @returns {Promise<{ status: number, body: any }>} */
   async post(message) {
     const body = JSON.stringify({ ...this.head, ...message });
-    const response = await fetch(this.address, {
+    const response = await fetch(ADDRESS, {
       method: "POST",
       body,
       headers: { "Content-Type": "application/json" },

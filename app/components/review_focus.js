@@ -48,7 +48,6 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 /** @typedef {"transcript" | "guideline" | "history"} SideName */
 /** @typedef {{ button: HTMLButtonElement, note: HTMLElement, section: HTMLElement, content: HTMLElement }} SidePart */
 
-const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
 const MAX_QUEUE_ROWS = 1000;
 const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
@@ -120,7 +119,7 @@ class FocusView {
     this.blind = data.settings.blind;
     this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
-    this.client = new ReviewClient(ADDRESS, { run: data.run, actor: data.actor }, (state, text) =>
+    this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) =>
       this.showSaveState(state, text),
     );
     /** @type {QueueRow[]} */

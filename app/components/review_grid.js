@@ -48,7 +48,6 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @typedef {object} GridContext
  * @property {string | null} focus
  * @property {"multilabel" | "choice" | "rating"} kind
- * @property {string} address
  * @property {{ run: string, actor: string }} head
  * @property {string[]} fields Fields of the labels, in the order of their keys. A single choice has one field.
  * @property {Record<string, CellValue[]>} values Values that a click cycles through, by field.
@@ -517,8 +516,8 @@ export function shortenId({ value }) {
 
 /** @param {{ api: GridApi }} event */
 export function start({ api }) {
-  const { focus, address, head } = contextOf(api);
-  client = new ReviewClient(address, head, showSaveState);
+  const { focus, head } = contextOf(api);
+  client = new ReviewClient(head, showSaveState);
   focusedRow = sentRow = focus;
   window.addEventListener("blur", () => {
     noteFocus({ api, rowIndex: api.getFocusedCell()?.rowIndex ?? null }); // the grid reports a click a moment later

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.api.review import speakers
 from app.screens.review.grid_options import grid_options, header_height
 from core.codebook import Codebook, Label, Scale
+from core.services.review.browser_data import speakers
 
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}
 

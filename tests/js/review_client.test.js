@@ -24,7 +24,7 @@ beforeEach(() => {
     const headers = new Headers({ "Content-Type": "application/json" });
     return { status, headers, json: async () => json, text: async () => text };
   };
-  client = new ReviewClient("/moot/review", { run: "r1", actor: "me" }, (state, text) => states.push([state, text]));
+  client = new ReviewClient({ run: "r1", actor: "me" }, (state, text) => states.push([state, text]));
 });
 
 const sent = () => requests.map(({ actions }) => actions.map(({ document }) => document));

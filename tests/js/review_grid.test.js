@@ -99,7 +99,7 @@ function startGrid(/** @type {string[]} */ ...ids) {
     data: { _id: id, _status: "Pending", _sampling: '{"how": "drawn"}', _quotes: "", _read_at: 0, v_a: "0" },
     setDataValue() {},
   }));
-  const context = { kind: "multilabel", fields: ["v_a"], address: "/", head: {}, focus: null };
+  const context = { kind: "multilabel", fields: ["v_a"], head: {}, focus: null };
   const api = {
     getGridOption: () => context,
     getColumn: () => column,

@@ -13,7 +13,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import context
-from app.api.review import REVIEW, cells_of, speakers
 from app.components import review_grid_loader
 from app.screens.review.grid_options import ROW_HEIGHT, SCROLLBAR, css, grid_options, header_height, without_code
 from app.state import ReviewState, reset_widgets, state
@@ -28,7 +27,7 @@ from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import actions, queue
+from core.services.review import actions, browser_data, queue
 from core.services.runs.configuration import role_titles
 
 SMALL_SCREEN_HEIGHT = 474
@@ -272,15 +271,15 @@ def _grid(
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
-    codebook, roles = run.settings.codebook, speakers(rows, role_titles(run.settings))
-    client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
+    codebook, roles = run.settings.codebook, browser_data.speakers(rows, role_titles(run.settings))
+    head = {"run": context.live_name(session, run.run_id), "actor": actor}
     height = header_height(codebook) + ROW_HEIGHT * max(len(rows), 2) + SCROLLBAR + 3
     with st.container(key="review-grid-tall" if height > SMALL_SCREEN_HEIGHT else None):
         AgGrid(
-            pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
+            pd.DataFrame([browser_data.grid_cells(row, codebook, roles, read_at) for row in rows]),
             gridOptions=without_code(
                 grid_options(
-                    codebook, roles, state.review.start_document, client, JsCode, is_document_open=is_document_open
+                    codebook, roles, state.review.start_document, head, JsCode, is_document_open=is_document_open
                 )
             ),
             height=min(SMALL_SCREEN_HEIGHT, height),

@@ -60,14 +60,14 @@ def grid_options(
     codebook: Codebook,
     roles: Mapping[str, str],
     focus: str | None,
-    client: Mapping[str, Any],
+    head: Mapping[str, str],
     js: Any,
     *,
     is_document_open: bool = False,
 ) -> dict[str, Any]:
     """Return the grid's options.
 
-    ``client`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
+    ``head`` has the common fields of the requests that save edits. ``js`` marks a string as code.
     ``is_document_open`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves
     them out.
     """
@@ -82,7 +82,7 @@ def grid_options(
         "context": {
             "focus": focus,
             "kind": codebook.kind,
-            **client,
+            "head": head,
             "fields": [field for field, _ in labels],
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",

@@ -1,4 +1,4 @@
-"""Data of Review for the browser: the queue, one document with everything needed to decide it, and the drawer.
+"""Data of Review for the browser: the queue, the grid, one document with all that its decision needs, and the drawer.
 
 With blind review, nothing of the verdict leaves this module before the reveal. A second reading is always blind: until
 it is submitted, nothing of the verdict or of other reviewers leaves this module.
@@ -6,12 +6,13 @@ it is submitted, nothing of the verdict or of other reviewers leaves this module
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.codebook import Codebook
-from core.documents import majority_reference
+from core.documents import Value, majority_reference
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
@@ -25,6 +26,8 @@ from core.store.review_queue import Filter, QueueLine
 Json: TypeAlias = dict[str, Any]
 MAX_EVENTS = 100
 """Number of latest events in a history."""
+WORDS = 240
+"""Maximum number of characters of a text in a grid row."""
 TONES: Mapping[str, str] = {
     "failed": "wrong", "gold": "wrong", "unsupported": "wrong", "unresolved": "unres", "flipped": "unres",
     "stale": "stale", "near": "unres", "flagged": "run",
@@ -259,3 +262,64 @@ def _debate_json(session: ProjectSession, run: RunRow, record: DocumentRecord) -
 
 def _value_column(title: str, by: str, values: Any, *, run: str = "") -> Json:
     return {"title": title, "by": by, "run": run, "values": dict(values)}
+
+
+def grid_cells(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float) -> Json:
+    """Return the grid cells of one document.
+
+    ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
+    of reading in Unix seconds. ``_sampling`` is the JSON of the sampling record of a row of the queue.
+    """
+    cells: Json = {
+        "_id": row.document_id,
+        "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
+        "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
+        "_reason": queue.describe_reason(row.reason, row.certainty) if row.reason else "",
+        "_tone": TONES.get(row.reason or "", ""),
+        "_why": ", ".join(queue.REASON_NAMES[reason] for reason in row.reasons),
+        "_status": row.status,
+        "_revision": "",
+        "_read_at": read,
+        "gold": _squares(row.gold, codebook) if row.gold else "",
+    }
+    for role in roles:
+        says = row.roles.get(role)
+        cells[f"r_{role}"] = "?" if says is None else _squares(says, codebook)
+    for item in codebook.items:
+        marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
+        cells[f"v_{item}"] = _value_text(row.values.get(item))
+        cells[f"m_{item}"] = marks
+    if row.sampling is not None:
+        cells["_sampling"] = json.dumps(asdict(row.sampling))  # as text, because pandas would round the probability
+    return cells
+
+
+def speakers(rows: Sequence[queue.ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles with a value in at least one row, or all roles if there are none."""
+    speaking = {role for row in rows for role, values in row.roles.items() if values}
+    return {role: title for role, title in roles.items() if not speaking or role in speaking}
+
+
+def _value_text(value: Value | None, missing: str = "?") -> str:
+    match value:
+        case None:
+            return missing
+        case bool():
+            return "1" if value else "0"
+        case float():
+            return f"{value:.2f}".rstrip("0").rstrip(".")  # a mean of several ratings
+        case _:
+            return str(value)
+
+
+def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
+    """Return the values of a document as compact text.
+
+    Multiple labels have one character per label: 1 present, 0 absent, ? missing. Choices and ratings are text after
+    ``=``.
+    """
+    if codebook.kind == "choice":
+        return f"={codebook.label_names.get(values.get(codebook.items[0]), '?')}"
+    if codebook.kind == "rating":
+        return "=" + " ".join(_value_text(values.get(item), "·") for item in codebook.items)
+    return "".join(_value_text(values.get(item)) for item in codebook.items)
