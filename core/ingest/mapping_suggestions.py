@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.codebook import CHOICE_ITEM, Codebook, normalise
+from core.codebook import CHOICE_ITEM, Codebook, is_reserved, normalise
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.formatting import format_count, format_percent, join_names, plural
@@ -259,14 +259,17 @@ def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple
     if codebook.kind != "rating":
         kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         shares: dict[str, float] = {}
-        ranks: dict[str, int] = {}  # 0: several labels, 1: a single one, 2: a single number, perhaps of a version
+        # 0: several labels, 1: a single one, 2: a single number, perhaps of a version, 3: only lists of "none"
+        ranks: dict[str, int] = {}
         for column_name, column in cells.items():
             name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
             listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
-            matching = sum(index.find(name) is not None for name in listed_names)
-            if listed_names and matching >= _MIN_FITTING * len(listed_names):
-                shares[column_name] = matching / len(listed_names)
-                ranks[column_name] = 0 if len(set(listed_names)) > 1 else 1 + _may_be_version(column)
+            labels_listed = [name for name in listed_names if not is_reserved(name, codebook.kind)]
+            matching = sum(index.find(name) is not None for name in labels_listed)
+            if listed_names and matching >= _MIN_FITTING * len(labels_listed):
+                shares[column_name] = matching / len(labels_listed) if labels_listed else 1.0
+                several = len(set(listed_names)) > 1
+                ranks[column_name] = 3 if not labels_listed else 0 if several else 1 + _may_be_version(column)
         names = sorted(shares, key=ranks.__getitem__)
         if names and ranks[names[0]] < 2:
             of_people = [name for name in names if _OF_PERSON.fullmatch(name)]

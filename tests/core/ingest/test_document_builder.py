@@ -961,6 +961,21 @@ def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
         assert suggest_mapping(table(json.dumps(rows), "posts.json")).gold == raters
 
 
+def test_lists_of_none_are_suggested_as_gold_beside_lists_of_labels() -> None:
+    # "none" is how Argilla says that a document has no label
+    answers = ((["Price"], ["none"]), (["none"], ["none"]), (["none"], None), (["Room", "Price"], None))
+    rows = [
+        {"text": f"Some words {n}", "labels_r1": first, "labels_r2": second, "notes": "none"}
+        for n, (first, second) in enumerate(answers)
+    ]
+    data = table(json.dumps(rows), "records.json")
+    raters = tuple(GoldSource(f"labels_r{person}", "list", rater=f"r{person}") for person in (1, 2))
+    mapping = suggest_mapping(data, ASPECTS)
+    assert mapping.gold == raters
+    gold = build_documents(data, mapping, ASPECTS).documents[0].gold
+    assert [list(gold[rater].values()) for rater in ("r1", "r2")] == [[True, False, False], [False] * 3]
+
+
 def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None:
     about = ",r1,ecj,1,verdict,Submitted\n"
     columns = "text,Food,document_id,gold_Food,pred_Food,reviewed_Food,judge_Food,evidence_Food"
