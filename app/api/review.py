@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -41,6 +42,7 @@ STORING_SECONDS = 5.0
 
 Json: TypeAlias = dict[str, Any]
 
+_FILTERS = TypeAdapter(queue.QueueFilter)
 _log = logging.getLogger("moot.app")
 _storing: set[Future[None]] = set()
 """One future for each request with actions that is being performed."""
@@ -80,57 +82,64 @@ def routes(find: FindRun) -> list[BaseRoute]:
     return [Route(REVIEW, answer, methods=["POST"])]
 
 
-async def _read(request: Request) -> Json:
+async def _read(request: Request) -> Any:
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > MAX_BODY_BYTES:
             raise ValueError("too long")
-    return _object(json.loads(body))
+    return json.loads(body)
 
 
-def _answer(find: FindRun, message: Json) -> Json | None:
+def _answer(find: FindRun, message: Any) -> Json | None:
     """Return the answer to a message, None if its run is not open."""
-    session, run_id = find(_text(message["run"]))
-    actor = actions.Attribution(_text(message["actor"]).strip()[:200]).actor
+    match message:
+        case {"run": str(name), "actor": str(actor)}:
+            session, run_id = find(name)
+            actor = actions.Attribution(actor.strip()[:200]).actor
+        case _:
+            raise ValueError("run and actor")
     if message.get("query") == "view":
         return _view(session, message, actor) if session is not None else {"document": None}
     if session is None or not session.has_run(run_id):
         return None
-    if "query" in message:
-        if message["query"] == "queue":
-            return browser_data.queue_rows(
-                session, session.run(run_id), queue.QueueFilter(**message["filters"]), actor=actor
-            )
-        return _run_query(session, session.last_read_run(run_id), message, actor)
-    answers = [_apply_action(session, run_id, action, actor) for action in message["actions"]]
-    return {"answers": answers, "read": time.time()}
+    match message:
+        case {"actions": [*messages]}:
+            answers = [_apply_action(session, run_id, action, actor) for action in messages]
+            return {"answers": answers, "read": time.time()}
+        case {"query": "queue", "filters": filters}:
+            wanted = _FILTERS.validate_python(filters)
+            return browser_data.queue_rows(session, session.run(run_id), wanted, actor=actor)
+    return _run_query(session, session.last_read_run(run_id), message, actor)
 
 
 def _view(session: ProjectSession, message: Json, actor: str) -> Json:
     """Return the document for the drawer and the guideline. The page may show no run, or several."""
-    runs = [session.run(run_id) for run_id in map(_text, message["runs"]) if session.has_run(run_id)]
-    shown = browser_data.document_view(session, runs, _text(message["document"]), actor=actor)
+    match message:
+        case {"document": str(document), "runs": [*ids]}:
+            runs = [session.run(run_id) for run_id in ids if session.has_run(run_id)]
+        case _:
+            raise ValueError("view")
+    shown = browser_data.document_view(session, runs, document, actor=actor)
     return {"document": shown, "guideline": browser_data.guideline(session, runs[0] if runs else None)}
 
 
 def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
-    match message["query"]:
-        case "progress":
+    match message:
+        case {"query": "progress"}:
             return browser_data.progress(session, run, actor=actor)
-        case "document":
-            return {"document": browser_data.document(session, run, _text(message["document"]), actor=actor)}
-        case "cells":
-            ids = [_text(id) for id in message["documents"][:MAX_RETURNED_DOCUMENTS]]
-            codebook, roles, read = run.settings.codebook, role_titles(run.settings), time.time()
-            rows = queue.review_rows(session, run, ids, actor=actor)
-            return {"cells": [browser_data.grid_cells(row, codebook, roles, read) for row in rows]}
-        case "transcript":
-            return browser_data.transcript(session, run, _text(message["document"]), actor=actor)
-        case "history":
-            return browser_data.history(session, run, _text(message["document"]), actor=actor)
-        case "guideline":
+        case {"query": "guideline"}:
             return browser_data.guideline(session, run)
+        case {"query": "cells", "documents": [*ids]}:
+            codebook, roles, read = run.settings.codebook, role_titles(run.settings), time.time()
+            rows = queue.review_rows(session, run, ids[:MAX_RETURNED_DOCUMENTS], actor=actor)
+            return {"cells": [browser_data.grid_cells(row, codebook, roles, read) for row in rows]}
+        case {"query": "document", "document": str(document)}:
+            return {"document": browser_data.document(session, run, document, actor=actor)}
+        case {"query": "transcript", "document": str(document)}:
+            return browser_data.transcript(session, run, document, actor=actor)
+        case {"query": "history", "document": str(document)}:
+            return browser_data.history(session, run, document, actor=actor)
         case _:
             raise ValueError("query")
 
@@ -138,9 +147,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
 def _apply_action(session: ProjectSession, run_id: str, message: Any, actor: str) -> Json:
     """Apply one action and return the saved documents, or why it was refused."""
     try:
-        seconds = _object(message).get("seconds")
-        by = actions.Attribution(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
-        saved = _act(session, run_id, message, by)
+        saved = _act(session, run_id, message, actor)
     except ProjectError:  # a full disk, for example: the browser sends the action again
         raise
     except MootError as error:
@@ -151,44 +158,33 @@ def _apply_action(session: ProjectSession, run_id: str, message: Any, actor: str
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
-def _act(session: ProjectSession, run_id: str, message: Json, by: actions.Attribution) -> actions.SavedAction | None:
-    action = message["action"]
-    match action:
-        case "undo":
+def _act(session: ProjectSession, run_id: str, message: Any, actor: str) -> actions.SavedAction | None:
+    match message:
+        case {"id": str(id)}:
+            seconds = message.get("seconds")
+            by = actions.Attribution(actor, None if seconds is None else float(seconds), id[:80])
+        case _:
+            raise ValueError("id")
+    match message:
+        case {"action": "undo"}:
             return actions.undo(session, by, shown_run=run_id)
-        case "redo":
+        case {"action": "redo"}:
             return actions.redo(session, by, shown_run=run_id)
-        case "settings":
-            settings = replace(queue.review_settings(session), blind=bool(message["blind"]))
-            queue.save_review_settings(session, settings, actor=by.actor)
+        case {"action": "settings", "blind": bool(blind)}:
+            queue.save_review_settings(session, replace(queue.review_settings(session), blind=blind), actor=by.actor)
             return None
-    document = _text(message["document"])
-    match action:
-        case "set":
-            item, value = _text(message["item"]), message["value"]
+        case {"action": "set", "document": str(document), "item": str(item), "value": value}:
             return actions.edit(session, run_id, [document], item, value, by)
-        case "submit":
+        case {"action": "submit", "document": str(document)}:
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
             return actions.submit(session, run_id, [document], by, sampling=sampling)
-        case "discard":
+        case {"action": "discard", "document": str(document)}:
             return actions.set_status(session, run_id, [document], "Discarded", by)
-        case "reopen":
+        case {"action": "reopen", "document": str(document)}:
             return actions.set_status(session, run_id, [document], "Draft", by)
-        case "reveal":
+        case {"action": "reveal", "document": str(document)}:
             return actions.reveal(session, run_id, document, by)
-        case "note" | "tags" | "flag" | "skip":
-            return actions.mark(session, run_id, document, action, message["value"], by)
+        case {"action": "note" | "tags" | "flag" | "skip" as name, "document": str(document), "value": value}:
+            return actions.mark(session, run_id, document, name, value, by)
         case _:
             raise ValueError("action")
-
-
-def _object(value: Any) -> Json:
-    if not isinstance(value, dict):
-        raise TypeError("an object")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("text")
-    return value

@@ -103,7 +103,10 @@ def test_requests_from_other_pages_are_refused(client, change):
         "{}",
         json.dumps({"run": RUN, "actor": 3, "query": "progress"}),
         json.dumps({"run": RUN, "actor": "a", "query": "secrets"}),
-        json.dumps({"run": RUN, "actor": "a", "query": "queue", "filters": {"colour": "red"}}),
+        *(
+            json.dumps({"run": RUN, "actor": "a", "query": "queue", "filters": {name: value}})
+            for name, value in (("colour", "red"), ("sort", "colour"), ("reason", 3), ("number", 0), ("size", -1))
+        ),
         json.dumps({"run": RUN, "actor": "a", "actions": 3}),
         json.dumps({"run": RUN, "actor": "a", "query": "document", "document": "x" * 300_000}),
         "[" * 50_000,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field
 
 from core.codebook import Codebook
 from core.documents import Value, differs, majority_reference
@@ -126,6 +128,8 @@ class QueueFilter:
     ``by_others`` limits to documents that another reviewer has submitted.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     search: str = ""
     label: str | None = None
     reason: Reason | None = None
@@ -133,8 +137,8 @@ class QueueFilter:
     length: str | None = None
     by_others: bool = False
     sort: Order = "position"
-    number: int = 1
-    size: int = 50
+    number: Annotated[int, Field(ge=1)] = 1
+    size: Annotated[int, Field(ge=1)] = 50
 
     @property
     def narrowed(self) -> bool:
