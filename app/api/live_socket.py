@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
+from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -55,12 +56,15 @@ def routes(find: FindRun) -> list[BaseRoute]:
     return [WebSocketRoute(LIVE, live)]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Watch:
     run: str
-    focus: str | None
-    instance: str
+    focus: str | None = None
+    instance: str = ""
     cursors: dict[int, Cursor] = field(default_factory=dict)
+
+
+_WATCH = TypeAdapter(_Watch)
 
 
 class _Connection:
@@ -96,19 +100,15 @@ class _Connection:
                 if len(text) > MAX_MESSAGE_CHARACTERS:
                     raise ValueError("too long")
                 self._take(json.loads(text))
-            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
                 await self._socket.close(POLICY_VIOLATION, "not a message of this protocol")
                 return
             self._asked.set()
 
     def _take(self, message: Any) -> None:
         match message:
-            case {"type": "watch", "run": str(run)}:
-                focus = message.get("focus")
-                if not (focus is None or isinstance(focus, str)):
-                    raise ValueError("focus")
-                cursors = _cursors(message.get("cursors"))
-                self._watch = _Watch(run, focus, str(message.get("instance", "")), cursors)
+            case {"type": "watch"}:
+                self._watch = _WATCH.validate_python(message)
             case {"type": "finished"}:
                 self._search = {
                     "query": str(message.get("query", ""))[:200],
@@ -182,8 +182,3 @@ class _Connection:
     async def _send(self, kind: str, **content: Any) -> None:
         # Use json instead of orjson: json escapes lone surrogates, which can occur in model replies.
         await self._socket.send_text(json.dumps({"type": kind, **content}, separators=(",", ":"), default=str))
-
-
-def _cursors(raw: Any) -> dict[int, Cursor]:
-    """Return the cursors of the debate in focus from ``{"TURN": [attempt, offset]}``."""
-    return {int(turn): (int(attempt), max(0, int(offset))) for turn, (attempt, offset) in (raw or {}).items()}
