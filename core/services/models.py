@@ -262,8 +262,8 @@ def first_model(workspace: Workspace, name: str) -> str:
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
     """Add or replace a connection of the user.
 
-    Raises UsageError for an invalid name or address, and for another address of a connection whose key is in the
-    environment: the key was given for the first address.
+    Raises UsageError for an invalid name or address, for another address of a connection that an active run uses, and
+    for one of a connection whose key is in the environment: the key was given for the first address.
     """
     connection = connections.parse_connection(name.strip(), url, dialect)
     earlier = workspace.models.connections.get(connection.name)
@@ -273,6 +273,8 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
             f"{key_variable} is the key for {earlier.base_url}, so {connection.name} keeps this address.",
             "Choose another name for the new address.",
         )
+    if earlier is not None and earlier != connection:
+        _require_unused(workspace, connection.name, "change the connection")
     preferences.update(
         lambda saved: saved.with_connections({other.name: other for other in (*saved.connections, connection)}.values())
     )
@@ -285,10 +287,7 @@ def remove(workspace: Workspace, name: str) -> None:
 
     Raises UsageError while an active run uses the connection.
     """
-    for session in workspace.sessions():
-        for run_id in session.open_runs():
-            if name in {model.connection for model in session.run(run_id).settings.role_models.values()}:
-                raise UsageError(f"A run of {session.name} uses {name}.", "Pause the run, then remove the connection.")
+    _require_unused(workspace, name, "remove the connection")
     for spec in own_prices(workspace):
         if spec.startswith(f"{name}/"):
             set_price(workspace, name, spec.removeprefix(f"{name}/"), None)
@@ -300,6 +299,13 @@ def remove(workspace: Workspace, name: str) -> None:
     else:
         workspace.models.remove(name)
     forget_listing(workspace, name)
+
+
+def _require_unused(workspace: Workspace, name: str, action: str) -> None:
+    for session in workspace.sessions():
+        for run_id in session.open_runs():
+            if name in {model.connection for model in session.run(run_id).settings.role_models.values()}:
+                raise UsageError(f"A run of {session.name} uses {name}.", f"Pause the run, then {action}.")
 
 
 def why_no_key_can_be_stored(workspace: Workspace, name: str) -> UsageError | None:

@@ -334,17 +334,17 @@ class _SweepRunner:
 
 
 def _run_thread(runner: _SweepRunner) -> None:
+    ended: tuple[SweepState, str] = ("done", "")
     try:
         runner.run()
-        runner.save_progress("done")
     except _Paused as pause:
         runner.progress.spent = isinstance(pause, _BudgetSpent)
-        runner.save_progress("paused", str(pause))
+        ended = ("paused", str(pause))
     except Exception as error:  # nothing catches it in a thread: the page shows it
-        with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
-            runner.save_progress("failed", f"{type(error).__name__}: {error}")
-    finally:
-        del runner.session.active_sweeps[runner.number]
+        ended = ("failed", f"{type(error).__name__}: {error}")
+    with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
+        runner.save_progress(*ended)
+    del runner.session.active_sweeps[runner.number]
 
 
 MAX_CONFIGURATIONS = 64

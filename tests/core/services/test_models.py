@@ -85,7 +85,7 @@ def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypa
     assert "mine" not in {connection.name for connection in models.connection_entries(workspace)}
 
 
-def test_connection_of_an_active_run_is_not_removed(tmp_path: Path) -> None:
+def test_connection_of_an_active_run_is_neither_changed_nor_removed(tmp_path: Path) -> None:
     with studio(tmp_path) as (workspace, session):
         models.add(workspace, "mine", "http://127.0.0.1:9/v1")
         (watched,) = queue_runs(session, planning.Plan(pace=1.0, concurrency=1))
@@ -94,7 +94,10 @@ def test_connection_of_an_active_run_is_not_removed(tmp_path: Path) -> None:
             session.start_or_resume(run.run_id)
         with pytest.raises(UsageError, match="A run of hotel uses mine"):
             models.remove(workspace, "mine")
-        assert "mine" in workspace.models.connections
+        with pytest.raises(UsageError, match="A run of hotel uses mine"):
+            models.add(workspace, "mine", "http://127.0.0.1:10/v1")
+        models.add(workspace, "mine", "http://127.0.0.1:9/v1")
+        assert workspace.models.connections["mine"].base_url == "http://127.0.0.1:9/v1"
         session.pause(queued.run_id)
         models.remove(workspace, "mine")
         assert "mine" not in workspace.models.connections
