@@ -678,32 +678,55 @@ class FocusView {
     const { picksTag } = this;
     if (/^[0-9]$/.test(key)) return () => (picksTag ? this.handleTagDigit(Number(key)) : this.handleDigit(Number(key)));
     if (picksTag && key === "Escape") return () => this.setPicksTag(false);
-    /** @type {Record<string, () => unknown>} */
-    const actions = {
-      ArrowLeft: () => this.showNeighbour(-1),
-      ArrowRight: () => this.showNeighbour(1),
-      ArrowUp: () => this.movePosition(-1),
-      ArrowDown: () => this.movePosition(1),
-      " ": () => this.toggleLabel(this.position),
-      "-": () => this.stepRating(-1),
-      "+": () => this.stepRating(1),
-      Enter: () => this.submit(),
-      Backspace: () => this.undo("undo"),
-      "?": () => this.openHelp(),
-      u: () => this.undo("undo"),
-      y: () => this.undo("redo"),
-      f: () => this.toggleFlag(),
-      s: () => this.skip(),
-      d: () => this.toggleDiscarded(),
-      b: () => this.toggleBlind(),
-      q: () => this.toggleQueue(),
-      t: () => this.togglePart("transcript"),
-      g: () => this.togglePart("guideline"),
-      h: () => this.togglePart("history"),
-      n: () => this.enterNote(),
-      e: () => this.setPicksTag(!picksTag),
-    };
-    return actions[key.length === 1 ? key.toLowerCase() : key] ?? null;
+    const name = key.length === 1 ? key.toLowerCase() : key;
+    return this.keyLines().find(([, , actions]) => actions[name])?.[2][name] ?? null;
+  }
+
+  /**
+   * Return the lines of the list of all keys, with the actions by key. Digits are handled by `actionOf`.
+   *
+   * @returns {[hints: string[], text: string, actions: Record<string, () => unknown>, isUnused?: boolean][]} Unused: the
+   *   key does nothing with labels of this kind.
+   */
+  keyLines() {
+    const { info, picksTag } = this;
+    const isRating = info.kind === "rating";
+    const { first, last, action } = this.digitKeys();
+    return [
+      [
+        ["←", "→"],
+        "previous, next document",
+        { ArrowLeft: () => this.showNeighbour(-1), ArrowRight: () => this.showNeighbour(1) },
+      ],
+      [
+        ["↑", "↓"],
+        `previous, next ${isRating ? "dimension" : "label"}`,
+        { ArrowUp: () => this.movePosition(-1), ArrowDown: () => this.movePosition(1) },
+      ],
+      [[`${first}–${last}`], isRating ? "rate the focused dimension" : `${action} a label`, {}],
+      [
+        ["−", "+"],
+        "lower or raise the rating",
+        { "-": () => this.stepRating(-1), "+": () => this.stepRating(1) },
+        !isRating,
+      ],
+      [["Space"], `${action} the focused label`, { " ": () => this.toggleLabel(this.position) }, isRating],
+      [["0"], "set the rest to absent", {}, info.kind !== "multilabel"],
+      [["Enter"], "submit and continue", { Enter: () => this.submit() }],
+      [["U"], "undo (or Ctrl+Z)", { u: () => this.undo("undo"), Backspace: () => this.undo("undo") }],
+      [["Y"], "redo (or Ctrl+Shift+Z)", { y: () => this.undo("redo") }],
+      [["F"], "flag", { f: () => this.toggleFlag() }],
+      [["S"], "skip: move to the end", { s: () => this.skip() }],
+      [["D"], "discard, reopen", { d: () => this.toggleDiscarded() }],
+      [["B"], "blind: decide, then see the verdict", { b: () => this.toggleBlind() }],
+      [["Q"], "show or hide the queue", { q: () => this.toggleQueue() }],
+      [["T"], "transcript", { t: () => this.togglePart("transcript") }],
+      [["G"], "guideline", { g: () => this.togglePart("guideline") }],
+      [["H"], "history", { h: () => this.togglePart("history") }],
+      [["E"], "error type: then its digit", { e: () => this.setPicksTag(!picksTag) }],
+      [["N"], "write a note (Esc leaves)", { n: () => this.enterNote() }],
+      [["?"], "show or hide the keys", { "?": () => this.openHelp() }],
+    ];
   }
 
   /** @param {string} label */
@@ -1163,36 +1186,9 @@ class FocusView {
   }
 
   openHelp() {
-    const { kind } = this.info;
-    const { first, last } = this.digitKeys();
-    const label = kind === "rating" ? "dimension" : "label";
-    const verb = { rating: "rate the", choice: "choose a", multilabel: "toggle a" }[kind];
-    /** @type {[string[], string][]} */
-    const lines = [
-      [["←", "→"], "previous, next document"],
-      [["↑", "↓"], `previous, next ${label}`],
-      [[`${first}–${last}`], kind === "rating" ? "rate the focused dimension" : `${verb} label`],
-      [["−", "+"], "lower or raise the rating"],
-      [["Space"], `${verb.replace(/ a$/, " the focused")} label`],
-      [["0"], "set the rest to absent"],
-      [["Enter"], "submit and continue"],
-      [["U"], "undo (or Ctrl+Z)"],
-      [["Y"], "redo (or Ctrl+Shift+Z)"],
-      [["F"], "flag"],
-      [["S"], "skip: move to the end"],
-      [["D"], "discard, reopen"],
-      [["B"], "blind: decide, then see the verdict"],
-      [["Q"], "show or hide the queue"],
-      [["T"], "transcript"],
-      [["G"], "guideline"],
-      [["H"], "history"],
-      [["E"], "error type: then its digit"],
-      [["N"], "write a note (Esc leaves)"],
-    ];
-    const unused = { rating: "Space 0", choice: "0 −", multilabel: "−" }[kind].split(" ");
-    const shown = lines.filter(([[key]]) => !unused.includes(key));
+    const shown = this.keyLines().filter(([, , , isUnused]) => !isUnused);
     const close = this.keyButton("ghost push", "Close", "Esc", () => this.help.hidePopover());
-    const list = shown.flatMap(([keys, text]) => [el("dt", "", ...keys.map(keyHint)), el("dd", "", text)]);
+    const list = shown.flatMap(([hints, text]) => [el("dt", "", ...hints.map(keyHint)), el("dd", "", text)]);
     this.help.replaceChildren(el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
     this.help.showPopover();
   }

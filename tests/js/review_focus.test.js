@@ -361,6 +361,24 @@ test("the hint of the digits names the scale of the focused dimension", async ()
   assert.equal(hint(), "1to 7rate");
 });
 
+test("the list of keys has those that change labels of the kind, and each key has its action", async () => {
+  window.HTMLElement.prototype.showPopover = () => {};
+  const scales = Object.fromEntries(LABELS.map(({ id }) => [id, { min: 1, max: 5 }]));
+  for (const [kind, expected] of /** @type {const} */ ([
+    ["multilabel", ["1–3", "Space", "0"]],
+    ["choice", ["1–3", "Space"]],
+    ["rating", ["1–5", "−+"]],
+  ])) {
+    await openView({ events: [], entries: [], labels: [], text: "" }, null, { kind, scales });
+    await keyPress("?");
+    const hints = [...document.querySelectorAll(".help dt")].map(({ textContent }) => textContent);
+    assert.deepEqual(hints.slice(2, hints.indexOf("Enter")), expected);
+  }
+  const shows = () => [...document.querySelectorAll(".side-part:not(.hidden) h2")].map((node) => node.textContent);
+  for (const key of ["t", "G", "h"]) await keyPress(key);
+  assert.deepEqual(shows(), ["Transcript", "Guideline", "History"]);
+});
+
 test("an empty queue names its reason and offers the filter that helps", async () => {
   const none = { rows: [], total: 0, document: null };
   for (const [answered, title, filter] of [
