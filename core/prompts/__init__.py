@@ -62,12 +62,12 @@ def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTempl
     templates = _latest_versions(protocol)
     if not templates:
         raise PromptError(f"The prompts of the protocol '{protocol}' are missing.", "Install Moot again.")
-    return shared_templates() | templates | (_latest_versions(f"{protocol}/{variant}") if variant else {})
+    return {**shared_templates(), **templates, **(_latest_versions(f"{protocol}/{variant}") if variant else {})}
 
 
 def shared_templates() -> dict[str, FrozenTemplate]:
     """Return the newest version of each text that all protocols use, by name."""
-    return _latest_versions(SHARED)
+    return dict(_latest_versions(SHARED))
 
 
 def slot_name(name: str) -> str:
@@ -169,7 +169,8 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
         ) from trouble
 
 
-def _latest_versions(folder: str) -> dict[str, FrozenTemplate]:
+@lru_cache(maxsize=64)
+def _latest_versions(folder: str) -> Mapping[str, FrozenTemplate]:
     newest: dict[str, tuple[int, FrozenTemplate]] = {}
     for path in (shipped_folder("prompts") / folder).glob("*.md"):
         match = _FILE.match(path.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -183,6 +184,7 @@ def template_status(session: ProjectSession, slot: Slot, protocol: str) -> Templ
     return TemplateStatus(slot, base, default, text, draft.at if draft else None, check_template(slot, text))
 
 
+@lru_cache(maxsize=256)
 def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
     """Return the problems of a text for a slot, without rendering it."""
     return checking.check(text, slot.inputs, wanted=slot.wanted, needed=slot.needed, parts=slot.parts)
