@@ -127,13 +127,17 @@ def annotate_file(
         console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
     if built.rejected:
         rejected = len(built.rejected)
-        console.print_message(f"read {built.read}, kept {built.kept}, rejected {rejected} (stored in the project):")
+        merged = f"merged {built.merged}, " if built.merged else ""
+        counts = f"read {built.read}, kept {built.kept}, {merged}rejected {rejected}"
+        console.print_message(f"{counts} (stored in the project):")
         for row in built.rejected[:SHOWN_REJECTED]:
             console.print_message(f"  {row}")
         if rejected > SHOWN_REJECTED:
             console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
         if source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
             console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
+    elif built.merged:
+        console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
     _preflight(workspace, settings)
     for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
         console.print_message(overflow.sentence(settings))

@@ -143,6 +143,17 @@ def test_several_files_are_annotated_in_one_run(tmp_path: Path) -> None:
     assert files == ["texts.jsonl", "texts.jsonl", "more.csv"]
 
 
+def test_merged_rows_are_counted(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / "rated.csv"
+    rows = "id,who,text,Service\n1,ann,Kind staff,1\n1,ben,Kind staff,1\n2,ann,Cold soup,0\n"
+    command = ("annotate", file, "--text", "text", "--id", "id", "--rater", "who", "--gold-same-names")
+    for extra, counts in (("", "read 3, kept 2, merged 1\n"), ("2,ben,,1\n", "read 4, kept 2, merged 1, rejected 1 (")):
+        file.write_text(rows + extra, encoding="utf-8")
+        shown = moot(*command, "--codebook", tmp_path / "codebook.yaml", "--project", tmp_path / "p.duckdb").stderr
+        assert counts in shown
+
+
 def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     for column, cells in (("ann", "SFSS"), ("ben", "SFFS")):
