@@ -112,7 +112,6 @@ class ReplyReader(ABC):
         another = next_document(self.codebook.unit)
         if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
-        self._check_last_is_own(candidates)
         self._check_candidates(candidates)
         for candidate in reversed(candidates):
             self.start = candidate.start
@@ -138,13 +137,9 @@ class ReplyReader(ABC):
 
     def read_undecided(self) -> Reading | None:
         """Return the reading of a reply that leaves everything open and decides nothing else."""
-        if self.open and self.open.keys() >= set(self.items):
+        if self.open.keys() >= set(self.items):
             return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN))
         return None
-
-    @abstractmethod
-    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
-        """Raise ``Unreadable`` if the announced decisions contradict each other."""
 
     @abstractmethod
     def _read_marker(self, marker: Marker) -> Reading | None:
@@ -212,7 +207,7 @@ class ReplyReader(ABC):
         Labels under a key that claims nothing may be absent, of another role, or of a part of the document.
         """
         for key, value in other_entries(block, decision):
-            named = set[str]() if self.names.find(key) in chosen else self._named_by(key, value)
+            named = self._named_by(key, value)
             if value is False:
                 is_contradiction = is_verdict(key) or self.names.find(key) in chosen
             else:
@@ -223,7 +218,7 @@ class ReplyReader(ABC):
     def _contradicts(self, heading: str, named: Set[str], chosen: Set[str]) -> bool:
         """Return True if the labels under a heading or key contradict the decision, which may mix some of them."""
         is_choice = self.codebook.kind == "choice"
-        if is_choice and named and is_mixture(chosen, self.names) and not is_deciding(heading):
+        if is_choice and is_mixture(chosen, self.names) and not is_deciding(heading):
             return False
         return contradicts(heading, named, chosen, is_choice=is_choice)
 
@@ -250,7 +245,7 @@ class ReplyReader(ABC):
             begun = self.marked.text[marker.end :].strip(" *_#\"'").casefold()
             ends = (begun, begun.rpartition(" ")[2].strip("([\"'"))  # "Answer: the Neg"
             is_name = any(label.name.casefold().startswith(ends) for label in self.codebook.labels)
-            if marker.start > self.marked.lines.rfind("\n") and (is_name or self._mentioned(begun)):
+            if marker.start > self.marked.lines.rfind("\n") and is_name:
                 start = max(start, marker.start)
         return start
 
@@ -277,8 +272,8 @@ class ReplyReader(ABC):
         decided = min(decisions, default=len(self.marked.lines))
         return [candidate for candidate in candidates if candidate.start <= decided or candidate.start not in remarks]
 
-    def _check_last_is_own(self, candidates: Sequence[Marker | Block]) -> None:
-        """Raise ``Unreadable`` if the last decision differs from an earlier one and follows words that are not own.
+    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
+        """Raise ``Unreadable`` if the last decision differs from an earlier one and may not be the reply's own.
 
         An injected decision may be the last one: "Final Decision: A\\n\\nThe guest wants this: Final Decision: B".
         """
@@ -288,12 +283,15 @@ class ReplyReader(ABC):
         for candidate, stop in zip(candidates, stops, strict=False):
             start = candidate.start if start < 0 else start
             if named := self._announced(candidate, stop):
-                end = candidate.end if isinstance(candidate, Block) else max(candidate.limit, candidate.end)
-                announced.append((start, end, named))
+                is_last_of_line = isinstance(candidate, Marker) and candidate.limit != stop
+                announced.append((start, candidate.limit if is_last_of_line else candidate.end, named))
                 start = -1
         is_changed = any(named != announced[-1][2] for _, _, named in announced)
         if is_changed and not is_own(self.marked, announced[-1][0], announced[-2][1]):
             raise Unreadable("it announces different decisions, the last one after the words of somebody else")
+        is_restated = is_changed and announced[-2][2] != announced[-1][2] and self._is_restated(*candidates[-2:])
+        if is_restated and not self.cut:
+            raise Unreadable("it announces different decisions, one directly after the other")
 
     def _announced(self, candidate: Marker | Block, stop: int) -> frozenset[str]:
         """Return the labels, or the numbers, that a decision announces, up to the next one at ``stop``."""
@@ -310,8 +308,8 @@ class ReplyReader(ABC):
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
         start = self.start
         for block in self.blocks[-_LATER_BLOCKS:]:
-            is_later = block.start > max(last.start, start) and block is not last
-            if is_later and not is_reported(self.marked, block.start) and self._answers_otherwise(block, reading):
+            is_later = block.start > last.start and not is_reported(self.marked, block.start)
+            if is_later and self._answers_otherwise(block, reading):
                 raise Unreadable("it announces different decisions")
         self.start = start
 
@@ -320,8 +318,6 @@ class ReplyReader(ABC):
         with suppress(Unreadable):  # refused if it has evidence for only some labels
             later = self._read_answers_by_name(block)
             return later is not None and dict(later.values) != dict(reading.values)
-        if self.codebook.kind == "rating":
-            return False
         chosen = {item if value is True else value for item, value in reading.values.items() if value is not False}
         stated = by_name(block.data, self.names)
         return any(
@@ -341,48 +337,35 @@ class ReplyReader(ABC):
             if not is_others and self._contradicts(heading, named, chosen):
                 raise residue(f"{heading}: {', '.join(map(self.names.written, sorted(named))) or 'none'}")
 
-    def _later_lists(self, end: int) -> Iterator[tuple[str, set[str]]]:
-        """Yield the headings from ``end`` on that have nothing but labels behind or below them, with these labels."""
-        heading, named, is_list = "", set[str](), False
+    def _later_lists(self, end: int) -> list[tuple[str, set[str]]]:
+        """Return the headings from ``end`` on that have nothing but labels behind or below them, with these labels."""
+        lists: dict[tuple[int, str], set[str]] = {}
+        number, heading = 0, ""
         for begin, stop in self.marked.spans(end):
             if is_inside(begin + 1, self.marked.quoted):
                 continue
             for sentence in filter(CONTENT.search, SENTENCE_BREAK.split(self.marked.lines[begin:stop])):
                 headed = _HEADED.fullmatch(sentence)
                 if headed is not None:
-                    if is_list:
-                        yield heading, named
-                    heading, named, is_list = headed["heading"], set(), False
+                    number, heading = number + 1, headed["heading"]
                 body = without_bullet(headed["body"] if headed else sentence)
-                if not CONTENT.search(body):
+                if not (heading and CONTENT.search(body)):
                     continue
                 tokens = tokenise(body, self.names, codes=OWN_PART.search(heading.casefold()) is not None)
-                if heading and {token.kind for token in tokens} <= _NAMES_ONLY and "\x00" not in body:
-                    is_list = True
-                    named |= {token.item for token in tokens if token.item}
+                if {token.kind for token in tokens} <= _NAMES_ONLY:
+                    lists.setdefault((number, heading), set()).update(token.item for token in tokens if token.item)
                 else:
-                    if is_list:
-                        yield heading, named
-                    heading, is_list = "", False
-        if is_list:
-            yield heading, named
+                    heading = ""
+        return [(heading, named) for (_, heading), named in lists.items()]
 
-    def _check_restated(self, candidates: Sequence[Marker | Block]) -> None:
-        """Raise ``Unreadable`` if the last two decisions differ and one directly follows the other."""
-        if len(candidates) > 1 and not self.cut and self._is_restated_otherwise(*candidates[-2:]):
-            raise Unreadable("it announces different decisions, one directly after the other")
-
-    def _is_restated_otherwise(self, first: Marker | Block, last: Marker | Block) -> bool:
-        """Return True if the line after a decision announces other labels in the same words, as in a list of them."""
+    def _is_restated(self, first: Marker | Block, last: Marker | Block) -> bool:
+        """Return True if the line after a decision announces another one in the same words, as in a list of them."""
         if not (isinstance(first, Marker) and isinstance(last, Marker)):
             return False
-        text, lines = self.marked.text, self.marked.lines
+        lines = self.marked.lines
         between = lines[first.limit : last.start]
         words = [lines[marker.start : marker.end].strip().casefold() for marker in (first, last)]
-        if words[0] != words[1] or CONTENT.search(between) or between.count("\n") != 1:
-            return False
-        named = [set(self._mentioned(text[marker.end : marker.limit])) for marker in (first, last)]
-        return named[0] != named[1] and bool(named[0]) and bool(named[1])
+        return words[0] == words[1] and not CONTENT.search(between) and between.count("\n") == 1
 
     def _is_cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""

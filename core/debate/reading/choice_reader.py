@@ -25,7 +25,6 @@ NO_CHOICE = "the decision does not choose one label"
 _LOOK_BACK = 200
 _START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
-_EARLIER = re.compile(r"\b(?:initial|original|earlier|first|previous)", re.IGNORECASE)
 _PLACE = re.compile(r"(?:^|[\s(])(\d{1,2})\s?[.):][\s*_`\"']*\Z")
 """The number of an option before its name."""
 _ENTRY_END = re.compile(r"[^\S\n]*[*_`\"')\]]*[^\S\n]*(?:\Z|[\n.,;:(|–—]|- )")
@@ -49,7 +48,7 @@ class ChoiceReader(ReplyReader):
         return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}) if is_open else None
 
     def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
-        self._check_restated(candidates)
+        super()._check_candidates(candidates)
         if candidates and self._is_contradicting(candidates):
             raise Unreadable("it announces different decisions without saying which one is its own")
 
@@ -74,9 +73,7 @@ class ChoiceReader(ReplyReader):
             return False
         statement = self.marked.text[first.end : first.limit]
         earlier = set(self._mentioned(statement))
-        if is_anothers(statement) or _EARLIER.search(lines, first.start, first.end):
-            return False
-        return bool(label and earlier) and label != earlier
+        return bool(earlier) and label != earlier and not is_anothers(statement)
 
     def _read_marker(self, marker: Marker) -> Reading | None:
         text, limit = self.marked.text, marker.limit
@@ -152,11 +149,7 @@ class ChoiceReader(ReplyReader):
                     end = line.end
                     if is_reported(self.marked, line.start):
                         return None
-        if (
-            statements.explicit
-            and len(self.codebook.labels) > 1
-            and not (self._missing(statements.explicit) or statements.contradicted)
-        ):
+        if statements.explicit and not (self._missing(statements.explicit) or statements.contradicted):
             present = (item for item, values in statements.values.items() if values == {True})
             reading = self._choice_reading(*present, end=end)
             self.start = start
@@ -184,7 +177,7 @@ class ChoiceReader(ReplyReader):
             words = without_bullet(line.text[citation.end() :] if citation else line.text)
             tokens = tokenise(words, self.names)
             starts_with_name = len(tokens) > 1 and tokens[0].kind == "name"
-            is_prose = starts_with_name and (tokens[1].kind == "word" or tokens[1].text == "the")
+            is_prose = starts_with_name and tokens[1].kind == "word"
             # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
             is_concession = any(
                 "but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in markers_inside
@@ -208,8 +201,6 @@ class ChoiceReader(ReplyReader):
 
     def _read_json_choice(self, decision: Any, block: Block) -> Reading:
         values = decision if isinstance(decision, list) else [decision]
-        if not values:
-            raise Unreadable(NO_CHOICE)
         entry_names = [entry_name(value) for value in values]
         if unknown := [
             str(value if name is None else name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -57,7 +57,7 @@ _REPORTED = re.compile(
     r"|stated|(?<!the )(?<!this )claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?(?!ing)|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
-    rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"
+    rf"|\b(?:for|in|to) {ROLE}(?:['’]s \w+)?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"
     r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$"
     r"|\b(?:at first (?:glance|sight)|on the surface|(?:read|taken) literally)\b,?[^,;]*$"
     r"|(?<!as )(?<!like )\bin (?:the )?(?:\w+ )?precedents?(?: \d)?,? *$"
@@ -71,7 +71,8 @@ _INSTRUCTED = re.compile(
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
-_UNMET = re.compile(r"[^.\n]{0,80}(?<!even )\bif\b[^.\n]{0,80}\b(?:were|had)\b")
+UNMET = re.compile(r"[^.\n]{0,120}(?<!even )\bif\b[^.\n]{0,120}\b(?:were|had)\b")
+"""A condition that is not met."""
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps)\b(?! surprising)"
     rf"|\b(?:{DOUBTFUL_WORDS}|(?:possible|conceivable|(?:could|may|might) be) that)\b[\W_]*(?:(?:the|following) )*$"
@@ -210,16 +211,13 @@ _ANOTHERS = re.compile(
     r"\b(?:extractor|critic|opponent|(?:earlier|previous|other) judges?|judge \d|other (?:agent|annotator)"
     rf"|{_SIDE}|{_SHOWN})\b"
 )
-_THEIRS = re.compile(rf"\b(?:the (?:extractor|critic|opponent)|{_SIDE})['’]s\b")
-_SPEAKER = re.compile(r"[ >#_\-\d.)]*+((?!http)[^\W\d_][^:\n()]{0,40}+)(?: *+\([^()\n]{0,40}+\))?[ _]*+:?[ _]*+")
-"""Speaker of what follows: "Prosecution: ...", "## Anna (group A)"."""
 OWN_DECISION = (
     r"judge|judge?ment|final|verdict|decision|conclusion|answer|result|output|revised|corrected|updated|checked"
     r"|adjusted|korrigiert"
 )
 """Words for a reply's own decision."""
 OWN_PART = re.compile(rf"\b(?:{OWN_DECISION}|summary|my|i)\b")
-"""Headings and speakers of a reply's own decision."""
+"""Headings of a reply's own decision."""
 _OWN_BASIS = re.compile(
     r"\bbased\b|\bmy (?:\w+ ){0,2}(?:decision|answer|verdict|conclusion|judge?ment)\b"
     r"|\b(?:at|by|on|to|from|with|given|considering) (?:\w+ )?what *$",
@@ -322,7 +320,7 @@ def without_reasoning(text: str) -> str:
     stripped = text.strip()
     inner = stripped[len(_ANALYSIS) : -len(_END_OF_ANALYSIS)]
     is_wrapped = stripped[: len(_ANALYSIS)].lower() == _ANALYSIS and stripped.lower().endswith(_END_OF_ANALYSIS)
-    if is_wrapped and inner.strip() and "<analysis" not in inner.lower():
+    if is_wrapped:
         # Padded, because callers derive positions from the length of the text that is left.
         return inner.ljust(len(text) - text.index(">") - 1)
     while match := _THOUGHTS.match(text):
@@ -427,40 +425,7 @@ def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *,
             asserted.append(marker)
         else:
             denied_end = marker.end
-    return _without_other_speakers(lines, asserted, names_of(codebook))
-
-
-def _without_other_speakers(lines: str, markers: list[Marker], names: Names) -> list[Marker]:
-    """Return the markers without those of other speakers, if the reply gives the decisions of two or more.
-
-    A small model may write the whole debate: "Prosecution: The label is A. Defence: The label is B."
-    """
-    announced = [marker.end for marker in markers]
-    speakers = [_speaker(lines, marker.start, announced) for marker in markers]
-    own_speakers = {speaker for speaker in speakers if speaker and names.find(speaker) is None}
-    if len(own_speakers) < 2:
-        return markers
-    other_speakers = {speaker for speaker in own_speakers if not OWN_PART.search(speaker)}
-    return [marker for marker, speaker in zip(markers, speakers, strict=True) if speaker not in other_speakers]
-
-
-def _speaker(lines: str, start: int, announced: Sequence[int]) -> str:
-    """Return the casefolded name before a position on its line, or on the line above as a heading; empty for none.
-
-    ``announced`` are the ends of all announcements: text with one of them is not a speaker's name.
-    """
-    begin, end = max(lines.rfind("\n", 0, start) + 1, start - LOOK_BACK), start
-    if lines[begin:end].strip(" *>#_-"):
-        is_name = lines[begin:end].rstrip(" _").endswith(":")
-    else:
-        look_back = max(begin - LOOK_BACK, 0)
-        end = look_back + len(lines[look_back:begin].rstrip())
-        begin = max(lines.rfind("\n", look_back, end) + 1, look_back)
-        is_name = lines[begin:end].lstrip().startswith("#") or lines[begin:end].endswith(":")
-    if not is_name or bisect_left(announced, begin) < bisect_right(announced, end):
-        return ""
-    match = _SPEAKER.fullmatch(lines, begin, end)
-    return match[1].strip(" _").casefold() if match else ""
+    return asserted
 
 
 def _markers_in_line(line: str, unit: str, weak: bool) -> tuple[Marker, ...]:
@@ -493,9 +458,9 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         return True
     if marker.kind == "sentence" and _is_inside_name(lines, marker.end, names):
         return False  # "Arts, culture fits better", if "Arts, culture" is a label
-    if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
-        return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
-    if "would" in lines[marker.start : marker.end] and _UNMET.match(lines, marker.end):
+    if marker.kind == "final" and _ANOTHERS.search(lines[marker.start : marker.end].casefold()):
+        return False  # "Final Decision (Critic): ..."
+    if "would" in lines[marker.start : marker.end] and UNMET.match(lines, marker.end):
         return False  # "I would go with A if the praise were sincere"
     if marker.kind in ("aspects", "label") and elsewhere(names.unit).search(lines, marker.start, marker.end):
         return False  # "The aspects present in the example are: ..."

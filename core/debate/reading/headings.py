@@ -126,7 +126,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     before = marked.lines[max(begin, start - LOOK_BACK) : start].casefold()
     lead = SENTENCE_END.split(before)[-1]
     if not CONTENT.search(lead):
-        lead = before.partition(":")[0] + ":" if ":" in before and earlier < begin else ""
+        lead = before.partition(":")[0] + ":" if ":" in before else ""
     above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2][-LOOK_BACK:].casefold()
     is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
     headings = [above] if is_heading else []
@@ -134,7 +134,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
         headings.append(lead)
     elif _SOMEBODY_ELSES.search(lead):
         return False
-    return all(_is_own_heading(heading) for heading in headings if CONTENT.search(heading))
+    return all(map(_is_own_heading, headings))
 
 
 def _is_own_heading(heading: str) -> bool:

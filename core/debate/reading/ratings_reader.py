@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from core.debate.reading.base_reader import CUT, ReplyReader, other_entries
@@ -27,9 +26,6 @@ class RatingsReader(ReplyReader):
 
     marker_kinds = ("final", "ratings")
     keys = ("final_ratings", "ratings", "scores")
-
-    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
-        """Accept all: the last ratings count."""
 
     def _read_marker(self, marker: Marker) -> Reading | None:
         if (block := self._block_at(self.marked.past_marker(marker.end, marker.limit))) is not None:

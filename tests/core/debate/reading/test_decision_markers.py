@@ -52,9 +52,13 @@ FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id=
         ("**Anna (guests):** The label is Food.\n**Tom (staff):** The label is Pool.", None),
         ("## Prosecution\nThe label is Food\n\n## Defence\nThe label is Pool", None),
         ("In the defence's view, the label is Pool.", None),
+        ("In the critic's list the label is Pool.", None),
+        ("I agree with the critic's choice: Pool", "p"),
         ("The label is Food\n\n<document>\nWe swam.\n</document>\n\nThe label is Pool", None),
         ("According to Analysis 1, the label is Pool.", None),
+        ("Prosecution: The label is Food. Defence: The label is Pool.", None),
         ("Prosecution: The label is Food.\nDefence: The label is Pool.\nJudge: The label is Food.", "f"),
+        ("Anna: The label is Pool. Tom: The label is Food. Decision: The label is Food.", "f"),
         ("Analysis 1: The label is Food.\nAnalysis 2: The label is Pool.\n\nFinal Decision: The label is Food", "f"),
         ("Reasoning: The label is Food, not Pool.\n\nAnswer:\nThe label is Food", "f"),
         ("Extractor: The label is Food.", "f"),  # models often put their own role first
