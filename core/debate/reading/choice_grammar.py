@@ -56,19 +56,18 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         if following[1].kind in ("word", "hedge") and following[1].text not in ("fits", "matches"):
             raise residue(text)  # "The Neutral label can be excluded."
         predicate = following[1:]
-        if following[1].kind == "verb" and (_is_denied(predicate) or _goes_on(predicate, text, names)):
+        if _is_denied(predicate) or _goes_on(predicate, text, names):
             raise residue(text)  # "A Neutral label is not possible."
-    if following and following[0].kind == "comma":
-        aside_end = next((at for at, token in enumerate(following) if at and token.kind == "comma"), len(following))
-        if _is_denied(following[aside_end + 1 :]):
-            raise residue(text)  # "Hawkish, as the prosecutor claims, is not supported."
+    aside_end = next((at for at, token in enumerate(following) if at and token.kind == "comma"), len(following))
+    if _is_denied(following[aside_end + 1 :]):
+        raise residue(text)  # "Hawkish, as the prosecutor claims, is not supported."
     if tokens[end - 1].kind == "code" and following and following[0].text in LABEL_NOUNS:
         raise residue(text)  # "2 labels"
     if _is_denied(following) or (following and _goes_on(following, text, names)):
         raise residue(text)
     name = names.written(item)
     neighbours = [token.text for token in every(following[:3]) if token.text]
-    if any(names.find(f"{word} {name}") or names.find(f"{name} {word}") for word in neighbours):
+    if any(names.find(f"{word} {name}") for word in neighbours):
         raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
     if _may_be_longer_name(text[tokens[end - 1].end :], name, names):
         raise residue(text)
@@ -97,13 +96,11 @@ def _first_choice(tokens: Sequence[Token]) -> tuple[str, int] | None:
     """Return the label that the tokens begin with and the position after it, None if they begin otherwise."""
     start = past(tokens, 0, set(), {"option", "choice", "letter"})
     start += _past_letter(tokens[start:])
-    while start < len(tokens) and (tokens[start].kind in ("fill", "no", "struck") or tokens[start].text in _LEADING):
-        if tokens[start].kind == "no" and (start + 1 >= len(tokens) or tokens[start + 1].kind != "code"):
-            break
+    while start < len(tokens) and (tokens[start].kind in ("fill", "struck") or tokens[start].text in _LEADING):
         start += 1
     if start >= len(tokens):
         return None
-    if tokens[start].text in ("not", "neither") or tokens[start].kind in ("neg", "negation"):
+    if tokens[start].kind in ("neg", "negation"):
         contrasted = _contrasted(tokens[start:])
         return None if contrasted is None else (contrasted[0], start + contrasted[1])
     if tokens[start].kind not in _NAMED:
@@ -122,7 +119,6 @@ def _is_denied(following: Sequence[Token]) -> bool:
         following = following[past(following, 1, {"verb"}) - 1 :]  # "Hawkish ist es nicht"
     is_remark = (  # "Hawkish: nothing else fits"
         following[2:]
-        and following[0].kind == "link"
         and following[1].text in ("no", "nothing", "neither")
         and following[2].kind in ("word", "name", "fill")
     )
@@ -197,13 +193,13 @@ def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
 
 def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
     """Return the label of "not Y but X" or "neither Y nor Z but X", and the position after it."""
-    denied_items: list[str] = []
+    is_denied = False
     for at, token in enumerate(tokens):
         if token.kind in _NAMED:
-            denied_items.append(token.item)
-        elif token.text in ("but", "so", "hence", "thus", "therefore") and denied_items:
+            is_denied = True
+        elif token.text in ("but", "so", "hence", "thus", "therefore") and is_denied:
             end = past(tokens, at + 1, {"fill"}, {"rather", "a", "an", "is", "instead"})
-            if end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item not in denied_items:
+            if end < len(tokens) and tokens[end].kind in _NAMED:
                 return tokens[end].item, end + 1
             return None
         elif token.kind not in ("neg", "negation", "comma", "or", "and", "fill") and token.text not in ("a", "an"):

@@ -78,7 +78,6 @@ _NEGATION = re.compile(
 )
 _SAYS = _words(_SAID)
 _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems?")
-_MODAL = _words(r"would|should|must|can|has to|had better|needs? to")
 _NO_CLAIM = _words(
     rf"considered|tempted|first(?! (?:{UNITS}|half|line|paragraph|part)\b)|initial(?:ly)?"
     r"|precedents?|disputed?|differences?|refers? to|means?|defined|needs?|requires?"
@@ -277,16 +276,16 @@ def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
         or _is_attribute(clause, written=written)
     ):
         return None
-    if _EXISTENCE.search(clause) and _NEGATION.search(clause):
+    if _EXISTENCE.search(clause):
         return "against"
     world = _ARTICLE.search(clause) is not None
     reason = _REASON.match(clause) is not None
-    stance = _spoken(clause, _CHOICE if is_choice and not reason else _WORLD if world and not is_choice else _LABEL)
+    stance = _spoken(clause, _CHOICE if is_choice and not reason else _WORLD if world else _LABEL)
     if stance is not None or reason or world or not written or not _WORD.search(clause) or _NO_CLAIM.search(clause):
         return stance
     if _NEGATION.search(clause):
         return "against"
-    return "doubt" if _HEDGE.search(clause) or _MODAL.search(clause) else "for"
+    return "doubt" if _HEDGE.search(clause) else "for"
 
 
 def _is_attribute(clause: str, *, written: bool) -> bool:

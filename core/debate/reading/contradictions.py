@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from core.codebook import Kind
 from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_agreed
-from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedReply, is_reporting
+from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, UNMET, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.quotation_marks import double_quoted, outermost
@@ -152,22 +152,18 @@ _ONE_OF_MIXTURE = re.compile(
 )
 """Words that speak for one of the labels that a mixture consists of."""
 _TITLED = re.compile(r"\W*§(?: \w+)?:")
-_OVERTURNED = re.compile(r"\b(?:not|no|never|wrong|incorrect|unjust|mistaken|overlook|miss)|n['’]t\b", re.IGNORECASE)
-"""Words of a line that may deny its denial: "A: wrongly rejected"."""
 _NO = re.compile(r"no\b(?! doubt)", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _PART = re.compile(r"[:;—–，、：；。]|, ")
 _ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
 """The beginning of a sentence that restricts the decision: "Only Food is certain"."""
-_SMALL = frozenset({"also", "i'd", "i’d", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
+_SMALL = frozenset({"also", "i'd", "i’d", "too", "it", "this", "that", "i", "rather", "out", "say"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
-_COUNTERFACTUAL = (
-    tuple(
-        map(re.compile, (r"\bwould (?:have|be|apply|choose|count|go|pick|qualify)\b", r"\bif\b", r"\b(?:were|had)\b"))
-    ),
-    tuple(map(re.compile, (r"\bhad (?:it|the|this)\b", r"\bwould have\b"))),
+_COUNTERFACTUAL = re.compile(
+    rf"\bwould (?:have|be|apply|choose|count|go|pick|qualify)\b{UNMET.pattern}"
+    r"|\bhad (?:it|the|this)\b[^.\n]{0,120}\bwould have\b"
 )
-"""The words of a condition that is not met, in their order: "It would be Food if the cake were the hotel's"."""
+"""A condition that is not met: "It would be Food if the cake were the hotel's"."""
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
@@ -277,8 +273,7 @@ def check_lines(
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
         if footnote and not is_comment(line.text, names):
             raise residue(line.text)
-        named = {mention.item for mention in names.mentions(line.text)}
-        if named and named.isdisjoint(decided) and _denies(line.text, names):
+        if _denies(line.text, names):
             continue
         try:
             statements.read(line.text)
@@ -302,7 +297,13 @@ def check_lines(
 def _denies(line: str, names: Names) -> bool:
     """Return True if a line only denies labels, as in "- A: the quotation was judged too vague to count"."""
     claims = claims_of(line, names, is_choice=False)
-    return bool(claims) and all(claim.stance == "against" for claim in claims) and not _OVERTURNED.search(line)
+    return bool(claims) and all(claim.stance == "against" for claim in claims)
+
+
+def _is_starred(line: str) -> bool:
+    """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
+    stripped = without_bullet(line)
+    return stripped.count("*") % 2 == 1 and _STARRED.search(stripped) is not None
 
 
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
@@ -318,12 +319,6 @@ def check_comment(text: str, names: Names) -> None:
     if _HEDGED.match(text) and not CONCEDED.match(names.masked(text)):
         raise residue(text)
     check_withdrawn(text)
-
-
-def _is_starred(line: str) -> bool:
-    """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
-    stripped = without_bullet(line)
-    return stripped.count("*") % 2 == 1 and _STARRED.search(stripped) is not None
 
 
 def _rates_again(sentence: str, decided: Decided, names: Names) -> bool:
@@ -375,12 +370,12 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
 def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     sentence = _spaced(sentence, names)
-    tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
+    tokens = tokenise(sentence, names)
     named_items = {token.item for token in tokens if token.kind == "name"}
     if not named_items:
         return not is_choice and _REST_PRESENT.search(sentence.casefold()) is not None
     folded = sentence.casefold()
-    if _is_counterfactual(folded):
+    if _COUNTERFACTUAL.search(folded):
         return False
     abroad = _disagrees_abroad(sentence, decided, names)
     if abroad is not None:
@@ -444,7 +439,7 @@ def _disagrees_abroad(sentence: str, decided: Decided, names: Names) -> bool | N
         (negated if is_denied or is_negated else stated).update(named)
     if stated and stated.isdisjoint(decided) and _ABROAD_OF_ROLE.search(words):
         return False
-    if groups and (_ABROAD_DOUBTED.search(words) or (stated - decided.keys() and _ABROAD_ADDED.search(words))):
+    if _ABROAD_DOUBTED.search(words) or (stated - decided.keys() and _ABROAD_ADDED.search(words)):
         return True
     return False if negated else None
 
@@ -453,21 +448,6 @@ def _spaced(sentence: str, names: Names) -> str:
     """Return a sentence with spaces around the names of a script without spaces."""
     unspaced = sorted(filter(_UNSPACED.search, map(names.written, names.items)), key=len, reverse=True)
     return re.sub("|".join(map(re.escape, unspaced)), r" \g<0> ", sentence) if unspaced else sentence
-
-
-def _is_counterfactual(sentence: str) -> bool:
-    """Return True if a casefolded sentence has a condition that is not met, in time that is linear in its length."""
-    for clause in sentence.split("."):
-        for patterns in _COUNTERFACTUAL:
-            position = 0
-            for pattern in patterns:
-                match = pattern.search(clause, position)
-                if match is None:
-                    break
-                position = match.end()
-            else:
-                return True
-    return False
 
 
 def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
@@ -479,13 +459,11 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
     answers = {token.value for token in tokens if token.kind in ANSWERS}
     value = answers != {False}
     stated: set[tuple[str, bool]] = set()
-    if tokens[0].text == "only" and {token.item for token in tokens if token.kind == "name"} < decided.keys():
-        return True
     for token in tokens:
         is_last = token is tokens[-1] or (token is tokens[-2] and tokens[-1].kind == "stop")
         if token.text in ("wrong", "incorrect") or (token.kind == "negation" and is_last):
             stated = {(item, not present) for item, present in stated}
-        elif token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
+        elif token.kind in ("neg", "negation"):
             value = False
         elif token.text in ("but", "rather", "instead"):
             value = True

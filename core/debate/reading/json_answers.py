@@ -91,7 +91,7 @@ def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:
     own: dict[str, Any] = {}
     for key, value in data.items():
         folded = key.strip().casefold()
-        if not isinstance(value, dict) or folded in UNDECIDED:
+        if not isinstance(value, dict):
             own[key] = value
         elif is_rejecting(key) or (is_further(key) and "new" not in folded):
             listed = [name for name in value if names.find(name) is not None]
@@ -138,8 +138,8 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
         return bool(value) if value in (0, 1) else NO_ANSWER
     if isinstance(value, list):
         return True if value and not any(_denies_evidence(entry, names) for entry in value) else NO_ANSWER
-    if not isinstance(value, str):
-        return value if value is None else NO_ANSWER
+    if value is None:
+        return None
     answer = sole_answer(value, names)
     if answer == NO_ANSWER and value.strip() and is_comment(value, names):
         return True  # evidence

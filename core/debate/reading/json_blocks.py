@@ -111,8 +111,6 @@ def _repair(source: str) -> Any:
         return None
     try:
         data: Any = json_repair.loads(source)
-        if not isinstance(data, dict | list) or not data:
-            return None
         repaired = json.dumps(data, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
@@ -180,7 +178,7 @@ def lookup(data: Any, *keys: str) -> Any:
     searched.
     """
     if isinstance(data, list):
-        return data if "labels" in keys and any(isinstance(entry, dict) for entry in data) else None
+        return data if "labels" in keys else None
     for wrapped in nested(data):
         folded = {key.strip().casefold(): value for key, value in wrapped.items()}
         for key in keys:

@@ -56,7 +56,6 @@ BULLET = re.compile(
     rf"|(?:\*\*|__)?\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
 )
 _END = Token("", 0, 0)
-_RULE = re.compile(r"[\s|:+=-]*")
 _NEUTRAL_COLUMN = re.compile(
     r"\W*(?:decision|verdict|final|answer|value|status|presence|label|yes ?/ ?no|y/n|(?:is|was) it|applies"
     r"|in (?:the )?text|fits?|match(?:es)?|chosen|selected)\b"
@@ -202,8 +201,6 @@ class Statements:
 
     def _row(self, line: str) -> bool:
         """Read a row of a table: a name with its answer or with ticks, or lists in columns for present and absent."""
-        if _RULE.fullmatch(line):
-            return False
         texts = line.strip().strip("|").split("|")
         cells = [tokenise(text, self.names) for text in texts]
         name_column = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
@@ -455,7 +452,7 @@ class _Sentence:
         self._resolve(token.value, plural=plural)
         if self._kind() not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
             self._fail()
-        if self._kind() == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
+        if self._kind() == "comma" and self._kind(1) in ("yes", "no"):
             self._fail()  # "yes/no"
         if self._kind() == "link" and self._kind(1) in ANSWERS and self._token(1).value != token.value:
             self._fail()  # "no → yes"

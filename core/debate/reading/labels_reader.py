@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -46,37 +45,16 @@ _NO_TEXT = re.compile(
 """Words that give another reason for "N/A" than that no label is present."""
 
 
-@dataclass(frozen=True, slots=True)
-class _StatementLines:
-    """The statements in a reply without markers, and what else its lines contain.
-
-    ``unknown`` are names with an answer that are not in the codebook. ``unread`` is True if other lines contain labels
-    or answers, ``has_prose`` if lines contain neither. ``is_first`` is True if the first line is the only statement.
-    ``start`` is the start of the first statement that counts, ``end`` the end of the last one.
-    """
-
-    statements: Statements
-    unknown: tuple[str, ...]
-    has_prose: bool
-    unread: bool
-    is_first: bool
-    start: int
-    end: int
-
-
 class LabelsReader(ReplyReader):
     """A reading of a decision on a multilabel codebook."""
 
     marker_kinds = ("aspects", "label", "revised", "final")
     keys = ("labels", "aspects")
 
-    def _check_candidates(self, candidates: Sequence[Marker | Block]) -> None:
-        self._check_restated(candidates)
-
     def _read_marker(self, marker: Marker) -> Reading | None:
         start = self.marked.past_marker(marker.end, marker.limit)
         if (block := self._block_at(start)) is not None:
-            return self._read_block(block) if block.error else self._read_answers_by_name(block)
+            return self._read_answers_by_name(block)
         return self._read_marked_labels(marker, start)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
@@ -119,42 +97,16 @@ class LabelsReader(ReplyReader):
             end = len(self.marked.text)
             self._read_lines(statements, self.marked.text.index(answer), end, list_meant=True)
             return None if self.cut else self._labels_reading(statements, end)
-        lines = self._statement_lines()
-        if lines is None:
-            return None
-        statements = lines.statements
-        if not (statements.values or statements.none):
-            return self._read_sole_list()
-        if self.cut and lines.end >= len(self.marked.text):
-            return None
-        if lines.unknown and len(statements.explicit) > 1:
-            raise outside_codebook(lines.unknown)
-        missing = self._missing(statements.values)
-        if bool(statements.explicit) and statements.explicit >= statements.values.keys():
-            values_by_item = list(statements.values.values())
-            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
-            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
-                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
-            return None if missing and lines.unread else self._lines_reading(lines)
-        is_list_before_text = lines.is_first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[lines.end :])
-        # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
-        is_survey = not lines.is_first and (bool(statements.explicit) or not missing)
-        if self.cut or is_survey or ((lines.has_prose or lines.unread) and not is_list_before_text):
-            return None
-        return self._lines_reading(lines)
+        return self._read_statements()
 
-    def _lines_reading(self, lines: _StatementLines) -> Reading:
-        reading = self._labels_reading(lines.statements, lines.end)
-        self.start = lines.start
-        return reading
-
-    def _statement_lines(self) -> _StatementLines | None:
-        """Return what the lines of a reply without markers state. None if a line reports what others said."""
+    def _read_statements(self) -> Reading | None:
+        """Return the reading of what the lines of a reply state, None if a line reports what others said."""
         statements = Statements(self.names)
+        # names with an answer that are not in the codebook; lines with no label or answer; others that are not read
+        unknown: dict[str, None] = {}
         has_prose = unread = is_first = False
         start = end = 0
         earlier: Set[str] = set()
-        unknown: dict[str, None] = {}
         for line in self.marked.statement_lines(0):
             if line.blank:
                 continue
@@ -183,7 +135,29 @@ class LabelsReader(ReplyReader):
             unread |= statements.blank
             end = line.end
         unread |= not earlier <= statements.values.keys()
-        return _StatementLines(statements, tuple(unknown), has_prose, unread, is_first, start, end)
+        if not (statements.values or statements.none):
+            return self._read_sole_list()
+        if self.cut and end >= len(self.marked.text):
+            return None
+        if unknown and len(statements.explicit) > 1:
+            raise outside_codebook(unknown)
+        missing = self._missing(statements.values)
+        if statements.explicit and statements.explicit >= statements.values.keys():
+            values_by_item = list(statements.values.values())
+            is_complete = statements.contrasted or (statements.headed and {True} in values_by_item)
+            if missing and (statements.answered or {False} in values_by_item) and not is_complete:
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            if missing and unread:
+                return None
+        else:
+            is_list_before_text = is_first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.marked.lines[end:])
+            # "Fever: resolved" beside "Pain: absent", or in a list of remarks on every label, may be a yes or a no
+            is_survey = not is_first and (bool(statements.explicit) or not missing)
+            if self.cut or is_survey or ((has_prose or unread) and not is_list_before_text):
+                return None
+        reading = self._labels_reading(statements, end)
+        self.start = start
+        return reading
 
     @cached_property
     def _first_mention(self) -> int:
@@ -357,19 +331,13 @@ class LabelsReader(ReplyReader):
             answer = answer_of(answer_data, self.names)
             if answer == NO_ANSWER and isinstance(name, str):
                 raise residue(name)
-            item = self.names.find(name) if isinstance(name, str) else None
             name_statements = Statements(self.names)
-            if item is not None:
-                name_statements.values = {item: {True}}
+            if item := self.names.find(str(name)):
+                name_statements.state(item, True)
             else:
-                try:
-                    is_read = (
-                        isinstance(name, str)
-                        and name_statements.read(name)
-                        and not (name_statements.none and name_statements.values)
-                    )
-                except Unreadable:
-                    is_read = False
+                is_read = False
+                with suppress(Unreadable):
+                    is_read = isinstance(name, str) and name_statements.read(name)
                 if not is_read:
                     foreign_names.append(str(name))
             none = none or name_statements.none

@@ -106,10 +106,7 @@ def single_quoted(text: str, excluded: Sequence[Span]) -> tuple[Span, ...]:
     for line in masked.split("\n"):
         openings = [match.start() for match in _SINGLE_OPEN.finditer(line)]
         closings = [match.start() for match in _SINGLE_CLOSE.finditer(line)] if openings else []
-        done = 0
         for index, opening in enumerate(openings):
-            if opening < done:
-                continue
             limit = openings[index + 1] if index + 1 < len(openings) else len(line)
             before_next = closings[bisect_right(closings, opening) : bisect_left(closings, limit)]
             strong = next((c for c in before_next if (line[c + 1 : c + 2] or "\n") in _STRONG_AFTER), None)

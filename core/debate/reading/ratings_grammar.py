@@ -82,10 +82,7 @@ _POINT = re.compile(
     rf"[-+−–]?\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}}|(?:points?|stars?)\b)?[\s.{re.escape(IGNORED)}]*$"
 )
 """A line that is the rating of the only dimension."""
-_NUMBER_CELL = r"[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?(?:\s?/\s?\d{1,15})?[\s*_`\"')\]]*"
-_NUMBERED = re.compile(_NUMBER_CELL)
-_NUMBERED_CELL = re.compile(rf"\|{_NUMBER_CELL}(?=\||$)")
-"""A cell of a table that is a number; two of them in a row may be those of two roles."""
+_NUMBERED = re.compile(r"[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?(?:\s?/\s?\d{1,15})?[\s*_`\"')\]]*")
 _DECIDING_COLUMNS = (
     re.compile(r"\b(?:final|decision|decided|judge|verdict|consensus)\b", re.IGNORECASE),
     re.compile(rf"^(?!.*\b{ROLE}).*\b(?:ratings?|scores?)\b", re.IGNORECASE),
@@ -161,16 +158,13 @@ _EMPHASIS = '*_`#"“”'
 def ratings_of(
     marked: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
 ) -> tuple[Reading, int, bool]:
-    """Return the ratings on lines ``Dimension: number`` up to the next marker.
+    """Return the ratings on lines ``Dimension: number`` after the last marker.
 
     Return also the end of the last of these lines, and True if they are complete.
     """
-    following = next(
-        (m.start for m in marked.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(marked.text)
-    )
     collected, table = _CollectedRatings(codebook, names, bare=True), _Table(names)
     last, ended = marker.end, False
-    for start, end in marked.spans(marker.end, following):
+    for start, end in marked.spans(marker.end):
         before = len(collected.ratings)
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
@@ -179,7 +173,7 @@ def ratings_of(
         if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
     rated = all(item in collected.ratings or item in open_items for item in codebook.items)
-    return collected.reading(), last, following < len(marked.text) or (rated and ended)
+    return collected.reading(), last, rated and ended
 
 
 def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
@@ -199,11 +193,7 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
         is_extract = line != marked.text[start:end]
         line_text = _in_digits(line if is_extract else _unwrapped(marked.lines[start:end]))
         alone = (boxed or marked.lines[start:end].strip() in first_and_last) and _POINT.match(line_text.strip())
-        if (
-            (alone or _PLAIN.fullmatch(line_text))
-            and len(_NUMBERED_CELL.findall(line_text)) < 2
-            and collected.line(line)
-        ):
+        if (alone or _PLAIN.fullmatch(line_text)) and collected.line(line):
             start = boxed.start() if boxed else start
             if len(boxes) > 1:
                 return Reading(), -1

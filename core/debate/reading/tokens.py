@@ -236,12 +236,12 @@ def past(tokens: Sequence[Token], at: int, kinds: Set[str], words: Set[str] = fr
     return next(ahead, len(tokens))
 
 
-def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
-    """Yield tokens with those inside brackets and, with ``quotes``, inside quotations."""
+def every(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Yield tokens with those inside brackets and struck passages."""
     for token in tokens:
         yield token
-        if token.kind in ("bracket", "struck") or (quotes and token.kind == "quote"):
-            yield from every(token.inner, quotes=quotes)
+        if token.kind in ("bracket", "struck"):
+            yield from every(token.inner)
 
 
 def _groups(text: str) -> _Enclosures:

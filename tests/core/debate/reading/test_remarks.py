@@ -265,6 +265,11 @@ def test_negation_in_another_language_denies_a_label_only_with_a_word_for_that(
         ("A neutral rating is more appropriate.", "refused"),
         ("The review deserves a neutral verdict.", "refused"),
         ("It is positive.", "refused"),
+        ("The critic's Mixed is better.", "refused"),
+        ("I prefer the critic's Mixed.", "refused"),
+        ("The critic's Mixed is wrong.", "Negative"),
+        ("It should be Negative.", "Negative"),
+        ("It should be Mixed.", "refused"),
     ],
 )
 def test_remark_takes_a_label_back_only_in_plain_words(remark: str, expected: str) -> None:
