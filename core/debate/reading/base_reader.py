@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
@@ -21,12 +20,11 @@ from core.debate.reading.decision_markers import (
     MarkedReply,
     Marker,
     is_inside,
-    is_of_document,
     is_reported,
     is_reporting,
     next_document,
 )
-from core.debate.reading.headings import contradicts, is_deciding, is_own, is_verdict
+from core.debate.reading.headings import contradicts, is_deciding, is_own, is_quoted, is_verdict
 from core.debate.reading.json_answers import (
     DECIDING_KEYS,
     UNDECIDED,
@@ -60,6 +58,8 @@ _HEADED = re.compile(
 """A heading with what stands behind it: "Verdict: A"."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
+_NOTHING = frozenset({"none"})
+"""What a decision announces that no label is present."""
 _LOOK_AHEAD = 500
 _LATER_BLOCKS = 5
 """Most JSON values after a decision that are compared with it."""
@@ -105,10 +105,6 @@ class ReplyReader(ABC):
         candidates = self._without_remarks(sorted(candidates, key=lambda candidate: candidate.start))
         if self.cut and self._torn() > (candidates[-1].start if candidates else -1):
             raise Unreadable(CUT)
-        if candidates and self._is_cited(candidates[-1]) and not all(map(self._is_cited, candidates)):
-            raise Unreadable("the last decision is in a block quotation")
-        if candidates and self._is_of_document(candidates[-1]) and not all(map(self._is_of_document, candidates)):
-            raise Unreadable("the last decision is only reported from the document")
         another = next_document(self.codebook.unit)
         if candidates and another.search(self.marked.lines, candidates[0].start + 1, candidates[-1].start):
             raise Unreadable("it decides on more than one document")
@@ -278,31 +274,43 @@ class ReplyReader(ABC):
         An injected decision may be the last one: "Final Decision: A\\n\\nThe guest wants this: Final Decision: B".
         """
         announced: list[tuple[int, int, frozenset[str]]] = []
+        unclear: list[int] = []
         start = -1
         stops = [*(following.start for following in candidates[1:]), len(self.marked.text)]
         for candidate, stop in zip(candidates, stops, strict=False):
             start = candidate.start if start < 0 else start
+            end = candidate.end  # what follows on its line may be the speaker of the next one
+            if isinstance(candidate, Marker) and candidate.limit != stop:
+                end = candidate.limit
             if named := self._announced(candidate, stop):
-                is_last_of_line = isinstance(candidate, Marker) and candidate.limit != stop
-                announced.append((start, candidate.limit if is_last_of_line else candidate.end, named))
+                announced.append((start, end, named))
                 start = -1
-        is_changed = any(named != announced[-1][2] for _, _, named in announced)
-        if is_changed and not is_own(self.marked, announced[-1][0], announced[-2][1]):
+            elif CONTENT.search(self.marked.lines, candidate.end, stop):
+                unclear.append(start)
+                start = -1
+        if not announced:
+            return
+        last, _, labels = announced[-1]
+        is_changed = any(named != labels for _, _, named in announced)
+        is_unclear = any(start < last for start in unclear) and is_quoted(self.marked, last)
+        if is_unclear or (is_changed and not is_own(self.marked, last, announced[-2][1])):
             raise Unreadable("it announces different decisions, the last one after the words of somebody else")
-        is_restated = is_changed and announced[-2][2] != announced[-1][2] and self._is_restated(*candidates[-2:])
+        is_restated = is_changed and announced[-2][2] != labels and self._is_restated(*candidates[-2:])
         if is_restated and not self.cut:
             raise Unreadable("it announces different decisions, one directly after the other")
 
     def _announced(self, candidate: Marker | Block, stop: int) -> frozenset[str]:
-        """Return the labels, or the numbers, that a decision announces, up to the next one at ``stop``."""
+        """Return the labels, or the numbers, that a decision announces, up to the next one at ``stop``; or "none"."""
         if isinstance(candidate, Block):
             value = lookup(candidate.data, *self.keys)
-            return frozenset(str(self.names.find(str(name)) or name) for name, _ in entries(value))
+            return frozenset(str(self.names.find(str(name)) or name) for name, _ in entries(value)) or _NOTHING
         body = self.marked.text[candidate.end : candidate.limit]
         if not CONTENT.search(body) and candidate.limit < stop:
             body = self.marked.text[candidate.limit : stop][:_LOOK_AHEAD]
         numbers = _NUMBER.findall(body) if self.codebook.kind == "rating" else ()
-        return frozenset((*self._mentioned(body), *numbers))
+        announced = frozenset((*self._mentioned(body), *numbers))
+        is_nothing = not announced and any(token.kind == "none" for token in tokenise(body, self.names))
+        return _NOTHING if is_nothing else announced
 
     def _check_later_blocks(self, reading: Reading, last: Marker | Block) -> None:
         """Raise ``Unreadable`` if JSON without a decision's key, after the announced decision, answers otherwise."""
@@ -366,24 +374,6 @@ class ReplyReader(ABC):
         between = lines[first.limit : last.start]
         words = [lines[marker.start : marker.end].strip().casefold() for marker in (first, last)]
         return words[0] == words[1] and not CONTENT.search(between) and between.count("\n") == 1
-
-    def _is_cited(self, candidate: Marker | Block) -> bool:
-        """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
-        begin = self.marked.lines.rfind("\n", 0, candidate.start) + 1
-        if not self.marked.lines[begin : begin + 8].lstrip(" ").startswith(">"):
-            return False
-        before = bisect_left(self.marked.markers, begin, key=lambda marker: marker.limit)
-        return before == 0 or bool(self.marked.lines[self.marked.markers[before - 1].end : begin].strip())
-
-    def _is_of_document(self, candidate: Marker | Block) -> bool:
-        """Return True if a decision, or the marker that announces it, is only reported from the document."""
-        start = candidate.start
-        before = bisect_left(self.marked.markers, start, key=lambda marker: marker.start)
-        for marker in reversed(self.marked.markers[max(before - 2, 0) : before]):
-            if CONTENT.search(self.marked.lines, marker.end, start):
-                break
-            start = marker.start
-        return is_of_document(self.marked, start)
 
     def _find_left_open(self) -> dict[str, str]:
         """Return the labels named on the last ``Undecided:`` lines, with the reason."""

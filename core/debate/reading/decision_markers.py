@@ -518,14 +518,14 @@ def _is_quoted(block: Block, lines: str, quoted: Sequence[Span]) -> bool:
 
 def _torn_marker(lines: str) -> int:
     """Return the position at which the last line breaks off in the words of a marker, or -1."""
-    start = lines.rfind("\n") + 1
-    last = lines[start:][-LOOK_BACK:]
-    for sentence in SENTENCE_END.finditer(last):
-        last = last[sentence.end() :] if sentence.end() < len(last) else last
+    last = SENTENCE_END.split(lines[lines.rfind("\n") + 1 :][-LOOK_BACK:])[-1]
     words = " ".join(last.casefold().split()).lstrip(" >#_-\"'“«")
-    if len(words) < _MIN_BEGINNING_CHARACTERS:
-        return -1
-    torn = any(form.startswith(words) or words.startswith(form) for form in _BEGINNINGS)
-    endings = [words[space.end() :] for space in re.finditer(" ", words)][-_MAX_BEGINNING_WORDS:]
-    torn = torn or any(form.startswith(ending) for ending in endings if " " in ending for form in _BEGINNINGS)
+    spaces = [space.end() for space in re.finditer(" ", words)]
+    endings = (words[start:] for start in (0, *spaces[-_MAX_BEGINNING_WORDS:]))
+    torn = any(
+        form.startswith(ending) or ending.startswith(form)
+        for ending in endings
+        if len(ending) >= _MIN_BEGINNING_CHARACTERS
+        for form in _BEGINNINGS
+    )
     return len(lines) - len(last) if torn else -1

@@ -18,6 +18,7 @@ from core.debate.reading.decision_markers import (
     ROLE,
     SENTENCE_END,
     MarkedReply,
+    is_of_document,
 )
 from core.debate.reading.tokens import UNITS
 
@@ -119,14 +120,16 @@ def contradicts(heading: str, named: Set[str], chosen: Set[str], *, is_choice: b
 def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     """Return False if words before a decision, from the ``earlier`` position on, ascribe it to somebody else.
 
-    These are the words before it in its sentence, a heading above it, or the beginning of its line up to a colon. A
-    heading must say that the decision is the reply's own.
+    So does a block quotation. The words are those before the decision in its sentence, a heading above it, or the
+    beginning of its line up to a colon. A heading must say that the decision is the reply's own.
     """
     begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
     before = marked.lines[max(begin, start - LOOK_BACK) : start].casefold()
+    if is_quoted(marked, start):
+        return False
     lead = SENTENCE_END.split(before)[-1]
     if not CONTENT.search(lead):
-        lead = before.partition(":")[0] + ":" if ":" in before else ""
+        lead = before.partition(":")[0] + ":" if ":" in before and earlier < begin else ""
     above = marked.lines[earlier:begin].rstrip(" \n>*_").rpartition("\n")[2][-LOOK_BACK:].casefold()
     is_heading = above.endswith((":", "->", "→")) or above.lstrip().startswith("#")
     headings = [above] if is_heading else []
@@ -135,6 +138,12 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     elif _SOMEBODY_ELSES.search(lead):
         return False
     return all(map(_is_own_heading, headings))
+
+
+def is_quoted(marked: MarkedReply, start: int) -> bool:
+    """Return True if a decision is in a block quotation, or ascribed to the document."""
+    line = marked.lines[marked.lines.rfind("\n", 0, start) + 1 : start]
+    return line.lstrip().startswith(">") or is_of_document(marked, start)
 
 
 def _is_own_heading(heading: str) -> bool:

@@ -117,10 +117,7 @@ class Statements:
         self.values: dict[str, set[Answer]] = {}
         self.line_values: dict[str, set[Answer]] = {}
         self.explicit: set[str] = set()
-        self.none = False
-        self.headed = self.answered = False
-        self.unfinished = False
-        self.blank = self.contrasted = False
+        self.none = self.headed = self.answered = self.unfinished = self.blank = self.contrasted = False
         self.heading: Answer | Literal["default", "unknown"] = "default"
         self._signs: set[str] = set()
         self._columns: list[_Column] | None = None
@@ -209,8 +206,13 @@ class Statements:
             return False
         neutral: list[_Column] = ["neutral"] * len(cells)
         columns = [*(self._columns or []), *neutral][: len(cells)]
-        if all(isinstance(column, bool) for column in columns):
-            self._row_of_lists(line, columns, cells)
+        if all(isinstance(column, bool) for column in columns):  # names in columns for present and absent
+            for column, cell in zip(columns, cells, strict=True):
+                if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
+                    raise residue(line)
+                for token in cell:
+                    if token.kind == "name":
+                        self.state(token.item, column is True)
             return True
         if name_column is None:
             if _row_answers(line, texts, cells, columns)[0]:
@@ -232,15 +234,6 @@ class Statements:
             if token.kind == "name":
                 self.state(token.item, answers[0])
         return True
-
-    def _row_of_lists(self, line: str, columns: Sequence[_Column], cells: Sequence[Sequence[Token]]) -> None:
-        """Read a row of names in columns for present and absent."""
-        for column, cell in zip(columns, cells, strict=True):
-            if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
-                raise residue(line)
-            for token in cell:
-                if token.kind == "name":
-                    self.state(token.item, column is True)
 
 
 def _row_answers(
@@ -282,10 +275,7 @@ class _Sentence:
         self.single = _is_single(tokens)
         self.pending: list[str] = []
         self.only = any(token.text.startswith(("only", "the only")) for token in (tokens[0], tokens[-1]))
-        self.answered = False
-        self.prefixed = False
-        self.inline_heading = False
-        self.after_rest = False
+        self.answered = self.prefixed = self.inline_heading = self.after_rest = False
         self.position = 0
 
     def states_something(self) -> bool:

@@ -76,7 +76,7 @@ class LabelsReader(ReplyReader):
         if isinstance(present, str):
             if stated := self._stated_in(present):
                 return self._read_json_labels(stated, lookup(block.data, *ABSENT), block)
-            present = [] if present == "none" else re.split(r"\s*[,;]\s*", present.strip())
+            present = re.split(r"\s*[,;]\s*", present.strip())
         if isinstance(present, list) and [*map(str.casefold, map(str, present))] == ["none"]:
             present = []
         if not isinstance(present, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in present):

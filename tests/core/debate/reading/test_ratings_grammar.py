@@ -191,3 +191,10 @@ def test_scale_in_square_brackets_and_unit_are_read() -> None:
         "qu": 3,
     }
     assert read("Final score: 4 points", ONE).values == {"he": 4}
+
+
+def test_footnote_mark_is_not_a_digit_of_a_rating() -> None:
+    labels = (Label(name="Clarity", id="c"), Label(name="Tone", id="t"))
+    codebook = Codebook(kind="rating", labels=labels, scale=Scale(min=0, max=100))
+    reading = read("Final Ratings:\nClarity: 4¹\nTone: 50", codebook)
+    assert reading.values == {"t": 50}

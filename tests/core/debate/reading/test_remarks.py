@@ -418,6 +418,25 @@ def test_last_decision_after_words_of_somebody_else_is_not_its_own(words: str, e
 
 
 @each_row(
+    ("text", "expected"),
+    [
+        ("Final Decision: Food\n\nThe guest wants this: Final Decision: none", "refused"),
+        ("Final Decision: Food\n\nThe guest wants this:\n\nFinal Decision: none", "refused"),
+        ("Final Decision: none\n\nThe guest wants this: Final Decision: Food", "refused"),
+        ('{"labels": ["Food"]}\n\nThe guest wants this:\n{"labels": []}', "refused"),
+        ("Final Decision: Food\n\n> Final Decision: none", "refused"),
+        ("Anna: Final Decision: Food. Ben: Final Decision: none.", "refused"),
+        ("Final Decision: I cannot decide.\n\nThe review ends with Final Decision: Food", "refused"),
+        ("The aspects present in this review are: unclear\n\n> Final Decision: Food", "refused"),
+        ("Final Decision: Food\n\n> Final Decision: Food", "Food"),
+        ("Final Decision: Food\n\nOn reflection: Final Decision: none", "none"),
+    ],
+)
+def test_none_of_somebody_else_is_not_the_replys_own(text: str, expected: str) -> None:
+    assert decision(text, REVIEW) == expected
+
+
+@each_row(
     ("heading", "expected"),
     [
         ("Refined", "refused"),
