@@ -8,12 +8,14 @@ from typing import Any
 
 import duckdb
 
+from core.codebook import Codebook
 from core.debate.turns import ReplyError
 from core.documents import Document, Evidence, Value
-from core.store.database import ReadRepository, translate_error
+from core.store.database import DatabaseConnection, ReadRepository, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
 from core.store.rows import load, scalar, value_of, values_by_key
+from core.store.runs import Runs
 
 DOCUMENTS_PER_QUERY = 10_000
 """Documents per query of a stream, which bounds memory."""
@@ -91,7 +93,8 @@ def _query(base: str, narrowed: str, *, own_only: bool, debate: bool) -> str:
 class PersonReview:
     """The latest decisions of one person on a document, at least one, with the Unix time of the last.
 
-    ``status`` is None for a person who only resolved disagreements of others.
+    A decision that the codebook of the run does not allow is None. ``status`` is None for a person who only resolved
+    disagreements of others.
     """
 
     values: Mapping[str, Value | None]
@@ -108,6 +111,9 @@ class DocumentRecord:
     quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
     decisions, in the order of the last ones, also one who only discarded the document; it is empty in the records for
     one reviewer. A person's review of an item precedes an adjudicated value of the same person.
+
+    Reviews and gold from before the kind, a scale or the labels changed may have values that the codebook of the run
+    does not allow. They are left out, so that the item is open.
 
     In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """
@@ -133,6 +139,10 @@ class DocumentRecord:
 class DocumentRecords(ReadRepository):
     """Reader of document records, for any thread."""
 
+    def __init__(self, connection: DatabaseConnection, runs: Runs) -> None:
+        super().__init__(connection)
+        self._runs = runs
+
     def load(
         self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None, debate: bool = True
     ) -> list[DocumentRecord]:
@@ -156,7 +166,8 @@ class DocumentRecords(ReadRepository):
         rows = {row[0]: row for row in self._connection.rows(sql, params)}
         by_others = [id for id, row in rows.items() if row[-1]]
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
-        return [_record_of(rows[id], second_reading=id in second) for id in ids if id in rows]
+        codebook = self._codebook(run_id)
+        return [_record_of(rows[id], codebook, second_reading=id in second) for id in ids if id in rows]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
         """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
@@ -164,6 +175,7 @@ class DocumentRecords(ReadRepository):
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
         sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", own_only=False, debate=True)
+        codebook = self._codebook(run_id)
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
@@ -171,27 +183,43 @@ class DocumentRecords(ReadRepository):
             for first in range(0, end, DOCUMENTS_PER_QUERY):
                 cursor.execute(sql, {"run": run_id, "first": first, "count": DOCUMENTS_PER_QUERY})
                 while rows := cursor.fetchmany(batch):
-                    yield [_record_of(row) for row in rows]
+                    yield [_record_of(row, codebook) for row in rows]
         except duckdb.Error as error:
             raise translate_error(error, self._connection.path) from error
         finally:
             cursor.close()
 
+    def _codebook(self, run_id: str | None) -> Codebook | None:
+        settings = None if run_id is None else self._runs.settings(run_id)
+        return None if settings is None else settings.codebook
 
-def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
-    *document, status, verdict, reviews, review_status, people, gold, roles, _ = row
+
+def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading: bool = False) -> DocumentRecord:
+    *document, status, verdict, review_rows, review_status, people, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "error": None}
+
+    def is_allowed(item: str, value: Value | None) -> bool:
+        return codebook is None or codebook.allows(item, value)
+
+    gold_values = {
+        rater: {item: value for item, value in values.items() if is_allowed(item, value)}
+        for rater, values in values_by_key(gold or ()).items()
+    }
+    reviews = {row["item"]: Review(**row | {"value": load(row["value"])}) for row in review_rows or ()}
     record = DocumentRecord(
-        document=document_of(document, values_by_key(gold or ())),
+        document=document_of(document, gold_values),
         status=status,
         values=stored["values"],
         unresolved=stored["reasons"],
         error=ReplyError(**stored["error"]) if stored["error"] else None,
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
-        reviews={row["item"]: Review(**row | {"value": load(row["value"])}) for row in reviews or ()},
+        reviews={item: review for item, review in reviews.items() if is_allowed(item, review.value)},
         review_status=review_status or PENDING,
-        people=_people(people or ()),
+        people={
+            actor: replace(person, values={i: v if is_allowed(i, v) else None for i, v in person.values.items()})
+            for actor, person in _people(people or ()).items()
+        },
     )
     if not second_reading:
         return record

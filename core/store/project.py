@@ -46,7 +46,7 @@ class Store:
         self.events = Events(connection)
         self.agreement = ReviewerAgreement(connection)
         self.settings = Settings(connection, writer)
-        self.document_records = DocumentRecords(connection)
+        self.document_records = DocumentRecords(connection, self.runs)
         self.dump = bundle_tables.Dump(connection)
         self.classifiers = ClassifierStore(connection, writer)
         self.review_queue = ReviewQueue(connection)

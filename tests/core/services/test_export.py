@@ -12,7 +12,9 @@ from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
 from core.services import bundle, export
+from core.services.codebooks import codebook as codebooks
 from core.services.review import actions, agreement
+from tests.core.services.sessions import BOOK, annotate, decide, studio
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
 
@@ -45,6 +47,22 @@ def test_undone_decision_is_not_exported(session, run_id):
     actions.edit(session, run_id, ["d0"], "b", True)
     actions.undo(session)
     assert table(session, run_id)["d0"]["reviewed_Beta"] == ""
+
+
+def test_values_of_another_kind_are_not_exported(tmp_path):
+    first, second = BOOK.items
+    with studio(tmp_path, documents=1) as (_, session):
+        rating = codebooks.change(BOOK, kind="rating")
+        codebooks.save(session, rating)
+        decide(session, annotate(session).run_id, {"d0": {first: 4, second: 2.5}})
+        session.store.documents.add([Document("d1", {"text": "Clean."}, gold={"gold": {first: 4}})], file_name="g.csv")
+        codebooks.save(session, codebooks.change(rating, kind="multilabel"))
+        run = annotate(session)
+        written = io.BytesIO(export.export_bytes(session, run.run_id, "parquet"))
+        rows = {row["document_id"]: row for row in pq.read_table(written).to_pylist()}
+        assert (rows["d0"]["pred_Cleanliness"], rows["d0"]["reviewed_Cleanliness"]) == (True, None)
+        assert rows["d1"]["gold_Cleanliness"] is None
+        assert bundle.bundle_bytes(session)
 
 
 def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run_id, tmp_path):

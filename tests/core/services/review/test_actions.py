@@ -6,12 +6,14 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import NOT_STOPPED
+from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import annotation_arrays
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
 from core.store.runs import set_state
 from tests.core.services import sample_world
+from tests.core.services.sessions import BOOK, annotate, decide, studio
 
 
 def rows(session, run, **wanted):
@@ -139,6 +141,33 @@ def test_document_with_undecided_labels_is_not_submitted(session, run):
     actions.edit(session, run.run_id, ["d4"], "a", True)
     actions.submit(session, run.run_id, ["d0", "d4"])
     assert queue.review_rows(session, run, ["d4"])[0].status == "Submitted"
+
+
+def test_values_of_another_kind_are_open_and_not_confirmed(tmp_path):
+    first, second = BOOK.items
+    with studio(tmp_path, documents=1) as (_, session):
+        decide(session, annotate(session).run_id, {"d0": {first: True, second: False}})
+        codebooks.save(session, codebooks.change(BOOK, kind="rating"))
+        run = annotate(session)
+        record = actions.load_record(session, run, "d0")
+        assert (dict(record.reviews), record.value(first)) == ({}, record.values[first])
+        assert record.people[actions.default_reviewer()].values == {first: None, second: None}
+        actions.submit(session, run.run_id, ["d0"])
+        assert {review.value for review in actions.load_record(session, run, "d0").reviews.values()} == {3, 1}
+
+
+def test_deleted_label_of_a_choice_is_not_confirmed(tmp_path):
+    choice = codebooks.change(BOOK, kind="choice")
+    kept, deleted = (label.id for label in choice.labels)
+    with studio(tmp_path, documents=3) as (_, session):
+        codebooks.save(session, choice)
+        decide(session, annotate(session).run_id, {"d0": {"label": deleted}, "d2": {"label": deleted}})
+        codebooks.save(session, codebooks.delete_label(choice, deleted))
+        run = annotate(session)
+        actions.submit(session, run.run_id, ["d0"])
+        assert actions.load_record(session, run, "d0").reviews["label"].value == kept
+        with pytest.raises(UsageError, match="no value yet"):
+            actions.submit(session, run.run_id, ["d2"])
 
 
 def test_discarding_and_reopening(session, run):
