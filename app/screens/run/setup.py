@@ -35,7 +35,7 @@ from core.services.runs import control, cost_estimate, planned_comparison, plann
 from core.services.runs.configuration import describe_model, describe_param, model_names
 from core.services.runs.planning import Plan
 
-ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
+ENGINES = {"live": "Live, streamed", "batch": "Batch, up to 24 hours", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
 
 Save = Callable[[planning.Change], None]
