@@ -52,8 +52,12 @@ class TextSpace:
         return np.asarray(products.toarray().clip(0.0, 1.0), dtype=np.float64)
 
 
+MAX_VECTORS = 5_000
+"""Vectors of queries kept in memory, some kB each."""
+
+
 class EmbeddedSpace:
-    """Vector space of the function ``embed``. Query texts are embedded once each."""
+    """Vector space of the function ``embed``. Query texts are embedded once each, while memory allows."""
 
     def __init__(self, texts: Sequence[str], embed: Embed) -> None:
         self._embed = embed
@@ -66,6 +70,8 @@ class EmbeddedSpace:
         if new:
             self._vectors.update(zip(new, normalised(self._embed(new)), strict=True))
         products = np.stack([self._vectors[text] for text in texts]) @ self._fitted.T
+        if len(self._vectors) > MAX_VECTORS:
+            self._vectors.clear()
         return np.asarray(np.clip(products, -1.0, 1.0), dtype=np.float64)
 
 

@@ -198,6 +198,8 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
         documents = int(facts["documents"])
         if trained.task != classifier.Task.from_codebook(codebook):
             raise ValueError("the weights belong to another codebook")
+        if version_of(facts) != classifier.VERSION:
+            raise InputError(f"{name} is of another version of Moot.", "Export it again with this one.")
     except (KeyError, TypeError, ValueError, CodebookError) as error:
         raise InputError(
             f"{name} does not describe its training.", "Choose a .skops file that Moot exported."

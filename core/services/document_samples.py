@@ -132,18 +132,20 @@ def draw_stratified(
 def project_sample(session: ProjectSession, size: int, seed: int = 0) -> DocumentSample:
     """Return the project's sample of this size and seed, drawing and storing it on first use.
 
+    It is drawn again once one of its documents is deleted, and if only other documents are labelled by now.
     It consists of labelled documents if there are any, never of held-out ones, stratified by the latest run that is not
     a canary run. Raises UsageError without documents.
     """
     name = f"{SAMPLE_SETTING} {size}/{seed}"
+    labelled = labelled_ids(session, held_out=False)
     stored = session.store.settings.get(name)
     if stored is not None:
         sample = DocumentSample(**stored)
-        if len(session.store.documents.load(sample.ids, gold=False)) == len(sample.ids):  # none was deleted since
+        was_deleted = len(session.store.documents.load(sample.ids, gold=False)) < len(sample.ids)
+        if not was_deleted and (not labelled or not set(labelled).isdisjoint(sample.ids)):
             return sample
     split = holdout_split(session)
-    candidates: Sequence[str] = labelled_ids(session, held_out=False)
-    candidates = candidates or session.store.lab.development(split.seed, split.share, 20 * size)
+    candidates = labelled or session.store.lab.development(split.seed, split.share, 20 * size)
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.all_runs()) if run.verdicts and not run.is_canary), "")

@@ -138,6 +138,7 @@ class _ExampleIndex:
         self._embed = embed
         self._shots = shots
         self._index: tuple[list[Precedent], Space | None] | None = None
+        self._pairs = dict.fromkeys(pair for values in labels.values() for pair in values.items())
         self._making = asyncio.Lock()
         self._asking = threading.Lock()
 
@@ -170,12 +171,14 @@ class _ExampleIndex:
     def _nearest(self, pool: Sequence[Precedent], space: Space, document: Document) -> Precedents:
         with self._asking:
             similar = space.similarities([document.full_text])[0]
-        nearest: dict[tuple[str, Value], list[Precedent]] = {
-            pair: [] for precedent in pool for pair in precedent.values.items()
-        }
+        nearest: dict[tuple[str, Value], list[Precedent]] = {pair: [] for pair in self._pairs}
+        missing = set(nearest)
         for index in np.argsort(-similar, kind="stable"):
             precedent = pool[index]
-            for pair in precedent.values.items() if precedent.document_id != document.id else ():
-                if len(nearest[pair]) < self._shots:
-                    nearest[pair].append(precedent)
+            for pair in precedent.values.items() & missing if precedent.document_id != document.id else ():
+                nearest[pair].append(precedent)
+                if len(nearest[pair]) == self._shots:
+                    missing.remove(pair)
+            if not missing:
+                break
         return {pair: tuple(examples) for pair, examples in nearest.items() if examples}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from core.documents import VERDICT, Reference
 from core.runs import RunRow
@@ -18,13 +21,23 @@ from core.store.project import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MAX_ENTRIES = 100
-"""Results kept for each project."""
+MAX_ENTRIES, MAX_BYTES = 5_000, 500_000_000
+"""Results, and bytes of their arrays, that are kept for each project. Scores have several results for each run."""
 
-_Entries: TypeAlias = OrderedDict[Hashable, tuple[Hashable, Future[Any]]]
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """A result, the basis on which it is valid, and the bytes of its arrays."""
+
+    basis: Hashable
+    result: Future[Any] = field(default_factory=Future)
+    bytes: int = 0
+
+
+_Entries: TypeAlias = OrderedDict[Hashable, _Entry]
 _guard = threading.Lock()
 _projects: WeakKeyDictionary[Store, _Entries] = WeakKeyDictionary()
-"""For each project in use, key to (basis, result). A result may be computed from others; never the reverse."""
+"""The results of each project in use by key. A result may be computed from others; never the reverse."""
 
 
 def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis: Hashable = None) -> T:
@@ -36,22 +49,38 @@ def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis
     with _guard:
         entries = _projects.setdefault(session.store, OrderedDict())
         entry = entries.get(key)
-        first = entry is None or entry[0] != basis
+        first = entry is None or entry.basis != basis
         if entry is None or first:
-            entry = entries[key] = basis, Future()
+            entry = entries[key] = _Entry(basis)
         entries.move_to_end(key)
-        while len(entries) > MAX_ENTRIES:
-            entries.popitem(last=False)
-    future = entry[1]
     if first:
         try:
-            future.set_result(make())
+            made = make()
+            entry.bytes = _array_bytes(made)
+            entry.result.set_result(made)
         except BaseException as error:
             with _guard:
                 if entries.get(key) is entry:
                     del entries[key]
-            future.set_exception(error)
-    return cast(T, future.result())
+            entry.result.set_exception(error)
+        with _guard:
+            kept = sum(other.bytes for other in entries.values())
+            while len(entries) > MAX_ENTRIES or kept > MAX_BYTES:
+                kept -= entries.popitem(last=False)[1].bytes
+    return cast(T, entry.result.result())
+
+
+def _array_bytes(value: Any) -> int:
+    """Return the bytes of the arrays in a result, which take most of its memory."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, Mapping):
+        return sum(map(_array_bytes, value.values()))
+    if isinstance(value, tuple | list):
+        return sum(map(_array_bytes, value))
+    if is_dataclass(value):
+        return sum(_array_bytes(getattr(value, part.name)) for part in fields(value))
+    return 0
 
 
 def cached_while(

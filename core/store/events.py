@@ -17,7 +17,7 @@ from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
-from core.store.rows import add_row, clean, dump, insert, load, scalar, value_of, value_text
+from core.store.rows import clean, columns_of, dump, incoming, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
 COLUMNS = (
@@ -175,9 +175,15 @@ def _append(
     insert_documents(cursor, documents)
     for actor, actor_entries in groupby(entries, _actor):
         record(cursor, actor, [_event(entry) for entry in actor_entries])
-    for (document_id, item), value in gold.items():
-        cursor.execute("DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item])
-        add_row(cursor, "gold", document_id=document_id, rater=AUTHOR, item=item, value=value_text(value))
+    if not gold:
+        return
+    rows = [(document_id, AUTHOR, item, value_text(value)) for (document_id, item), value in gold.items()]
+    with incoming(cursor, columns_of(("document_id", "rater", "item", "value"), rows)):
+        cursor.execute(
+            "DELETE FROM gold USING incoming AS new WHERE gold.document_id = new.document_id "
+            "AND gold.rater = new.rater AND gold.item = new.item"
+        )
+        cursor.execute("INSERT INTO gold BY NAME SELECT * FROM incoming")
 
 
 def _actor(entry: Entry) -> str:

@@ -69,8 +69,9 @@ SELECT $run, document_id,
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN roles USING (document_id)
 LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
 """
-_VERDICT_TIMES = """
-SELECT document_id, sum(unix_time) AS seen FROM verdicts
+_TIMES = "sum((unix_time * 1000000)::BIGINT)"  # whole microseconds: the sum of fractions depends on its order
+_VERDICT_TIMES = f"""
+SELECT document_id, {_TIMES}::DOUBLE AS seen FROM verdicts
 WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 GROUP BY document_id
 """
@@ -107,7 +108,7 @@ class ReviewReasons(Repository):
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
         gold = self._connection.rows(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")[0]
         verdicts = self._connection.rows(
-            "SELECT run_id, count(*), sum(unix_time) FROM verdicts WHERE list_contains($siblings, run_id) "
+            f"SELECT run_id, count(*), {_TIMES} FROM verdicts WHERE list_contains($siblings, run_id) "
             "GROUP BY run_id ORDER BY run_id",
             {"siblings": params["siblings"]},
         )

@@ -181,6 +181,11 @@ class Runs(Repository):
         query = f"SELECT count(*) FROM runs WHERE experiment_id = ? AND {IS_LISTED}"
         return int(self._connection.value(query, [experiment_id]))
 
+    def last_iteration(self) -> int:
+        """Return the highest number of an iteration, also of deleted runs, whose replies are kept; 0 without runs."""
+        number = "json_extract_string(settings, '$.iteration')::BIGINT"
+        return int(self._connection.value(f"SELECT coalesce(max({number}), 0) FROM runs"))
+
     def document_ids(self, run_id: str) -> list[str]:
         """Return the ids of the run's documents in its order; empty for an unknown run."""
         return self._connection.column(

@@ -118,12 +118,12 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     training_ids = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
     eligible = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
-    sampled = fixed_sample(eligible, MAX_PREDICTED)
+    texts = session.store.documents.texts([loaded.documents[row] for row in eligible])
+    sampled = fixed_sample([row for row in eligible if loaded.documents[row] in texts], MAX_PREDICTED)
     if not sampled:
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", why_not=why)
     ids = [loaded.documents[row] for row in sampled]
-    texts = session.store.documents.texts(ids)
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("classifier", why_not="The classifier of this run was deleted, or has other labels.")

@@ -20,6 +20,8 @@ from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
 CANARIES = 30
+FIRST_ITERATION = 1_000_000
+"""Number of the first canary run among iterations. Iterations of other runs have lower ones."""
 """Default number of documents that are run again."""
 
 
@@ -78,8 +80,8 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     earlier = canary_runs(session, run)
     ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
     canaries = ids if earlier else fixed_sample(ids, CANARIES)
-    iterations = [row.settings.iteration for row in session.all_runs()]
-    settings = run.settings.model_copy(update={"iteration": max(iterations, default=0) + 1})
+    iteration = max(FIRST_ITERATION, session.store.runs.last_iteration() + 1)
+    settings = run.settings.model_copy(update={"iteration": iteration})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
     canary_run = session.store.runs.create(settings, canaries, experiment_id=f"{CANARY}{run.run_id}", details=details)
     few_shot_examples.copy_pool(session.store, run.run_id, canary_run.run_id)

@@ -342,9 +342,11 @@ def _run_thread(runner: _SweepRunner) -> None:
         ended = ("paused", str(pause))
     except Exception as error:  # nothing catches it in a thread: the page shows it
         ended = ("failed", f"{type(error).__name__}: {error}")
-    with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
-        runner.save_progress(*ended)
-    del runner.session.active_sweeps[runner.number]
+    try:
+        with suppress(MootError):  # the project was closed meanwhile: opening it again finds the sweep interrupted
+            runner.save_progress(*ended)
+    finally:
+        del runner.session.active_sweeps[runner.number]
 
 
 MAX_CONFIGURATIONS = 64

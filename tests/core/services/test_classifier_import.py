@@ -93,6 +93,9 @@ def test_refuses_other_files_and_unknown_labels(workspace: Workspace, tmp_path: 
     for wrong in ({}, {**facts, "codebook": {"labels": [{"name": "One"}]}}, {**facts, "documents": "many"}):
         with pytest.raises(InputError, match="does not describe its training"):
             import_classifier(session, classifier.dumps(trained, wrong), "odd.skops")
+    older = {**facts, "versions": {**facts["versions"], "classifier": "1"}}
+    with pytest.raises(InputError, match=r"older\.skops is of another version of Moot"):
+        import_classifier(session, classifier.dumps(trained, older), "older.skops")
     rated = Codebook(kind="rating", labels=(Label(name="Service"),))
     other = filled(workspace, tmp_path / "rated.duckdb", rated)
     with pytest.raises(UsageError, match="another kind of label"):
@@ -117,3 +120,8 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     assert certainty.counted == Coverage(8, {"no_reference": 56})  # the training documents are in another project
     assert certainty.calibration.n == 16
     assert sum(bin_.right.value == 1 for bin_ in certainty.calibration.bins) == len(certainty.calibration.bins)
+    kept = session.store.documents.load(["d00", "d01"])
+    session.store.documents.replace_all(kept)
+    fewer = calibration.certainty(session, row, "reviewed")
+    assert fewer.calibration is not None
+    assert fewer.calibration.n == 4, "a document without its text cannot be predicted again"

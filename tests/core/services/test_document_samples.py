@@ -11,6 +11,7 @@ from core.errors import UsageError
 from core.services import document_samples
 from core.services.evaluation import model_drift
 from tests.core.services.sessions import queue_runs, studio
+from tests.core.store.helpers import set_gold
 
 IDS = [f"d{n}" for n in range(100)]
 STATUS = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
@@ -78,6 +79,17 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         assert set(document_samples.held_out_sample(session).ids) == set(held_out)
         with pytest.raises(UsageError, match="held out"):
             document_samples.single_document(session, held_out[0])
+
+
+def test_sample_without_a_label_is_drawn_again_once_there_are_labels(tmp_path):
+    with studio(tmp_path, documents=60) as (_, session):
+        label = session.store.codebooks.latest().codebook.labels[0].id
+        first = document_samples.project_sample(session, 5)
+        free = [id for id in session.store.documents.ids() if id not in first.ids]
+        set_gold(session.store, {id: {"gold": {label: True}} for id in free})
+        second = document_samples.project_sample(session, 5)
+        assert set(second.ids) <= set(free)
+        assert document_samples.project_sample(session, 5) == second
 
 
 def test_sample_is_random_without_reference_and_an_error_without_documents(tmp_path):

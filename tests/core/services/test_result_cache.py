@@ -9,6 +9,7 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from core.services import guided_path, result_cache
@@ -73,6 +74,19 @@ def test_concurrent_requests_compute_a_result_once(session):
         second = pool.submit(cached, session, slow, "slow")
         release.set()
         assert (first.result(10), second.result(10), computed) == ("it", "it", [1])
+
+
+def test_oldest_results_make_room_for_arrays(session, monkeypatch):
+    monkeypatch.setattr(result_cache, "MAX_BYTES", 1000)
+    calls = []
+    for name in "abab":
+        cached(session, lambda: {"arrays": (calls.append(1), np.zeros(50))}, name)
+    assert len(calls) == 2
+    cached(session, lambda: np.zeros(50), "c")
+    cached(session, lambda: calls.append(1), "b")
+    assert len(calls) == 2
+    cached(session, lambda: calls.append(1), "a")
+    assert len(calls) == 3
 
 
 def test_failed_computation_is_repeated(session):

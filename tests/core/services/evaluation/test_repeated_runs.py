@@ -12,7 +12,7 @@ import pytest
 from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
-from core.runs import StopReason
+from core.runs import RunDetails, StopReason
 from core.services.evaluation import (
     alt_test,
     annotation_arrays,
@@ -248,12 +248,14 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     run = session.store.runs.get(first)
     again = model_drift.start_canary_run(session, run)
     assert again.experiment_id == f"canary:{first}"
-    assert again.settings.iteration == 2
+    assert again.settings.iteration == model_drift.FIRST_ITERATION
     assert again.documents == 3
     ids = session.store.runs.document_ids(again.run_id)
-    assert (
-        session.store.runs.document_ids(model_drift.start_canary_run(session, run).run_id) == ids
-    )  # the same documents every time
+    later = model_drift.start_canary_run(session, run)
+    assert session.store.runs.document_ids(later.run_id) == ids, "the same documents every time"
+    session.store.runs.describe({later.run_id: RunDetails(status="deleted")})
+    after_deletion = model_drift.start_canary_run(session, run)
+    assert after_deletion.settings.iteration > later.settings.iteration, "replies of deleted runs are kept"
 
     async def debates():
         for id in ids:
