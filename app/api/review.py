@@ -177,7 +177,7 @@ def _act(session: ProjectSession, run_id: str, message: Any, actor: str) -> acti
             return actions.edit(session, run_id, [document], item, value, by)
         case {"action": "submit", "document": str(document)}:
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
-            return actions.submit(session, run_id, [document], by, sampling=sampling)
+            return actions.submit(session, run_id, [document], by, draws={document: sampling})
         case {"action": "discard", "document": str(document)}:
             return actions.set_status(session, run_id, [document], "Discarded", by)
         case {"action": "reopen", "document": str(document)}:

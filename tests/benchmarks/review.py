@@ -169,12 +169,12 @@ def main() -> None:
         timed("a submission, saved", submit, EDIT_BOUND)
         drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
         document, draw = next(drawn)
-        actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling=draw)
+        actions.submit(session, run_id, [document], actions.Attribution(ACTOR), draws={document: draw})
         accuracy_estimate.estimate_accuracy(session, run)
 
         def estimate() -> None:
             document, draw = next(drawn)
-            actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling=draw)
+            actions.submit(session, run_id, [document], actions.Attribution(ACTOR), draws={document: draw})
             accuracy_estimate.estimate_accuracy(session, run)
 
         timed("a submission and the estimate", estimate)

@@ -231,8 +231,8 @@ def _detail(
     def submit() -> actions.SavedAction:
         """Submit the document. It is a drawn one if it is the first of the queue at the time of the click."""
         rows = queue.review_page(session, run, replace(filters, number=1, size=1), actor=actor).rows
-        sampling = rows[0].sampling if rows and rows[0].document_id == document_id else None
-        return actions.submit(session, run_id, ids, attribution, sampling=sampling)
+        draws = {row.document_id: row.sampling for row in rows}
+        return actions.submit(session, run_id, ids, attribution, draws=draws)
 
     def button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
         """Draw a button of this document: with the same key, a click could run the callback of another document."""

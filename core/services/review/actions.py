@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -131,13 +132,13 @@ def submit(
     document_ids: Sequence[str],
     by: Attribution = DEFAULT_REVIEWER,
     *,
-    sampling: SamplingRecord | None = None,
+    draws: Mapping[str, SamplingRecord | None] = MappingProxyType({}),
 ) -> SavedAction:
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
-    since. They then count as reference like changed ones. ``sampling`` records how the document was selected; None is
-    for one chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a label
+    since. They then count as reference like changed ones. ``draws`` records how documents were selected, by id; others
+    were chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a label
     of some document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
@@ -160,8 +161,8 @@ def submit(
                 or (review.codebook_version is not None and (item, review.codebook_version) in outdated)
             )
         ]
-        own_sampling = sampling if sampling is not None and sampling.document_id == record.document.id else None
-        selection = asdict(own_sampling) if own_sampling else {"how": "chosen"}
+        draw = draws.get(record.document.id)
+        selection = asdict(draw) if draw else {"how": "chosen"}
         selection.pop("document_id", None)
         blind = {item: record.value(item) for item in codebook.items} if record.second_reading else None
         marks = (ReviewChange("blind", None, blind),) if blind else ()

@@ -59,11 +59,9 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     session.store.codebooks.save(BOOK)
     run = annotate(session).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")
-    for document, draw in listed.draws.items():
-        n = int(document[1:])
-        if n % 2 and n % 3 < 2:
-            actions.edit(session, run.run_id, [document], CLEAN, False, actions.Attribution("ada"))
-        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
+    wrong = [id for id in listed.draws if (n := int(id[1:])) % 2 and n % 3 < 2]
+    actions.edit(session, run.run_id, wrong, CLEAN, False, actions.Attribution("ada"))
+    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
     return session, run
 
 

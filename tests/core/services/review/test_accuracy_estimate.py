@@ -40,12 +40,9 @@ def world(tmp_path_factory: pytest.TempPathFactory):
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     """Review the next documents of the queue."""
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
-    for line in listed.lines:
-        number = int(line.document_id[1:])
-        if number % 4 == 3:  # the word lists are right on the others
-            actions.edit(session, run.run_id, [line.document_id], CLEAN, False, actions.Attribution("ada"))
-        draw = listed.draws[line.document_id]
-        actions.submit(session, run.run_id, [line.document_id], actions.Attribution("ada"), sampling=draw)
+    wrong = [id for id in listed.draws if int(id[1:]) % 4 == 3]  # the word lists are right on the others
+    actions.edit(session, run.run_id, wrong, CLEAN, False, actions.Attribution("ada"))
+    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
@@ -119,11 +116,10 @@ def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> N
     session = session_on(project)
     finished = session.run(run.run_id)
     listed = queue.list_queue(session, finished, QueueFilter(sort="queue", size=12), actor="ada")
-    for line in listed.lines:
-        number, ada = documents.index(line.document_id), actions.Attribution("ada")
-        if number < 8:
-            actions.edit(session, run.run_id, [line.document_id], "c", 5 if number < 2 else 4, ada)
-        actions.submit(session, run.run_id, [line.document_id], ada, sampling=listed.draws[line.document_id])
+    ada = actions.Attribution("ada")
+    actions.edit(session, run.run_id, documents[:2], "c", 5, ada)
+    actions.edit(session, run.run_id, documents[2:8], "c", 4, ada)
+    actions.submit(session, run.run_id, list(listed.draws), ada, draws=listed.draws)
     result = accuracy_estimate.estimate_accuracy(session, finished)
     assert result.right.value == pytest.approx(10 / 12)
     assert evaluate(session, finished, "reviewed").scores["near"].value == pytest.approx(10 / 12)

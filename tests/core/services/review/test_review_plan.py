@@ -62,8 +62,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
     if records:
         actions.edit(session, run.run_id, records, CLEAN, False, actions.Attribution("ada"))
-    for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
+    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
 
 
 def test_simulated_reviews_favour_documents_that_differ_from_later_gold(world: tuple[ProjectSession, RunRow]) -> None:
@@ -297,8 +296,7 @@ def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
     for value in set(TRUE_FLUENCY):
         documents = [id for id in listed.draws if TRUE_FLUENCY[int(id[1:]) % 4] == value]
         actions.edit(session, run.run_id, documents, "f", value, ada)
-    for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], ada, sampling=draw)
+    actions.submit(session, run.run_id, list(listed.draws), ada, draws=listed.draws)
 
 
 def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, count: int) -> review_plan.PlanStatus:

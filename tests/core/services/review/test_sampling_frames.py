@@ -80,8 +80,7 @@ def test_grid_rows_have_a_sampling_record_on_the_first_page_of_the_queue(world: 
 def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     listed = _queue(session, run, size=20)
-    for document, draw in listed.draws.items():
-        actions.submit(session, run.run_id, [document], actions.Attribution("ada"), sampling=draw)
+    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
