@@ -50,9 +50,8 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
     status = personas.persona_status(session)
     assert status.saved is None
     assert {"Parents", "Teachers"} <= {group.name for group in status.personas.groups}
-    first = status.personas.members[0].persona
-    at.text_area(key=f"persona-traits-of-{first.name}").set_value("patient").run()
-    at.text_input(key=f"persona-name-of-{first.name}").set_value("Nuria").run()
+    at.text_area(key="persona-traits-0").set_value("patient").run()
+    at.text_input(key="persona-name-0").set_value("Nuria").run()
     assert personas.persona_status(session).personas.members[0].persona.model_dump()["traits"] == "patient"
     assert "Nuria" in html(at)
     at.text_input(key="personas-note").set_value("first panel")
@@ -85,27 +84,36 @@ def test_invalid_input_is_explained_and_hostile_text_escaped(session: ProjectSes
     documents(at).set_value([("empty.txt", b"  ", "text/plain")]).run()
     assert "empty.txt has no words" in html(at)
     at = open_page("personas")
-    at.text_area(key="persona-dimension-of-Critic" if "Critic" in html(at) else "persona-dimension-of-General public")
-    at.text_area(key="persona-dimension-of-General public").set_value(HOSTILE).run()
+    at.text_area(key="persona-dimension-0").set_value(HOSTILE).run()
     assert "<img src=x" not in html(at)
     assert "&lt;img" in html(at)
-    at.text_input(key="persona-name-of-General public").set_value("critic").run()
+    at.text_input(key="persona-name-0").set_value("critic").run()
     assert "two personas have the name" in html(at)
 
 
 @pytest.mark.parametrize("name", ["Critic", "critic", ""])
 def test_persona_stays_in_the_editor_if_its_new_name_is_refused(session: ProjectSession, name: str) -> None:
     at = open_page("personas")
-    at.text_input(key="persona-name-of-General public").set_value(name).run()
-    assert at.text_input(key="persona-name-of-General public").value == "General public"
+    at.text_input(key="persona-name-0").set_value(name).run()
+    assert at.text_input(key="persona-name-0").value == "General public"
 
 
 @pytest.mark.parametrize("name", ["editor", "task", "versions", "delete", "group-0"])
 def test_name_of_a_persona_may_equal_a_word_of_the_page(session: ProjectSession, name: str) -> None:
     at = open_page("personas")
-    at.text_input(key="persona-name-of-General public").set_value(name).run()
-    assert at.text_input(key=f"persona-name-of-{name}").value == name
+    at.text_input(key="persona-name-0").set_value(name).run()
+    assert at.text_input(key="persona-name-0").value == name
     assert f">{name}<" in html(at)
+
+
+def test_rename_keeps_the_other_fields_and_what_is_typed_in_them(session: ProjectSession) -> None:
+    at = open_page("personas")
+    before = [field.id for field in at.text_area]
+    at.text_input(key="persona-name-0").set_value("Nuria")
+    at.text_area(key="persona-dimension-0").set_value("Clarity").run()
+    assert [field.id for field in at.text_area] == before
+    member = personas.persona_status(session).personas.members[0]
+    assert (member.persona.name, member.persona.dimension) == ("Nuria", "Clarity")
 
 
 def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session: ProjectSession) -> None:

@@ -238,7 +238,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
 
 def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     """Draw the edited persona and its evidence."""
-    member = next(member for member in current.members if member.persona.name == name)
+    position, member = next((at, member) for at, member in enumerate(current.members) if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         key = f"persona-delete-open-{name}"  # closes it after a deletion
         with head, icon_popover("delete", "Delete the persona", key):
@@ -252,7 +252,8 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
             )
         for part, title, help in FIELDS:
             stored = getattr(member.persona, part)
-            options = bound(f"persona-{part}-of-{name}", stored, partial(_change, session, name, part))
+            # without the name in the key, text typed after a rename stays in its field
+            options = bound(f"persona-{part}-{position}", stored, partial(_change, session, name, part))
             if part == "name":
                 st.text_input(title, **options)
             else:
@@ -261,10 +262,16 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
 
 
 def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
-    """Change one attribute of a persona."""
+    """Change one attribute of a persona, which may have been renamed since the page was drawn."""
     text = " ".join(str(value).split())
     renamed = text if part == "name" else None
-    _edit(session, lambda draft: personas.change_persona(draft, name, **{part: text}), renamed)
+
+    def change(draft: PersonaSet) -> PersonaSet:
+        names = {member.persona.name for member in draft.members}
+        current = name if name in names else state.personas.persona or name
+        return personas.change_persona(draft, current, **{part: text})
+
+    _edit(session, change, renamed)
 
 
 def _evidence(persona: Persona, sources: dict[str, str]) -> None:
