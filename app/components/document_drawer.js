@@ -58,6 +58,9 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
  * @type {Map<string, string>}
  */
 const drafts = new Map();
+window.addEventListener("beforeunload", (event) => {
+  if (drafts.size) event.preventDefault();
+});
 const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
 const PARAMETER = "document";
 const BLIND =

@@ -26,7 +26,7 @@ function isHandled() {
   return waited > START_MS || (waited > SEND_MS && hasRun);
 }
 
-/** @param {EventTarget | null} target */
+/** @param {EventTarget} target @returns {target is HTMLElement} */
 function isTextField(target) {
   if (target instanceof HTMLTextAreaElement) return true;
   // The search of a list stores nothing.
@@ -35,22 +35,28 @@ function isTextField(target) {
   );
 }
 
-window.addEventListener("input", ({ target }) => {
-  if (isTextField(target)) edited = /** @type {HTMLElement} */ (target);
-});
-
-window.addEventListener("keydown", ({ target, key, ctrlKey, metaKey }) => {
-  const sends = key === "Enter" && (target instanceof HTMLInputElement || ctrlKey || metaKey);
-  if (sends && target === edited) edited = null;
-});
-
-window.addEventListener("focusout", ({ target }) => {
-  if (target !== edited || edited === null) return;
+function handleFocusOut() {
+  if (edited === null) return;
+  // A component sends its text at once, and not always to the page.
+  hasRun = edited.getRootNode() !== document;
   edited = null;
   sentAt = performance.now();
-  hasRun = false;
   const app = document.querySelector('[data-testid="stApp"]');
   if (app) runs.observe(app, { attributeFilter: [STATE] });
+}
+
+window.addEventListener("input", (event) => {
+  const [target] = event.composedPath(); // also inside a component
+  if (!isTextField(target)) return;
+  edited = target;
+  // The window does not see that the focus moves inside a component.
+  target.addEventListener("focusout", handleFocusOut, { once: true });
+});
+
+window.addEventListener("keydown", (event) => {
+  const [target] = event.composedPath();
+  const sends = event.key === "Enter" && (target instanceof HTMLInputElement || event.ctrlKey || event.metaKey);
+  if (sends && target === edited && !event.isComposing) edited = null;
 });
 
 /** @param {HTMLElement} link */

@@ -119,6 +119,9 @@ class FocusView {
     this.blind = data.settings.blind;
     this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
+    this.leaving = new AbortController();
+    // Before the listener of the client, which sends the note.
+    window.addEventListener("pagehide", () => this.saveNote(), { signal: this.leaving.signal });
     this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) =>
       this.showSaveState(state, text),
     );
@@ -190,7 +193,6 @@ class FocusView {
     const { signal } = this.listeners;
     window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
     window.addEventListener("focus", () => this.actions.add(() => this.refreshShown()), { signal });
-    this.leaving = new AbortController();
     window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event), { signal: this.leaving.signal });
     for (const kind of ACTIVITY) {
       window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });

@@ -166,6 +166,9 @@ test("the drawer shows that a document is loading, and not the document before i
   assert.equal(root.getAttribute("aria-busy"), null);
 });
 
+/** Return true if the browser asks before the tab is closed. */
+const asksBeforeUnload = () => !window.dispatchEvent(new window.Event("beforeunload", { cancelable: true }));
+
 test("a typed note stays when another tab or document is shown, until it is saved", async () => {
   const click = (/** @type {string} */ name) => {
     const button = [...root.querySelectorAll("button")].find(({ textContent }) => textContent === name);
@@ -203,8 +206,10 @@ test("a typed note stays when another tab or document is shown, until it is save
     const answers = [{ saved: "14:05", touched: ["d1"] }];
     return { ...response, json: async () => ({ ...(await response.json()), answers }) };
   };
+  assert.ok(asksBeforeUnload());
   await click("Save note");
   assert.equal(note().value, ""); // as stored
+  assert.ok(!asksBeforeUnload());
 });
 
 test("a typed and deleted note does not hide a note that is stored later", async () => {

@@ -6,8 +6,11 @@ import "../../app/components/pending_input.js";
 /** Return true if the browser asks before the tab is closed after an input in this field. */
 function asksAfter(/** @type {string} */ field, /** @type {string[]} */ ...later) {
   document.body.innerHTML = field;
-  const element = /** @type {HTMLElement} */ (document.body.firstElementChild);
-  element.dispatchEvent(new window.Event("input", { bubbles: true }));
+  return asksAfterInput(/** @type {HTMLElement} */ (document.body.firstElementChild), ...later);
+}
+
+function asksAfterInput(/** @type {HTMLElement} */ element, /** @type {string[]} */ ...later) {
+  element.dispatchEvent(new window.Event("input", { bubbles: true, composed: true }));
   for (const name of later) element.dispatchEvent(new window.Event(name, { bubbles: true }));
   const event = new window.Event("beforeunload", { cancelable: true });
   window.dispatchEvent(event);
@@ -28,6 +31,14 @@ test("the browser does not ask after other inputs", () => {
 
 test("the browser does not ask after the field has sent its text", () => {
   assert.ok(!asksAfter("<textarea></textarea>", "focusout"));
+});
+
+test("the browser asks before text that was typed in a component is lost", () => {
+  const shadow = document.body.appendChild(document.createElement("div")).attachShadow({ mode: "open" });
+  shadow.innerHTML = "<textarea></textarea>";
+  const field = /** @type {HTMLElement} */ (shadow.firstElementChild);
+  assert.ok(asksAfterInput(field));
+  assert.ok(!asksAfterInput(field, "focusout")); // the focus moves inside the component
 });
 
 /** Type, leave the field and tap a link. Return when the link opens, and whether the page runs; it does after ``run``. */

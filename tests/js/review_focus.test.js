@@ -241,6 +241,17 @@ test("a note that is written while the shown document is loaded again stays", as
   assert.equal(document.querySelector("textarea").value, "unclear");
 });
 
+test("a note that still has the focus is sent when the page is closed", async () => {
+  await openView();
+  const { sent } = holdAnswers(() => false);
+  const note = document.querySelector("textarea");
+  note.focus();
+  note.value = "unclear";
+  window.dispatchEvent(new window.Event("pagehide"));
+  const notes = sent.flatMap(({ actions = [] }) => actions).filter(({ action }) => action === "note");
+  assert.equal(notes.at(-1)?.value, "unclear");
+});
+
 test("a click on the form of a document that another one replaces does not change the other one", async () => {
   const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
   await openView({ rows: ["d1", "d2"].map((id) => ({ ...row, id })), total: 2 });
