@@ -40,7 +40,8 @@
  * @property {Values} [values]
  * @property {string} [reason]
  */
-/** @typedef {TurnEvent | VerdictEvent | RunStatusEvent | TileEvent} LiveEvent */
+/** The document is debated again. @typedef {{ kind: "restart", document_id: string }} RestartEvent */
+/** @typedef {TurnEvent | VerdictEvent | RunStatusEvent | TileEvent | RestartEvent} LiveEvent */
 /** @typedef {{ query: string, status: string, offset: number }} FinishedQuery */
 /**
  * @typedef {object} FinishedRow

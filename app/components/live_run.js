@@ -300,6 +300,9 @@ class LiveRunView {
         this.tiles.set(event, Math.max(this.data.slots, this.status?.in_flight ?? 0), this.shownId);
         this.scheduler.mark("tiles");
         break;
+      case "restart":
+        if (event.document_id === this.shownId && !this.replay) this.show(event.document_id);
+        break;
       case "turn":
         if (!this.replay) this.showTurn(event); // a replay ends with a fresh snapshot
         break;

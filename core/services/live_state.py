@@ -32,7 +32,7 @@ TAIL = 90
 
 Json: TypeAlias = dict[str, Any]
 Cursor: TypeAlias = tuple[int, int]
-"""(attempt, offset): how much of a turn's text a client has. A new attempt starts the text again."""
+"""(attempt, offset): how much of a turn's text a client has. A new attempt, or a new debate, starts the text again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,15 @@ class _LiveTurn:
 @dataclass(slots=True)
 class _LiveDebate:
     id: str
+    started: int = 0
+    """revision of its first event, from which its turns count their attempts: an earlier debate has lower ones"""
     turns: dict[int, _LiveTurn] = field(default_factory=dict)
     reached: VerdictReached | None = None
     revision: int = 0
     verdict_revision: int = 0
 
     def turn(self, number: int) -> _LiveTurn:
-        return self.turns.setdefault(number, _LiveTurn(number))
+        return self.turns.setdefault(number, _LiveTurn(number, attempt=self.started))
 
     @property
     def ordered(self) -> list[_LiveTurn]:
@@ -219,7 +221,7 @@ class LiveRunState:
         debate = self._flight.get(document_id)
         if debate is None:
             self._finished.pop(document_id, None)  # debated again
-            debate = self._flight[document_id] = _LiveDebate(document_id)
+            debate = self._flight[document_id] = _LiveDebate(document_id, self._revision)
         turn = debate.turn(number)
         debate.revision = turn.revision = self._revision
         turn.apply(event, self._clock())
@@ -297,6 +299,8 @@ class LiveRunState:
                 cursor.tiles_revision = self._revision
             focus = cursor.focus or ""
             if (debate := self._flight.get(focus) or self._finished.get(focus)) is not None:
+                if NOTHING < cursor.focus_revision < debate.started:  # the client may show an earlier debate
+                    events.append({"kind": "restart", "document_id": focus})
                 events += _debate_events(debate, cursor.cursors, now, cursor.focus_revision)
             cursor.focus_revision = self._revision
             return events

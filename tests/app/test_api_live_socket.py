@@ -97,24 +97,26 @@ def test_snapshot_is_followed_by_batches(client: TestClient, source: Source) -> 
 def test_reconnecting_with_cursors_sends_only_missing_text(client: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(client) as socket:
-        instance = watch(socket)["instance"]
+        snapshot = watch(socket)
+        cursors = {"0": [turns(snapshot)[0]["attempt"], 5]}
     source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
     with connect(client) as socket:
-        (turn,) = turns(watch(socket, instance=instance, cursors={"0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance=snapshot["instance"], cursors=cursors))
         assert (turn["offset"], turn["text"]) == (5, " world")
     with connect(client) as socket:
-        (turn,) = turns(watch(socket, instance="another", cursors={"0": [0, 5]}))
+        (turn,) = turns(watch(socket, instance="another", cursors=cursors))
         assert (turn["offset"], turn["text"]) == (0, "Hello world")
 
 
 def test_debate_of_many_turns_reconnects_with_its_cursors(client: TestClient, source: Source) -> None:
     for number in range(5000):
         source.state.publish(Delta(RUN, "d1", number, 0, "Hello"))
-    cursors = {str(number): [0, 5] for number in range(5000)}
     with connect(client) as socket:
-        instance = watch(socket)["instance"]
+        snapshot = watch(socket)
+    cursors = {str(turn["turn"]): [turn["attempt"], 5] for turn in turns(snapshot)}
     with connect(client) as socket:
-        assert {turn["text"] for turn in turns(watch(socket, instance=instance, cursors=cursors))} == {""}
+        shown = turns(watch(socket, instance=snapshot["instance"], cursors=cursors))
+        assert (len(shown), {turn["text"] for turn in shown}) == (5000, {""})
 
 
 def test_debate_no_longer_in_memory_is_read_from_the_store(client: TestClient) -> None:

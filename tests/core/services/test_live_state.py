@@ -176,8 +176,29 @@ def test_only_the_focused_debate_is_sent_between_tile_updates() -> None:
     reader = Reader(live, "d1")
     live.publish(delta("a", 0, "d1"))
     live.publish(delta("b", 0, "d2"))
-    assert [event["kind"] for event in reader.look(tiles=False)] == ["turn"]
+    assert [event["kind"] for event in reader.look(tiles=False)] == ["restart", "turn"]
     assert sorted(event["document_id"] for event in reader.look() if event["kind"] == "tile") == ["d1", "d2"]
+
+
+def test_document_that_is_debated_again_starts_empty_at_the_client() -> None:
+    live = LiveRunState(RUN)
+    live.publish(started())
+    reader = Reader(live)
+    for event in (
+        done("I cannot say."),
+        started(turn=1, role="judge"),
+        TurnDone(finished("Nor can I.", turn=1)),
+        verdict(),
+    ):
+        live.publish(event)
+    reader.look()
+    cursors = dict(reader.view.cursors)
+    live.publish(started())
+    live.publish(done("After all, the aspect a is present."))
+    assert [event["kind"] for event in reader.look()] == ["tile", "restart", "turn"]
+    assert reader.text[0] == "After all, the aspect a is present."
+    (turn,) = [event for event in live.snapshot(ClientCursor("d1", cursors)) if event["kind"] == "turn"]
+    assert (turn["offset"], turn["text"]) == (0, "After all, the aspect a is present."), "after a lost connection"
 
 
 def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
