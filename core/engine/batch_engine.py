@@ -358,7 +358,7 @@ class BatchEngine(ReplayingEngine):
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
         rows: list[tuple[str, Mapping[str, Any]]] = []
-        errors: list[ModelError] = []
+        failures: list[tuple[str, ModelError]] = []
         server = await self._server(job.role_model)
         is_gone = False
         for output in outputs:
@@ -373,12 +373,14 @@ class BatchEngine(ReplayingEngine):
                     del missing[row[0]]
                     rows.append(row)
                     if len(rows) >= COMMITTED_AT_ONCE:
-                        errors += await self._commit_rows(job, rows)
+                        failures += await self._commit_rows(job, rows)
                         rows = []
             except NoSuchModel:  # servers delete files after some weeks
                 is_gone = True
-        errors += await self._commit_rows(job, (*rows, *((key, failed[key]) for key in missing if key in failed)))
-        return _JobResult([key for key in missing if key not in failed], errors, is_gone)
+        failures += await self._commit_rows(job, (*rows, *((key, failed[key]) for key in missing if key in failed)))
+        for key, error in failures:  # once all outputs are read, because a download that breaks off is repeated
+            self._record_failure(job, key, error)
+        return _JobResult([key for key in missing if key not in failed], [error for _, error in failures], is_gone)
 
     def _record_missing(self, job: BatchJob, collected: _JobResult) -> None:
         """Record the requests without a row; pause the run if all requests were billed and failed."""
@@ -392,9 +394,11 @@ class BatchEngine(ReplayingEngine):
             problem = f"all {len(billed)} requests of the batch {job.remote_id} were billed and failed"
             self.pause(StopReason("errors", f"{problem}: {billed[0]} Resuming pays for them again."))
 
-    async def _commit_rows(self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[ModelError]:
-        """Commit the replies in rows. Record the errors of the other rows and return them."""
-        commits, errors = [], []
+    async def _commit_rows(
+        self, job: BatchJob, rows: Iterable[tuple[str, Mapping[str, Any]]]
+    ) -> list[tuple[str, ModelError]]:
+        """Commit the replies in rows and return the errors of the other rows by key."""
+        commits, failures = [], []
         for key, row in rows:
             waiting = self._waiting.get(key)
             try:
@@ -402,8 +406,7 @@ class BatchEngine(ReplayingEngine):
                 characters = waiting.characters if waiting else 0
                 reply = self._batches.reply(job.role_model, row, self.settings, request, characters)
             except ModelError as error:
-                self._record_failure(job, key, error)
-                errors.append(error)
+                failures.append((key, error))
                 continue
             if not self.store.contains(key):
                 if job.run_id == self.run_id:
@@ -412,7 +415,7 @@ class BatchEngine(ReplayingEngine):
                     self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
         await gather_all(commits)
-        return errors
+        return failures
 
     def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
         """Record a failed request: it is submitted again, or its debate gets the error."""

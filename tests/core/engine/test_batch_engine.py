@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -227,6 +227,28 @@ def test_few_empty_replies_are_requested_again(tmp_path: Path, server: str) -> N
     configure(server, empty=True)
     run(tmp_path, server, code=None)
     assert stats(server)["sizes"] == [2, 2, 2]
+
+
+def test_empty_replies_are_billed_once_if_a_download_breaks_off(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    download, breaks = batch_servers.OpenAIBatches.rows, [True, True]
+
+    async def break_off(batches: batch_servers.OpenAIBatches, output: str) -> AsyncIterator[bytes]:
+        async for row in download(batches, output):
+            yield row
+            if breaks:
+                breaks.pop()
+                raise errors.ServerFault("The download broke off.")
+
+    monkeypatch.setattr(batch_servers.OpenAIBatches, "rows", break_off)
+    monkeypatch.setattr(batch_engine, "COMMITTED_AT_ONCE", 1)
+    write(tmp_path, *texts(2))
+    configure(server, empty=True)
+    result = run(tmp_path, server, "--price", "s/m=1/1", code=None)
+    assert stats(server)["sizes"] == [2, 2, 2]
+    assert not breaks
+    assert result.json["cost_usd"] == pytest.approx(3 * 2 * 110 * 0.5e-6)
 
 
 def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path: Path, server: str) -> None:
