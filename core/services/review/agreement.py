@@ -47,7 +47,10 @@ class ItemAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item of a document with different values by reviewer, and the adjudicated value with its author."""
+    """An item of a document with the values by reviewer, and the adjudicated value with its author.
+
+    The reviewers differ, or the adjudicated value differs from theirs because they changed it later.
+    """
 
     document_id: str
     item: str
@@ -120,7 +123,11 @@ class BlindReport:
 def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     """Return the agreement of the reviewers of a run."""
     codebook = run.settings.codebook
-    annotations = session.store.agreement.double(run.run_id, codebook.items)
+    annotations = [
+        annotation
+        for annotation in session.store.agreement.double(run.run_id, codebook.items)
+        if codebook.allows(annotation.item, annotation.value)  # others are from before the kind or a scale changed
+    ]
     adjudicated = session.store.agreement.adjudicated()
     by_cell: dict[tuple[str, str], dict[str, Value]] = {}
     for annotation in annotations:
@@ -129,8 +136,8 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     independent = [annotation for annotation in annotations if annotation.document_id not in dependent]
     disagreements = []
     for (document, item), values in by_cell.items():
-        if len(set(values.values())) > 1:
-            decided, by = adjudicated.get((document, item), (None, ""))
+        decided, by = adjudicated.get((document, item), (None, ""))
+        if len({*values.values(), *([] if decided is None else [decided])}) > 1:
             disagreements.append(Disagreement(document, item, values, decided, by))
     codes = group_codes(session, run)
     groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))

@@ -102,6 +102,33 @@ def test_adjudication_counts_until_it_is_undone(session, run):
         agreement.adjudicate(session, run, "d2", "a", True)
 
 
+def test_adjudicated_value_that_no_reviewer_gives_can_be_reopened(session, run):
+    submit_review(session, run, "ann", "d2", a=True, b=True)
+    submit_review(session, run, "bob", "d2", a=False, b=True)
+    agreement.adjudicate(session, run, "d2", "a", True, actor="ann")
+    submit_review(session, run, "ann", "d2", a=False)
+    (disagreement,) = agreement.agreement_report(session, run).disagreements
+    assert (disagreement.values, disagreement.decided) == ({"ann": False, "bob": False}, True)
+    agreement.adjudicate(session, run, "d2", "a", None, actor="ann")
+    assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
+    assert agreement.agreement_report(session, run).disagreements == ()
+
+
+def test_values_of_another_kind_are_no_disagreement(project):
+    project.store.documents.add([Document("d", {"text": "d"})])
+    book = sample_world.CODEBOOK
+    session = sample_world.session_on(project)
+    run = project.store.runs.create(make_settings(book, codebook_version=1), ["d"])
+    for actor in ("ann", "bob"):
+        submit_review(session, run, actor, "d", a=actor == "ann", b=True)
+    rating = codebooks.change(book, kind="rating")
+    again = project.store.runs.create(make_settings(rating, codebook_version=2), ["d"])
+    assert agreement.agreement_report(session, again).disagreements == ()
+    for actor in ("ann", "bob"):
+        submit_review(session, again, actor, "d", a=2, b=3)
+    assert agreement.agreement_report(session, again).disagreements == ()
+
+
 def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
     actions.edit(session, run.run_id, ["d1"], "a", False, actions.Attribution("bob"))
