@@ -69,13 +69,19 @@ class ClassifierStatus:
         return self.documents >= self.available
 
 
+def count_reviewed(session: ProjectSession) -> int:
+    """Return the number of reviewed documents from which a classifier of the latest codebook would learn."""
+    latest = session.store.codebooks.latest()
+    return 0 if latest is None else session.store.classifiers.count_reviewed(latest.codebook.items)
+
+
 def status(session: ProjectSession) -> ClassifierStatus:
     """Return the current status.
 
     Schedules a training when decisions are missing from the last one, for instance after a crash, when an earlier
     version of Moot trained it, and when the scoring of documents was interrupted.
     """
-    reviewed = session.store.classifiers.count_reviewed()
+    reviewed = count_reviewed(session)
     latest = session.store.classifiers.latest_facts()
     outdated = latest is None or latest[1]["documents"] != reviewed or version_of(latest[1]) != classifier.VERSION
     interrupted = session.store.settings.get(UNSCORED) and not session.trainer.error

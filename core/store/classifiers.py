@@ -53,9 +53,15 @@ class ClassifierStore(Repository):
         )
         return [TrainingExample(id, text, item, load(value), actor) for id, text, item, value, actor in rows]
 
-    def count_reviewed(self) -> int:
-        """Return the number of submitted documents."""
-        return int(self._connection.value("SELECT count(DISTINCT document_id) FROM reviewed_labels"))
+    def count_reviewed(self, items: Sequence[str]) -> int:
+        """Return the number of documents with a training example of one of these items."""
+        return int(
+            self._connection.value(
+                "SELECT count(DISTINCT document_id) FROM reviewed_labels JOIN documents ON id = document_id "
+                "WHERE list_contains(?, item)",
+                [list(items)],
+            )
+        )
 
     def save(self, classifier: StoredClassifier) -> None:
         """Store a classifier; one trained here becomes the latest.

@@ -17,6 +17,7 @@ from core.codebook import Codebook, Label
 from core.errors import MootError
 from core.formatting import format_count
 from core.services import document_samples
+from core.services.classifier import count_reviewed
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import prompt_preview
 from core.services.lab import trials
@@ -92,7 +93,7 @@ def try_when_due(session: ProjectSession) -> None:
     """Try the accepted changes again if the reviewed documents have doubled since the last trial."""
     stored = session.store.settings.get(SETTING) or {"changes": []}
     due = max(MIN_REVIEWED, 2 * stored.get("reviewed", 0))
-    if stored["changes"] and session.store.classifiers.count_reviewed() >= due and _applied(session):
+    if stored["changes"] and count_reviewed(session) >= due and _applied(session):
         _store_and_try(session, _stored(session))
 
 
@@ -192,7 +193,7 @@ def _applied(session: ProjectSession) -> tuple[AcceptedChange, ...]:
 
 def _store_and_try(session: ProjectSession, changes: Sequence[AcceptedChange]) -> None:
     trial = _start_trial(session, changes)
-    reviewed = session.store.classifiers.count_reviewed()
+    reviewed = count_reviewed(session)
     stored = {"changes": [asdict(change) for change in changes], "trial": trial, "reviewed": reviewed}
     session.store.settings.set(SETTING, stored)
 

@@ -149,6 +149,16 @@ def test_undo_redo_and_adjudication_train_again(session: ProjectSession) -> None
     assert seen[3] != seen[2]
 
 
+def test_reviews_of_removed_documents_are_not_counted(session: ProjectSession) -> None:
+    _review(session, _run(session), [f"d{n:02}" for n in range(6)])
+    texts = [f"{TEXTS[number % 4]}, day {number}" for number in range(6)]
+    session.store.documents.replace_all([Document(f"e{n:02}", {"text": text}) for n, text in enumerate(texts)])
+    assert status(session).missing == 5
+    _review(session, _run(session), [f"e{n:02}" for n in range(6)])
+    result = status(session)
+    assert (result.documents, result.is_training) == (6, False)
+
+
 def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(6)])
