@@ -20,7 +20,7 @@ import json
 import math
 import zipfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -165,17 +165,22 @@ class Classifier:
             result[:, item, : weights.shape[1]] = softmax(features @ weights, axis=1)
         return result
 
-    def explain(self, example: ClassifierInput, item: int, value: float) -> tuple[str, ...]:
-        """Return the words with the largest weights for an item's value, strongest first; empty without any."""
-        column = self.models[item][:, int(value - self.task.values(item)[0])]
-        names = (*self.vocabulary, *(word for _, word in self.words))
-        gains: dict[str, float] = defaultdict(float)
+    def explain(self, example: ClassifierInput, values: Iterable[float]) -> list[tuple[str, ...]]:
+        """Return the words with the largest weights for the value of each item, strongest first; empty without any."""
         row = self.features([example]).tocoo()
-        for index, feature_value in zip(row.col, row.data, strict=True):
-            if index < len(names):
-                gains[names[index]] += float(feature_value * column[index])
-        strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
-        return tuple(name for name in strongest if gains[name] > 0)
+        names = (*self.vocabulary, *(word for _, word in self.words))
+        found = [
+            (names[index], index, amount) for index, amount in zip(row.col, row.data, strict=True) if index < len(names)
+        ]
+        explained = []
+        for item, value in enumerate(values):
+            column = self.models[item][:, int(value - self.task.values(item)[0])]
+            gains: dict[str, float] = defaultdict(float)
+            for name, index, amount in found:
+                gains[name] += float(amount * column[index])
+            strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
+            explained.append(tuple(name for name in strongest if gains[name] > 0))
+        return explained
 
     def features(self, examples: Sequence[ClassifierInput]) -> Any:
         """Return features scaled by the deviation of their weights, so that one penalty fits all of them.

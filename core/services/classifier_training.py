@@ -397,6 +397,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
         if not among:
             return [ItemPrediction(item, None) for item in codebook.items]
         predictions = trained.predict([example], among)
+        reasons = trained.explain(example, predictions.values[0])
         predicted = []
         for item in codebook.items:
             column = columns.get(item)
@@ -405,8 +406,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
                 continue
             value = float(predictions.values[0, column])
             certainty = float(predictions.certainty[0, column])
-            reason = trained.explain(example, column, value)
-            predicted.append(ItemPrediction(item, decode_value(trained_codebook, value), certainty, reason))
+            predicted.append(ItemPrediction(item, decode_value(trained_codebook, value), certainty, reasons[column]))
         return predicted
 
     return ClassifierModel(int(facts["documents"]), predict)

@@ -69,8 +69,8 @@ def test_classifier_learns_words_outside_the_word_lists() -> None:
     assert lexical > 0.1
     assert _error_rate(trained.predict(examples[150:]).values, reference[150:]) < lexical / 3
     (cobwebs,) = _examples(["cobwebs hung in june"], [[0, 0]])
-    assert "cobwebs" in trained.explain(cobwebs, 0, 1.0)
-    assert "cobwebs" not in trained.explain(cobwebs, 0, 0.0)
+    assert "cobwebs" in trained.explain(cobwebs, [1.0])[0]
+    assert "cobwebs" not in trained.explain(cobwebs, [0.0])[0]
 
 
 def test_documents_without_a_label_do_not_take_it_from_its_unreviewed_words() -> None:
@@ -172,7 +172,7 @@ def test_choice_keeps_labels_without_examples_possible() -> None:
         ["a late goal", "the parliament", "nothing known"], [[0, 0, 0], [0, 0, 0], [0, 0, 30]]
     )
     assert trained.predict(examples_to_predict).values[:, 0].tolist() == [0.0, 1.0, 2.0]
-    assert "goal" in trained.explain(examples_to_predict[0], 0, 0.0)
+    assert "goal" in trained.explain(examples_to_predict[0], [0.0])[0]
 
 
 def test_ratings_are_ordinal() -> None:
