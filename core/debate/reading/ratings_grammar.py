@@ -130,19 +130,19 @@ _GIVEN = (
     r"(?P<given>[-+−–]?\d{1,15}(?:\.\d{1,15})?|n/?a\b|not rated\b)"
     r"(?:[)\]>]|(?: ?/ ?| out of )\d{1,15}| points?\b| stars?\b)*"
 )
+_AND = rf"(?: ?[,;|])? ?(?:(?:and|but|while) )?(?:{_VERB} )?"
 _PAIR = re.compile(
-    rf"(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) |the )?(?P<of>§+)"
+    rf"{_AND}(?:(?:on|for|in) )?(?:(?:the |my )?(?:rating|score) (?:for|of|on) |the )?(?P<of>§+)"
     r"(?:['’]s)?(?: (?:rating|score))?"
     rf"(?: ?[:=,]| [-–—])?(?: {_RATED})?(?: an?)?(?: (?:rating|score) of)? ?(?:[(\[]|<(?=\d{{1,3}}>))?{_GIVEN}"
 )
-_REVERSED = re.compile(rf"(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
+_REVERSED = re.compile(rf"{_AND}(?:an? )?{_GIVEN} (?:for|on|in|to) (?P<of>§+)")
 _SOLE = re.compile(
     rf"[^\w§>]*(?:{_LEAD}(?P<own>(?:{_SUBJECT} {_GETS}"
     r"|(?:it|(?:my|the|this)(?: final| overall)? (?:rating|score)) is) )"
     rf"|(?P<rated>{_LEAD}))(?:an? )?(?:(?:solid|strong|clear|full|weak) )?(?:(?:rating|score) of )?{_GIVEN}"
 )
 """The same of the only dimension, without its name."""
-_AND = re.compile(rf"(?: ?[,;|])? ?(?:(?:and|but|while) )?(?:{_VERB} )?")
 _END = re.compile(r"(?:(?:,? ?\(?(?:because|since|as|due to|given)\b| ?[:–—-] )[^§\d?]*)?[^\w§?]*")
 _LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
 _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
@@ -162,7 +162,7 @@ def ratings_of(
 
     Return also the end of the last of these lines, and True if they are complete.
     """
-    collected, table = _CollectedRatings(codebook, names, bare=True), _Table(names)
+    collected, table = _CollectedRatings(codebook, names), _Table(names)
     last, ended = marker.end, False
     for start, end in marked.spans(marker.end):
         before = len(collected.ratings)
@@ -309,11 +309,10 @@ class _Table:
 
 
 class _CollectedRatings:
-    def __init__(self, codebook: Codebook, names: Names, *, bare: bool = False) -> None:
+    def __init__(self, codebook: Codebook, names: Names) -> None:
         self.scale_of = codebook.scale_of
         self.sole = codebook.items[0] if len(codebook.items) == 1 else None
         self.names = names
-        self.between = (_BETWEEN, _BARE) if bare else (_BETWEEN,)
         self.ratings: dict[str, list[Value]] = {}
         self.reasons: dict[str, str] = {}
         self.unknown: dict[str, None] = {}
@@ -348,8 +347,8 @@ class _CollectedRatings:
                 return 0
             score = _SCORE.match(folded.text, position)
             name_match = (self.sole, score.end()) if score else None
-        matches = (pattern.match(folded.text, name_match[1]) for pattern in self.between) if name_match else ()
-        between = next(filter(None, matches), None)
+        end = name_match[1] if name_match else len(folded.text)
+        between = _BETWEEN.match(folded.text, end) or _BARE.match(folded.text, end)
         if name_match is None or between is None:
             if other := _OTHER.match(folded.text, position):
                 start, end = folded.source(*other.span("name"))
@@ -369,10 +368,7 @@ class _CollectedRatings:
             item, given = masked.item(pair.start("of")), pair.start("given")
             is_signed = text[given - 1 : given] in ("-", "–", "—") and self.scale_of(item).min < 0
             pairs.append((item, given - is_signed))
-            following = _AND.match(text, pair.end())
             position = pair.end()
-            if following and following.end() > pair.end() and "§" in text[following.end() :]:
-                position = following.end()
         if not pairs and self.sole and (alone := _SOLE.match(text)) and (alone["own"] or alone["rated"]):
             pairs, position = [(self.sole, alone.start("given"))], alone.end()
         if not pairs or _END.fullmatch(text, position) is None:

@@ -47,8 +47,6 @@ class RatingsReader(ReplyReader):
         if not stated and len(self.items) == 1:
             stated = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
         numbers = block.data if isinstance(block.data, list) else stated
-        if not numbers:
-            return None
         ratings = ratings_in(numbers, self.codebook, self.names)
         self._check_other_ratings(block, ratings, numbers)
         self.start = block.start

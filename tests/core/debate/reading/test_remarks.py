@@ -295,6 +295,7 @@ RATINGS = '"ratings": {"Coherence": 4, "Fluency": 5, "Relevance": 3}'
         ("Coherence: 4 (supported by sentences (1-3))\nFluency: 5\nRelevance: 3", "4, 5, 3"),
         ("Coherence: 4 Points\nFluency: 5 Punkte\nRelevance: 3 Stars", "4, 5, 3"),
         (f'{{{RATINGS}, "max": 10}}', "refused"),
+        ('{"Coherence": 4, "Fluency": 5, "Relevance": 3, "max": 10}', "refused"),
         (f'{{{RATINGS}, "scale": "10 = excellent, 1 = poor"}}', "refused"),
         (f'{{{RATINGS}, "revised_scores": {{"Coherence": 1, "Fluency": 1, "Relevance": 1}}}}', "refused"),
         ("Coherence: 4 (1-10)\nFluency: 5 (1-10)\nRelevance: 3 (1-10)", "refused"),
