@@ -17,6 +17,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world
+from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate
 
 
@@ -69,10 +70,7 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
 
 
 def review_all(session: ProjectSession, run_id: str) -> None:
-    for document in session.store.documents.ids():
-        actions.edit(session, run_id, [document], "a", True)
-        actions.edit(session, run_id, [document], "b", True)
-        actions.submit(session, run_id, [document])
+    decide(session, run_id, {id: {"a": True, "b": True} for id in session.store.documents.ids()})
 
 
 def test_changed_codebook_needs_another_run(workspace: Workspace) -> None:

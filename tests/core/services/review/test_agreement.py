@@ -14,6 +14,7 @@ from core.services.review import actions, agreement, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
+from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate
 
 
@@ -64,9 +65,9 @@ def test_documents_of_one_group_are_one_case_of_the_intervals(project):
         )
         run = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ids)
         session = sample_world.session_on(project)
-        for n, id in enumerate(ids):
-            submit_review(session, run, "ann", id, a=n % 3 > 0, b=True)
-            submit_review(session, run, "bob", id, a=n % 2 > 0, b=True)
+        for actor, step in (("ann", 3), ("bob", 2)):
+            decisions = {id: {"a": n % step > 0, "b": True} for n, id in enumerate(ids)}
+            decide(session, run.run_id, decisions, actions.Attribution(actor))
         return agreement.agreement_report(session, run).items[0]
 
     single, shared = reviewed(12), reviewed(6)
@@ -213,8 +214,8 @@ def test_queue_filters_by_disagreeing_runs_and_by_length(session, run, project):
 def test_annotators_are_compared_with_the_latent_truth(session, run):
     # The raters are the roles of the run and two reviewers.
     for name in ("ann", "bob"):
-        for document in ("d0", "d1", "d2", "d3"):
-            submit_review(session, run, name, document, a=document in ("d0", "d1"), b=True)
+        decisions = {document: {"a": document in ("d0", "d1"), "b": True} for document in ("d0", "d1", "d2", "d3")}
+        decide(session, run.run_id, decisions, actions.Attribution(name))
     by_name = {rater.name: rater for rater in agreement.rater_quality(session, run, "a")}
     assert {"Extractor", "reviewed by ann", "reviewed by bob"} < set(by_name)
     assert by_name["reviewed by ann"].documents == 4

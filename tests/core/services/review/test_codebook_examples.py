@@ -62,8 +62,7 @@ def test_correction_suggests_the_misleading_words(session: ProjectSession) -> No
 
 def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSession) -> None:
     run = annotate(session)
-    for document in ("d0", "d1", "d2"):
-        actions.submit(session, run.run_id, [document])
+    actions.submit(session, run.run_id, ["d0", "d1", "d2"])
     example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
     result = codebook_examples.preview_example(session, run, example)
     assert (result.version, result.matching, result.stale) == (2, 2, 3)
