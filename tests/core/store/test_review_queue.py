@@ -209,7 +209,7 @@ def test_stream_over_several_queries_reads_one_snapshot(project, monkeypatch):
 
 
 def test_pages_are_read_while_debates_are_written(project):
-    documents = make_documents(30)
+    documents = make_documents(12)
     project.store.documents.add(documents)
     run = project.store.runs.create(make_settings(), [document.id for document in documents])
 
@@ -219,9 +219,9 @@ def test_pages_are_read_while_debates_are_written(project):
 
     def read(_):
         seen = []
-        while len(seen) < 2 or seen[-1] < 30:
+        while len(seen) < 2 or seen[-1] < 12:
             seen.append(project.store.runs.get(run.run_id).verdicts)
-            assert project.store.review_queue.lines(Viewpoint(run.run_id), limit=5).total == 30
+            assert project.store.review_queue.lines(Viewpoint(run.run_id), limit=5).total == 12
         return seen
 
     with ThreadPoolExecutor(3) as readers:
