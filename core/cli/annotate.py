@@ -45,7 +45,7 @@ from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning, protocol_files, rerun, run_warnings
 from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
-from core.services.workspace import Workspace, check_path
+from core.services.workspace import Workspace, check_folder, check_path
 
 SHOWN_REJECTED = 5
 IMPORT_OPTIONS = {
@@ -106,8 +106,10 @@ def annotate_file(
 
     Labels that the project has, by name, keep their ids. An error before the import leaves nothing behind.
     """
+    # an impossible, locked or foreign file is reported before any call
     check_path(path)
-    # a locked or foreign file is reported before any call
+    if not path.exists():
+        check_folder(path)
     existing = workspace.open(path, create=False) if path.exists() or plan.ambiguous else None
     if existing is not None and (before := current(existing)) is not None:
         codebook = adopt(codebook, before)

@@ -329,3 +329,11 @@ def test_disk_that_fails_during_a_run_pauses_it_and_loses_no_reply(
         resumed = annotate(folder, *toy(server.url), "--resume", "r0001", project=project)
     assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 60)
     assert len(server.requests) - before <= 181 - 40 + 4  # stored replies are not requested again
+
+
+def test_missing_folder_of_the_project_is_reported_before_any_call(folder: Path) -> None:
+    with Scripted(reply_with("Present: none")) as server:
+        result = annotate(folder, *toy(server.url), project="missing/p.duckdb", code=None)
+    assert f"The folder {folder / 'missing'} does not exist." in result.stderr
+    assert result.code != 0
+    assert server.requests == []
