@@ -78,12 +78,15 @@ def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> Ne
     lexicons = lexicon_of(before), lexicon_of(after)
     changed = changed_words(*lexicons)
     same_rest = lexicons[0].rest_label == lexicons[1].rest_label
-    texts = tuple(text for text, _ in labelled)
-    old = _select_all(before, texts)
-    new = [
-        selected if same_rest and changed.isdisjoint(words) else baseline.select(after, text)
-        for text, words, selected in zip(texts, _words(texts), old, strict=True)
-    ]
+    known = _known_selections(before)
+    old, new = [], []
+    for text, _ in labelled:
+        if text not in known:
+            words = frozenset(word for word, _, _ in tokenise(text))
+            known[text] = words, baseline.select(before, text)
+        words, selected = known[text]
+        old.append(selected)
+        new.append(selected if same_rest and changed.isdisjoint(words) else baseline.select(after, text))
     corrected = regressed = 0
     for (_, present), *selections in zip(labelled, old, new, strict=True):
         if selections[0] != selections[1]:
@@ -96,14 +99,12 @@ def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> Ne
 
 
 @lru_cache(maxsize=4)
-def _select_all(codebook: Codebook, texts: tuple[str, ...]) -> list[frozenset[str]]:
-    """Return the labels that words select in each text. Cached: many changes to one codebook are compared in a row."""
-    return [baseline.select(codebook, text) for text in texts]
+def _known_selections(_codebook: Codebook) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """Return the cache of the words of each text and of the labels that they select, by text.
 
-
-@lru_cache(maxsize=2)
-def _words(texts: tuple[str, ...]) -> list[frozenset[str]]:
-    return [frozenset(word for word, _, _ in tokenise(text)) for text in texts]
+    Many changes to one codebook are compared in a row, each on almost the same texts.
+    """
+    return {}
 
 
 def _macro_f1(labelled: LabelledTexts, selected: Sequence[frozenset[str]]) -> float:

@@ -108,6 +108,22 @@ def test_description_that_makes_a_label_the_rest_counts() -> None:
     assert net_effect(before, after, known) == NetEffect(corrected=1, regressed=0, documents=2)
 
 
+def test_changes_to_one_codebook_read_a_text_without_changed_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def select(codebook: Codebook, text: str) -> frozenset[str]:
+        read.append(text)
+        return select_labels(codebook, text)
+
+    select_labels = baseline.select
+    monkeypatch.setattr(baseline, "select", select)
+    before = codebooks.change(BOOK, name="read once")
+    after = codebooks.change_label(before, SERVICE, keywords=("staff", "bellboy"))
+    for left_out in range(len(KNOWN)):
+        net_effect(before, after, [*KNOWN[:left_out], *KNOWN[left_out + 1 :]])
+    assert sorted(read) == sorted(text for text, _ in KNOWN)
+
+
 def count_correct(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> int:
     return sum(
         (label in baseline.select(book, text)) == value for text, labels in known for label, value in labels.items()
