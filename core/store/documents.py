@@ -82,7 +82,7 @@ _SAME_TEXT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Overlap:
     """What a project has of documents that may be added to it."""
 
     stored_ids: Mapping[str, str]
@@ -287,7 +287,7 @@ class Documents(Repository):
         known = set(self._connection.column("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(ids)]))
         return [id for id in ids if id not in known]
 
-    def compare(self, documents: Iterable[Document]) -> Comparison:
+    def compare(self, documents: Iterable[Document]) -> Overlap:
         """Compare documents with those of the project, before they are added."""
         table = _text_columns(documents)
         with self._connection.reading() as cursor:
@@ -300,7 +300,7 @@ class Documents(Repository):
                     "(SELECT text FROM documents)) FROM incoming LEFT JOIN documents stored USING (id)"
                 ).fetchall()
                 conflict = _conflict(cursor, reused.keys() - stored_ids.keys())
-        return Comparison(stored_ids, existing, conflict, other_ids)
+        return Overlap(stored_ids, existing, conflict, other_ids)
 
     def new_ids(self, documents: Iterable[Document]) -> dict[str, str]:
         """Return a new id for each of these documents whose id has runs or reviews of another text.

@@ -283,8 +283,8 @@ def grid_cells(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str
         "gold": _squares(row.gold, codebook) if row.gold else "",
     }
     for role in roles:
-        says = row.roles.get(role)
-        cells[f"r_{role}"] = "?" if says is None else _squares(says, codebook)
+        values = row.roles.get(role)
+        cells[f"r_{role}"] = "?" if values is None else _squares(values, codebook)
     for item in codebook.items:
         marks = "g" * (item in row.wrong) + "d" * (item in row.disputed) + "e" * (item in row.edited)
         cells[f"v_{item}"] = _value_text(row.values.get(item))
