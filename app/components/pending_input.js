@@ -3,7 +3,7 @@
 // A field of Streamlit sends its value some milliseconds after it lost the focus. A tap on a link asks for the new page
 // earlier, and Streamlit 1.67 then runs the late value on the old page: the link has no effect, and every text field of
 // the page is empty. If a busy studio has not begun to run the page with the value, the link replaces this run, and the
-// value is lost. A closed tab sends nothing.
+// value is lost. The same holds for "Back" in the browser. A closed tab sends nothing.
 
 const SEND_MS = 200; // Milliseconds that a field may need to send its value; 5 are enough, but not on a busy machine.
 const START_MS = 1000; // Longest wait for the studio to run the page with the value.
@@ -15,6 +15,8 @@ const TEXT_TYPES = new Set(["text", "number", "password", "email", "url", "tel"]
 let edited = null;
 let sentAt = -Infinity;
 let hasRun = true;
+/** The address that the user has gone back to, while its page waits. */
+let awaited = "";
 
 const runs = new MutationObserver(([{ target }]) => {
   if (/** @type {Element} */ (target).getAttribute(STATE) === "running") hasRun = true;
@@ -74,6 +76,32 @@ window.addEventListener(
     event.preventDefault();
     event.stopImmediatePropagation();
     follow(link);
+  },
+  true, // before Streamlit
+);
+
+function goBack() {
+  if (awaited === "") return;
+  if (!isHandled()) {
+    setTimeout(goBack, 20);
+    return;
+  }
+  const address = awaited;
+  awaited = "";
+  // The run of the page that the user leaves has added its address again.
+  if (location.href !== address) history.back();
+  else window.dispatchEvent(new PopStateEvent("popstate"));
+}
+
+window.addEventListener(
+  "popstate",
+  (event) => {
+    awaited = "";
+    if (!edited?.isConnected) return;
+    event.stopImmediatePropagation();
+    awaited = location.href;
+    edited.blur();
+    goBack();
   },
   true, // before Streamlit
 );

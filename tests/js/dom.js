@@ -19,6 +19,7 @@ const names = [
   "HTMLTextAreaElement",
   "sessionStorage",
   "location",
+  "PopStateEvent",
 ];
 for (const name of names) {
   Object.defineProperty(globalThis, name, { value: name === "window" ? window : window[name], configurable: true });

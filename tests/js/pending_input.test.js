@@ -66,3 +66,18 @@ test("a link opens after a second if the page does not run", async () => {
   assert.ok(waited > 900);
   assert.equal(state, "notRunning");
 });
+
+test("Back waits until the page runs with the text that is being typed", async () => {
+  document.body.innerHTML = '<div data-testid="stApp" data-test-script-state="notRunning"><textarea></textarea></div>';
+  const app = /** @type {HTMLElement} */ (document.body.firstElementChild);
+  const field = /** @type {HTMLElement} */ (app.firstElementChild);
+  field.focus();
+  field.dispatchEvent(new window.Event("input", { bubbles: true }));
+  const left = new Promise((resolve) =>
+    window.addEventListener("popstate", () => resolve(app.getAttribute("data-test-script-state")), { once: true }),
+  );
+  window.dispatchEvent(new window.PopStateEvent("popstate"));
+  assert.equal(document.activeElement, document.body);
+  setTimeout(() => app.setAttribute("data-test-script-state", "running"), 400);
+  assert.equal(await left, "running");
+});
