@@ -33,6 +33,7 @@ import { isUnchanged, mountView } from "./streamlit_bridge.js";
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
+const DOUBLE_CLICK_MS = 300; // Time for the second click on a name, which renames the run instead of opening it.
 const MAX_CHANGES = 50; // changes that are kept to be sent again
 
 /**
@@ -72,6 +73,8 @@ class LeaderboardView {
     this.renaming = "";
     /** @type {string | undefined} The new name that the user is typing. */
     this.draft = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.opening = undefined;
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.handleKey(event);
     root.addEventListener("keydown", this.onKey);
   }
@@ -86,6 +89,7 @@ class LeaderboardView {
   }
 
   destroy() {
+    clearTimeout(this.opening);
     this.root.removeEventListener("keydown", this.onKey);
   }
 
@@ -166,7 +170,13 @@ class LeaderboardView {
   /** @param {Run} run */
   nameCell(run) {
     const title = `${run.name} (${run.id}). Double-click to rename.`;
-    const name = button({ className: "name ellipsis", tabIndex: -1, title }, () => this.open(run.id), run.name);
+    const name = el("button", { type: "button", className: "name ellipsis", tabIndex: -1, title }, run.name);
+    name.onclick = ({ detail: clicks }) => {
+      clearTimeout(this.opening);
+      if (clicks === 0)
+        this.open(run.id); // by a key
+      else if (clicks === 1) this.opening = setTimeout(() => this.open(run.id), DOUBLE_CLICK_MS);
+    };
     name.ondblclick = () => this.rename(run.id);
     return el("td", "name ellipsis", name, ...run.tags.map((tag) => el("span", "badge", tag)));
   }
@@ -192,6 +202,7 @@ class LeaderboardView {
     };
     input.onkeydown = (event) => {
       event.stopPropagation();
+      if (event.isComposing) return;
       if (event.key === "Enter") end(true);
       if (event.key === "Escape") end(false);
     };

@@ -48,7 +48,9 @@ function table() {
     drawLeaderboard({ data, parentElement, setStateValue, setTriggerValue: setStateValue });
   };
   const boxes = () => /** @type {HTMLInputElement[]} */ ([...parentElement.querySelectorAll("td.check input")]);
-  return { draw, told, boxes, ticked: () => boxes().map(({ checked }) => checked) };
+  const name = () => /** @type {HTMLButtonElement} */ (parentElement.querySelector("button.name"));
+  const nameField = () => /** @type {HTMLInputElement | null} */ (parentElement.querySelector("input.rename"));
+  return { draw, told, boxes, name, nameField, ticked: () => boxes().map(({ checked }) => checked) };
 }
 
 test("a run that was hidden for a while stays selected", () => {
@@ -74,4 +76,35 @@ test("no run stays ticked when the page has emptied the selection", () => {
     { ids: ["0.2"], cleared: 0 },
     { ids: ["0.2"], cleared: 1 },
   ]);
+});
+
+test("a click on a name opens the run, a double click renames it", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { draw, told, name, nameField } = table();
+  draw([0.2]);
+  const click = (/** @type {string} */ type, /** @type {number} */ detail) =>
+    name().dispatchEvent(new window.MouseEvent(type, { detail }));
+  click("click", 0); // by a key
+  assert.deepEqual(told, ["0.2"]);
+  click("click", 1);
+  context.mock.timers.tick(500);
+  assert.deepEqual(told, ["0.2", "0.2"]);
+  click("click", 1);
+  click("click", 2);
+  click("dblclick", 2);
+  context.mock.timers.tick(500);
+  assert.deepEqual(told, ["0.2", "0.2"]);
+  assert.ok(nameField());
+});
+
+test("the Enter that ends an input method's composition does not end the renaming of a run", () => {
+  const { draw, name, nameField } = table();
+  draw([0.2]);
+  name().dispatchEvent(new window.MouseEvent("dblclick"));
+  const press = (/** @type {boolean} */ isComposing) =>
+    nameField()?.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", isComposing }));
+  press(true);
+  assert.ok(nameField());
+  press(false);
+  assert.equal(nameField(), null);
 });
