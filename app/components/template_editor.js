@@ -69,15 +69,11 @@ class TemplateEditor {
 
   /** @param {KeyboardEvent} event */
   handleKey(event) {
-    const { selectionStart, selectionEnd } = this.area;
-    const modified = event.shiftKey || event.ctrlKey || event.altKey;
     event.stopPropagation();
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       this.send();
       this.component?.setTriggerValue("go", String(Date.now()));
-    } else if (event.key === "Tab" && !modified && selectionStart !== selectionEnd) {
-      event.preventDefault(); // keeps the selection
     }
   }
 

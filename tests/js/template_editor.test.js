@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "./dom.js";
+import drawEditor from "../../app/components/template_editor.js";
+
+test("Tab leaves the editor, also while text is selected", () => {
+  document.body.innerHTML = '<div id="component"><div class="moot"></div></div>';
+  const parentElement = /** @type {HTMLElement} */ (document.querySelector("#component"));
+  const data = { text: "Decide.", life: "1", name: "Judge", problems: [], height: 100 };
+  drawEditor({ data, parentElement, setStateValue: () => {}, setTriggerValue: () => {} });
+  const area = /** @type {HTMLTextAreaElement} */ (document.querySelector("textarea"));
+  area.select();
+  assert.ok(area.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Tab", cancelable: true })));
+});
