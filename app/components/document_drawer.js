@@ -63,6 +63,7 @@ window.addEventListener("beforeunload", (event) => {
 });
 const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
 const PARAMETER = "document";
+const IN_FRONT = "[data-testid='stPopoverBody'], [role='dialog']"; // They take the keys first.
 const BLIND =
   "Blind review: verdicts, gold and other reviews are shown after you submit, in a first review also after " +
   "“Show verdict” in Focus.";
@@ -151,7 +152,8 @@ class DrawerView {
 
   /** @param {KeyboardEvent} event */
   onKey(event) {
-    const target = event.composedPath()[0];
+    const target = /** @type {Node} */ (event.composedPath()[0]);
+    if (document.querySelector(IN_FRONT) && !this.root.contains(target)) return;
     if (this.document === null || !this.root.checkVisibility()) return;
     if (ownsKey(target, event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.close();

@@ -109,6 +109,17 @@ test("keys that belong to a focused element of the page do not reach the drawer"
   }
 });
 
+test("Escape closes an open popover of the page, not the drawer", async () => {
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  document.body.insertAdjacentHTML("beforeend", '<div data-testid="stPopoverBody"></div>');
+  press("Escape");
+  assert.equal(address(), "d1");
+  document.body.lastElementChild.remove();
+  press("Escape");
+  assert.equal(address(), null);
+});
+
 test("a drawer that Streamlit hides takes no keys and no room", async () => {
   const takesRoom = () => document.documentElement.classList.contains("moot-drawer-open");
   openDocument("d1", { ids: ["d1", "d2"], title: "x" });
