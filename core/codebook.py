@@ -309,8 +309,11 @@ class Codebook(_Frozen):
 
     def find(self, name: str) -> Label | None:
         """Return the label with this name after ``normalise``, or None; similar names do not match."""
-        wanted = normalise(name)
-        return next((label for label in self.labels if normalise(label.name) == wanted), None)
+        return self._by_name.get(normalise(name))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Label]:
+        return {normalise(label.name): label for label in reversed(self.labels)}
 
     def require(self, name: str) -> Label:
         """Return the label with this name. UsageError suggests the nearest label if there is none."""
