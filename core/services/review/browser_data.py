@@ -182,9 +182,9 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     """Return text, annotations, evidence, debates, history and notes of a document; None if it does not exist.
 
     ``annotations`` has a column per rater of gold, per reviewer, and per run; with one run also one per role.
-    ``reference`` holds the current reviews, else the majority of the gold. While a review by ``actor`` is blind in
-    one of the runs, ``hidden`` is True and only the text and what ``actor`` has decided are returned. Without a run
-    there are no debates and no history.
+    ``reference`` holds the current reviews, else the majority of the gold, without values that the codebook of the
+    first run does not allow. While a review by ``actor`` is blind in one of the runs, ``hidden`` is True and only the
+    text and what ``actor`` has decided are returned. Without a run there are no debates and no history.
     """
     text = session.document(document_id)
     if text is None:
@@ -212,8 +212,8 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     if blind:
         return shown
     records = [(run, record) for run in runs if (record := actions.load_record(session, run, document_id))]
-    plain = session.store.document_records.load(None, [document_id])[0]
-    gold, decided = plain.document.gold, {item: review.value for item, review in plain.reviews.items()}
+    first = records[0][1] if records else session.store.document_records.load(None, [document_id])[0]
+    gold, decided = first.document.gold, {item: review.value for item, review in first.reviews.items()}
     quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in actions.all_quotes(record)}
     return shown | {
         "annotations": [

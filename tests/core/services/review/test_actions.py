@@ -8,7 +8,7 @@ from core.errors import UsageError
 from core.runs import NOT_STOPPED
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import annotation_arrays
-from core.services.review import actions, queue
+from core.services.review import actions, browser_data, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
 from core.store.runs import set_state
@@ -152,6 +152,7 @@ def test_values_of_another_kind_are_open_and_not_confirmed(tmp_path):
         record = actions.load_record(session, run, "d0")
         assert (dict(record.reviews), record.value(first)) == ({}, record.values[first])
         assert record.people[actions.default_reviewer()].values == {first: None, second: None}
+        assert browser_data.document_view(session, [run], "d0", actor="ann")["reference"] == {}
         actions.submit(session, run.run_id, ["d0"])
         assert {review.value for review in actions.load_record(session, run, "d0").reviews.values()} == {3, 1}
 
