@@ -152,7 +152,7 @@ def test_values_of_another_kind_are_open_and_not_confirmed(tmp_path):
         record = actions.load_record(session, run, "d0")
         assert (dict(record.reviews), record.value(first)) == ({}, record.values[first])
         assert record.people[actions.default_reviewer()].values == {first: None, second: None}
-        assert browser_data.document_view(session, [run], "d0", actor="ann")["reference"] == {}
+        assert browser_data.document_view(session, [run], "d0", actor=actions.default_reviewer())["reference"] == {}
         actions.submit(session, run.run_id, ["d0"])
         assert {review.value for review in actions.load_record(session, run, "d0").reviews.values()} == {3, 1}
 
