@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -16,10 +16,10 @@ from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
-from core.store.database import Cursor
+from core.store.database import Cursor, DatabaseConnection
 from core.store.events import Event, put_setting, record
 from core.store.rows import add_row, clean, dump, load, scalar
-from core.store.write_queue import Repository
+from core.store.write_queue import Repository, Writer
 
 C = TypeVar("C")
 V = TypeVar("V")
@@ -44,13 +44,18 @@ class Versions(Repository, Generic[C, V]):
     """The setting that holds the draft."""
     version_type: Callable[[int, str, float, C], V]
 
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
+        super().__init__(connection, writer)
+        self._read_last: dict[tuple[Any, ...], tuple[float | None, tuple[V, ...]]] = {}
+        """Time of the last commit and versions read after it, by arguments of ``_read``."""
+
     def latest(self) -> V | None:
         """Return the newest version, None before the first is saved."""
         return next(iter(self._read("ORDER BY version DESC LIMIT 1")), None)
 
     def get(self, version: int) -> V | None:
         """Return one version, or None."""
-        return next(iter(self._read("WHERE version = ?", [version])), None)
+        return next(iter(self._read("WHERE version = ?", version)), None)
 
     def history(self) -> list[V]:
         """Return all versions, newest first."""
@@ -108,12 +113,18 @@ class Versions(Repository, Generic[C, V]):
         rows = cursor.execute(f"SELECT version, hash FROM {self.table} ORDER BY version DESC LIMIT 1").fetchall()
         return rows[0] if rows else (0, "")
 
-    def _read(self, tail: str, params: Sequence[Any] = ()) -> list[V]:
-        rows = self._connection.rows(f"SELECT version, body, note, unix_time FROM {self.table} {tail}", params)
-        return [
-            self.version_type(version, note, at, self._parse(load(body), f"{self.kind} version {version}"))
-            for version, body, note, at in rows
-        ]
+    def _read(self, tail: str, *params: Any) -> list[V]:
+        """Return the versions of a query; they are read from the file once per commit."""
+        committed_at = self._writer.committed_at
+        cached = self._read_last.get((tail, *params))
+        if cached is None or cached[0] != committed_at:
+            sql = f"SELECT version, body, note, unix_time FROM {self.table} {tail}"
+            versions = tuple(
+                self.version_type(version, note, at, self._parse(load(body), f"{self.kind} version {version}"))
+                for version, body, note, at in self._connection.rows(sql, params)
+            )
+            cached = self._read_last[(tail, *params)] = committed_at, versions
+        return list(cached[1])
 
     @abstractmethod
     def _pack(self, content: C) -> tuple[str, str]:
