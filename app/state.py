@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Ty
 
 import streamlit as st
 
+from core.errors import MootError
+
 if TYPE_CHECKING:
     from app.pages import PageName
     from core.author_labelling.questions import ConversationMessage
-    from core.errors import MootError
     from core.runs import RunRow
     from core.services import personas
     from core.services.background_jobs import Job
@@ -39,7 +40,7 @@ NoticeKind: TypeAlias = Literal["error", "warn", "ok", "info"]
 T = TypeVar("T")
 
 DOUBLE_CLICK_SECONDS = 2.0
-"""Seconds within which a second click on a start button is ignored."""
+"""Seconds within which a second click on the same button is ignored."""
 
 NOTICE_SECONDS = 4.0
 """Seconds for which further runs of a page show its notice again, because a run may follow at once."""
@@ -185,21 +186,11 @@ class RunState:
     """Run that this tab showed last, if it was not done then."""
     probes: Value[tuple[Probe, ...]] = Value(())
     """Results of the last preflight, shown until the next preflight."""
-    started_at: Value[float] = Value(-math.inf)
-    """Monotonic time at which this tab last started a run. It counts from the start of the machine."""
 
     def show_setup(self, shown: bool) -> None:
         """Open or close the setup of a new run. Results of the last preflight are dropped."""
         self.setup_open = shown
         RunState.probes.reset()
-
-    def is_first_click(self) -> bool:
-        """Return True if this tab started no run within the last ``DOUBLE_CLICK_SECONDS``, and then store the time."""
-        now = time.monotonic()
-        first = now - self.started_at >= DOUBLE_CLICK_SECONDS
-        if first:
-            self.started_at = now
-        return first
 
 
 class ReviewState:
@@ -433,6 +424,8 @@ class SessionState:
     """Page that a callback asked for, because callbacks cannot switch pages."""
     url_read: Value[bool] = Value(False)
     """True after the tab has read its address."""
+    last_action: Value[tuple[str, float]] = Value(("", -math.inf))
+    """Action that this tab did last with ``once``, and the monotonic time of its end."""
 
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""
@@ -442,12 +435,30 @@ class SessionState:
                 SessionState.notice.key,
                 SessionState.notice_drawn.key,
                 SessionState.url_read.key,
+                SessionState.last_action.key,
                 DataState.project_actions.key,
             }
             for key in list(st.session_state):
                 if key not in kept_keys:
                     del st.session_state[key]
         self.project = path
+
+    def once(self, action: str, work: Callable[[], object]) -> None:
+        """Call ``work`` unless the same action ended within the last ``DOUBLE_CLICK_SECONDS``.
+
+        The second click of a double click would do it again. After a MootError the action may be repeated at once.
+        """
+        last, ended_at = self.last_action
+        if action == last and time.monotonic() - ended_at < DOUBLE_CLICK_SECONDS:
+            return
+        self.last_action = (action, time.monotonic())
+        try:
+            work()
+        except MootError:
+            action = ""
+            raise
+        finally:  # a click during the work ends it with an exception of Streamlit
+            self.last_action = (action, time.monotonic())
 
     def set_notice(self, kind: NoticeKind, head: str, text: str = "") -> None:
         """Set a message that the next complete run of a page shows at the top.

@@ -24,6 +24,7 @@ BOOK = Codebook(
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # tests are faster than people
     with studio(tmp_path, monkeypatch) as workspace:
         opened = projects.create_project(workspace, "p")
         yield opened
@@ -63,6 +64,17 @@ def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
     assert "name or code is missing" in html(at)
     agree(at)
     assert "writing as p1" in html(at)
+
+
+def test_a_double_click_sends_a_text_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    send(at, "The report is due tomorrow")
+    at.button(key="authors-send").click().run()
+    send(at, "The report is due tomorrow")
+    assert "The text is empty" not in html(at)
+    assert len(labelling.load_labelling(session).submissions("p1")) == 1
 
 
 def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:

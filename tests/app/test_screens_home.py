@@ -114,6 +114,21 @@ def test_new_project_and_invalid_names(workspace: Workspace) -> None:
     assert "Next steps" in shown  # on the Data page
 
 
+def test_double_clicks_create_and_copy_a_project_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
+    at = open_page("home")
+    at.text_input(key="data_new_project").set_value("letters")
+    button(at, "Create")
+    at.switch_page("screens/home/page.py").run()
+    button(at, "Create")
+    assert 'role="alert"' not in html(at)
+    copied = projects.recent(workspace)[0].path
+    for _ in range(2):
+        number = next(number for number, row in enumerate(projects.recent(workspace)) if row.path == copied)
+        at.button(key=f"duplicate-{number}").click().run()
+    assert sorted(row.name for row in projects.recent(workspace)) == ["letters", "letters 2"]
+
+
 def test_recent_projects_are_listed(workspace: Workspace, tmp_path: Path) -> None:
     sample_projects.ensure_sample(workspace)
     broken = tmp_path / "<b>broken.duckdb"

@@ -366,6 +366,16 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     assert sweeps.find_sweep(filled, row.number).progress["budget_usd"] == 3.0
 
 
+def test_a_double_click_starts_one_sweep(filled: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
+    at = open_page("lab")
+    at.text_input(key="sweep-param-ecj-extra_rounds").set_value("0, 1").run()
+    for _ in range(2):
+        at.button(key="sweep-start").click().run()
+    (row,) = sweeps.all_sweeps(filled)
+    until(lambda: not sweeps.is_sweep_active(filled, row.number))
+
+
 def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
     def is_open() -> bool:
         (section,) = (expander for expander in open_page("lab").expander if expander.label.startswith("Sweep"))

@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from app import context
+from app.state import state
 from core.codebook import Codebook, Label
 from core.runs import RoleModel, StopCode, StopReason
 from core.services.codebooks import codebook as codebooks
@@ -204,6 +205,24 @@ def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
 def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
     fill(session, documents=12)
+    at = open_page("run")
+    at.button(key="start-all").click().run()
+    at.button(key="new-run").click().run()
+    at.button(key="start-all").click().run()
+    assert len(session.store.runs.all()) == 1
+
+
+def test_a_click_during_a_long_preflight_starts_no_second_run(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)
+    fill(session, documents=12)
+
+    def probe_all(*_: object) -> tuple[()]:
+        state.last_action = ("start", -2e9)  # as if the first click were long ago
+        return ()
+
+    monkeypatch.setattr(planning, "probe_all", probe_all)
     at = open_page("run")
     at.button(key="start-all").click().run()
     at.button(key="new-run").click().run()

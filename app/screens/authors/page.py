@@ -139,10 +139,13 @@ def _composer(session: ProjectSession, author: str) -> None:
             placeholder="Write or paste a text, or the next message of the chat",
             **bound("authors-text", state.authors.draft, AuthorsState.draft.set),
         )
-        if st.button("Send", type="primary", icon=":material/send:", key="authors-send"):
-            with error_boxes(), st.spinner("Preparing questions"):
-                _send(session, author, text)
-                st.rerun()
+        st.button(
+            "Send",
+            type="primary",
+            icon=":material/send:",
+            key="authors-send",
+            on_click=error_notices()(partial(state.once, "send", partial(_send, session, author))),
+        )
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
@@ -151,16 +154,20 @@ def _composer(session: ProjectSession, author: str) -> None:
             line(labelling.model_notice(settings.model))
 
 
-def _send(session: ProjectSession, author: str, text: str) -> None:
-    """Store the text, prepare its questions, and in a chat get the model's reply."""
+def _send(session: ProjectSession, author: str) -> None:
+    """Store the text, prepare its questions, and in a chat get the model's reply.
+
+    This is a callback, because a click meanwhile would end a page between storing the text and showing it.
+    """
     before = state.authors.messages if state.authors.chat else ()
     conversation = state.authors.conversation if before else ""
-    submission = labelling.submit(session, author, text, conversation=conversation, before=before)
-    state.authors.sent(submission.document_id, submission.conversation)
-    if state.authors.chat and submission.text:
-        messages = (*before, ConversationMessage("author", submission.text))
-        state.authors.messages = messages
-        state.authors.messages = (*messages, labelling.reply_in_chat(session, submission))
+    with st.spinner("Preparing questions"):
+        submission = labelling.submit(session, author, state.authors.draft, conversation=conversation, before=before)
+        state.authors.sent(submission.document_id, submission.conversation)
+        if state.authors.chat and submission.text:
+            messages = (*before, ConversationMessage("author", submission.text))
+            state.authors.messages = messages
+            state.authors.messages = (*messages, labelling.reply_in_chat(session, submission))
 
 
 def _sent(submission: Submission | None) -> None:

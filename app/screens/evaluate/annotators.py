@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
+from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
@@ -111,12 +113,14 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
     basis = coverage.merge([drift.counted for drift in drifts]).describe() if drifts else ""
     with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
         with head:
-            if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
-                canary_run = model_drift.start_canary_run(session, run)
-                session.start_or_resume(canary_run.run_id)
-                started = f"{format_count(canary_run.documents, 'canary document')} started"
-                state.set_notice("ok", started, f"In the run {canary_run.title}.")
-                st.rerun()
+            if run.verdicts:
+                repeat = partial(state.once, "drift", partial(_repeat_canaries, session, run))
+                st.button(
+                    "Check for drift",
+                    key="models-canaries",
+                    icon=":material/replay:",
+                    on_click=error_notices()(repeat),
+                )
         if not drifts:
             st.caption(
                 "Providers can change a model without notice. Repeat some documents from time to time: a change beyond "
@@ -124,3 +128,11 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
             )
             return
         facts([(drift.later, drift.sentence) for drift in drifts])
+
+
+def _repeat_canaries(session: ProjectSession, run: RunRow) -> None:
+    """Start a run that repeats the canary documents of a run."""
+    canary_run = model_drift.start_canary_run(session, run)
+    session.start_or_resume(canary_run.run_id)
+    started = f"{format_count(canary_run.documents, 'canary document')} started"
+    state.set_notice("ok", started, f"In the run {canary_run.title}.")

@@ -32,9 +32,13 @@ from core.services.workspace import Workspace
 def _open(opening: Callable[..., Path | ProjectSession], *args: Any, page: PageName | None = None) -> None:
     """Show the project that a function opens, and a page; an error becomes a message."""
     with error_notices():
-        opened = opening(*args)
-        state.select_project(opened if isinstance(opened, Path) else opened.path)
-        state.next_page = page
+        _show(opening(*args), page)
+
+
+def _show(opened: Path | ProjectSession, page: PageName | None) -> None:
+    """Show a project, and a page."""
+    state.select_project(opened if isinstance(opened, Path) else opened.path)
+    state.next_page = page
 
 
 def start_with_files(session: ProjectSession | None) -> None:
@@ -64,6 +68,10 @@ def start_with_files(session: ProjectSession | None) -> None:
 
 def main() -> None:
     session, workspace = context.current_project(), context.workspace()
+
+    def create() -> None:
+        _show(projects.create_project(workspace, state.data.new_project), "data")
+
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
         with left:
@@ -81,9 +89,7 @@ def main() -> None:
             with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
                 st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
                 st.form_submit_button(
-                    "Create",
-                    type="primary",
-                    on_click=lambda: _open(projects.create_project, workspace, state.data.new_project, page="data"),
+                    "Create", type="primary", on_click=error_notices()(partial(state.once, "create", create))
                 )
         project_list(workspace, session.path if session else None)
 
@@ -256,7 +262,7 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
             icon=f":material/{icon}:",
             key=f"{label.split()[0].lower()}-{number}",
             type="tertiary",
-            on_click=error_notices()(action),
+            on_click=error_notices()(partial(state.once, f"{label} {row.path}", action)),
         )
 
 

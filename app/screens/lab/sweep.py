@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -97,7 +98,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     line(f"{format_count(count, 'configuration')}, {debates}")
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():
-            sweeps.start_sweep(session, spec)
+            state.once("sweep", partial(sweeps.start_sweep, session, spec))
             st.rerun()
 
 

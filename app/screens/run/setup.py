@@ -128,7 +128,7 @@ def _start_buttons(
     due = guided_path.overview(session).next
     pilot_reviewed = due is not None and due.name == "whole"
     pressed = _size_buttons("start", "Start with {}", "Start all {}", few, len(ids), primary_all=pilot_reviewed)
-    if pressed is not None and state.run.is_first_click():
+    if pressed is not None:
         make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
     roles = protocols.roles_of(settings)
@@ -171,13 +171,14 @@ def _confirm_prices(
     session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]
 ) -> None:
     """Start runs. If the price of a model is unknown, ask for confirmation first."""
+    start = partial(state.once, "start", partial(_start, session, settings, make))
     unpriced = dict.fromkeys(
         spec for run_settings in settings for spec in planning.unpriced_models(session.models, run_settings)
     )
     if unpriced:
-        _ask_about_prices(list(unpriced), partial(_start, session, settings, make))
+        _ask_about_prices(list(unpriced), start)
     else:
-        _start(session, settings, make)
+        start()
 
 
 @st.dialog("Price unknown")
@@ -261,7 +262,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         "compare", "Compare on {}", "Compare on all {}", few, shown.documents, disabled=not shown.ready
     )
     st.button("Clear", key="compare-clear", on_click=planned_comparison.clear, args=(session,), type="tertiary")
-    if pressed is not None and state.run.is_first_click():
+    if pressed is not None:
         settings = [member.settings for member in shown.members if member.settings is not None]
         make = partial(planned_comparison.create_runs, session, shown, ids[:pressed])
         _confirm_prices(session, settings, make)
