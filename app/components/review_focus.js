@@ -54,6 +54,7 @@ const DECIDED = "Submitted or discarded by you, of all documents of this run wit
 const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
 const PREFETCHED = 4; // Documents that are loaded before they are shown.
+const DIGITS_MS = 700; // Time for the next digit of a rating.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
@@ -120,8 +121,8 @@ class FocusView {
     this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
     this.leaving = new AbortController();
-    // Before the listener of the client, which sends the note.
-    window.addEventListener("pagehide", () => this.saveNote(), { signal: this.leaving.signal });
+    // Before the listener of the client, which sends what was typed.
+    window.addEventListener("pagehide", () => this.saveTyped(), { signal: this.leaving.signal });
     this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) =>
       this.showSaveState(state, text),
     );
@@ -151,6 +152,10 @@ class FocusView {
     /** @type {HTMLTextAreaElement | null} */
     this.note = null;
     this.isInNote = false; // The user types into the note.
+    /** A rating that another digit may follow. @type {{ item: string, value: number } | null} */
+    this.typedRating = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.ratingTimer = undefined;
     this.picksTag = false; // The next digit sets an error type.
     this.help = el("div", { className: "help", popover: "auto", ariaLabel: "Keys" });
     this.stopwatch = new Stopwatch();
@@ -228,7 +233,7 @@ class FocusView {
     this.listeners.abort();
     this.sizes.disconnect();
     this.actions.add(() => {
-      this.saveNote();
+      this.saveTyped();
       this.client.close();
       clearTimeout(this.timer);
       this.leaving.abort();
@@ -374,7 +379,7 @@ class FocusView {
 
   /** @param {string | null} id */
   async show(id) {
-    this.saveNote();
+    this.saveTyped();
     const another = id !== this.id;
     this.id = id;
     this.document = null;
@@ -462,7 +467,7 @@ class FocusView {
   async submit() {
     const { document, info } = this;
     if (!document) return;
-    this.saveNote();
+    this.saveTyped();
     const items = info.kind === "choice" ? ["label"] : [...info.labels.keys()];
     const open = items.filter((item) => isOpen(document.values[item]));
     if (open.length) this.askFor(open);
@@ -508,7 +513,7 @@ class FocusView {
 
   /** @param {"undo" | "redo"} name */
   async undo(name) {
-    this.saveNote();
+    this.saveTyped();
     const answer = await this.client.act(name, {});
     if (!answer) return;
     const { touched } = answer;
@@ -586,6 +591,11 @@ class FocusView {
     this.form.classList.toggle("picks-tag", picksTag);
   }
 
+  saveTyped() {
+    this.finishRating();
+    this.saveNote();
+  }
+
   saveNote() {
     const { document, note } = this;
     if (!document || !note || note.value === document.comment) return;
@@ -598,7 +608,7 @@ class FocusView {
 
   async toggleBlind() {
     this.blind = !this.blind;
-    this.saveNote();
+    this.saveTyped();
     this.drawBlind();
     await this.client.act("settings", { blind: this.blind });
     this.notifyPage(() => this.component.setStateValue("blind", this.blind));
@@ -618,7 +628,9 @@ class FocusView {
     const source = event.composedPath()[0];
     if (event.defaultPrevented || !this.root.checkVisibility() || document.querySelector("[role='dialog']")) return;
     if (isTyping(source)) {
+      const isNumber = source instanceof HTMLInputElement && this.form.contains(source);
       if (event.key === "Escape" && source === this.note) this.leaveNote();
+      else if (isNumber && ["Enter", "Escape"].includes(event.key)) this.root.focus();
       return;
     }
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
@@ -657,6 +669,7 @@ class FocusView {
     const { note } = this;
     if (!note || !this.isInNote) {
       const action = this.actionOf(event, source);
+      if (!/^[0-9]$/.test(event.key)) this.finishRating();
       this.setPicksTag(false);
       await action?.();
     } else if (event.key === "Escape") this.leaveNote();
@@ -747,20 +760,53 @@ class FocusView {
 
   /** @param {number} digit */
   handleDigit(digit) {
-    const { kind, scales, labels } = this.info;
+    const { kind, labels } = this.info;
     if (!this.document) return;
-    if (kind === "rating") {
-      const item = [...labels.keys()][this.position];
-      const scale = scales[item];
-      if (!scale || digit < scale.min || digit > scale.max) return;
-      if (this.position < labels.size - 1) this.position += 1;
-      this.setValue(item, digit);
-      this.drawKeys();
-    } else if (digit === 0) this.setRestAbsent();
+    if (kind === "rating") this.rateByDigit(digit);
+    else if (digit === 0) this.setRestAbsent();
     else if (digit <= labels.size) {
       this.position = digit - 1;
       this.toggleLabel(this.position);
     }
+  }
+
+  /**
+   * Rate the focused dimension and go on to the next one, or wait while the scale allows another digit.
+   *
+   * @param {number} digit
+   */
+  rateByDigit(digit) {
+    const { labels, scales } = this.info;
+    const items = [...labels.keys()];
+    const before = this.typedRating;
+    const isNew =
+      before && (before.item !== items[this.position] || 10 * before.value + digit > scales[before.item].max);
+    if (isNew) this.finishRating(true);
+    const item = items[this.position];
+    const scale = scales[item];
+    const value = 10 * (this.typedRating?.value ?? 0) + digit;
+    if (!scale || value > scale.max) return;
+    this.typedRating = { item, value };
+    if (value === 0 || 10 * value > scale.max) {
+      this.finishRating(true);
+      return;
+    }
+    this.showSaveState("idle", `Rating ${value} …`);
+    clearTimeout(this.ratingTimer);
+    this.ratingTimer = setTimeout(() => this.actions.add(() => this.finishRating(true)), DIGITS_MS);
+  }
+
+  /** @param {boolean} [goesOn] Also move to the next dimension. */
+  finishRating(goesOn = false) {
+    const { typedRating, info } = this;
+    clearTimeout(this.ratingTimer);
+    this.typedRating = null;
+    if (!typedRating || typedRating.value < info.scales[typedRating.item].min) return;
+    const { item, value } = typedRating;
+    const place = this.indexOf(item);
+    if (goesOn && place === this.position && place < info.labels.size - 1) this.position += 1;
+    this.setValue(item, value);
+    this.drawKeys();
   }
 
   /**
@@ -1020,6 +1066,11 @@ class FocusView {
       return;
     }
     if (this.drawnPosition !== this.position) this.drawText(document);
+    const field = focusedIn(this.form);
+    if (field instanceof HTMLInputElement && this.note?.dataset.id === document.id) {
+      field.onblur = () => setTimeout(() => this.drawForm()); // The user types numbers until then.
+      return;
+    }
     const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
     const wasFocused = this.note !== null && focusedIn(this.root) === this.note;
     const note = this.noteField(document);
@@ -1030,7 +1081,8 @@ class FocusView {
         this.position = this.indexOf(info.kind === "choice" ? String(value) : item);
         this.setValue(item, value);
       };
-      this.press(set)();
+      if (focusedIn(this.form) instanceof HTMLInputElement) this.actions.add(set);
+      else this.press(set)();
     });
     const scroll = el(
       "div",
@@ -1139,7 +1191,7 @@ class FocusView {
     const { kind, scales, labels } = this.info;
     const scale = scales[[...labels.keys()][this.position]];
     if (kind === "rating") {
-      const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.min(9, Math.max(0, end))));
+      const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.max(0, end)));
       return { first: ends[0], last: ends[1], action: "rate" };
     }
     return { first: "1", last: String(Math.min(9, labels.size)), action: kind === "choice" ? "choose" : "toggle" };

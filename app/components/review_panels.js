@@ -216,9 +216,10 @@ function ratingControl(value, scale, onChange) {
   const { min, max } = scale ?? { min: 1, max: 5 };
   if (max - min >= MAX_STEPS) {
     const input = el("input", { type: "number", min: String(min), max: String(max), value: String(value ?? "") });
-    input.onchange = () => {
+    const change = () => {
       if (input.value !== "") onChange(Number(input.value));
     };
+    input.onchange = () => setTimeout(change); // after the focus has moved, because the change redraws the form
     return input;
   }
   const node = el("span", isOpen(value) ? "switch open" : "switch");

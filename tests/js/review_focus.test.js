@@ -372,6 +372,61 @@ test("the hint of the digits names the scale of the focused dimension", async ()
   assert.equal(hint(), "1to 7rate");
 });
 
+/** Open a rating of three dimensions with this scale; return the ratings that the studio receives. */
+async function openRating(/** @type {{ min: number, max: number }} */ scale) {
+  await openView({}, null, { kind: "rating", scales: Object.fromEntries(LABELS.map(({ id }) => [id, scale])) });
+  const { sent } = holdAnswers(() => false);
+  return () =>
+    sent.flatMap(({ actions = [] }) => actions).flatMap(({ item, value }) => (item ? [`${item} ${value}`] : []));
+}
+
+test("digits give a rating of several digits, as far as the scale allows another one", async () => {
+  for (const [min, max, keys, expected] of /** @type {[number, number, string[], string[]][]} */ ([
+    [0, 100, ["7", "5", "6", "0"], ["a 75", "b 60"]],
+    [0, 100, ["1", "0", "0", "0"], ["a 100", "b 0"]],
+    [1, 10, ["1", "0", "1", "5"], ["a 10", "b 1", "c 5"]],
+    [5, 12, ["1", "2", "4", "9"], ["a 12", "b 9"]],
+    [0, 100, ["7", "Enter"], ["a 7"]],
+    [0, 100, ["7", "ArrowDown", "6", "ArrowDown"], ["a 7", "b 6"]],
+  ])) {
+    const rated = await openRating({ min, max });
+    for (const key of keys) await keyPress(key);
+    assert.deepEqual(rated(), expected);
+  }
+  const rated = await openRating({ min: 0, max: 100 });
+  await keyPress("7");
+  assert.equal(document.querySelector(".save-state").textContent, "Rating 7 …");
+  await new Promise((resolve) => setTimeout(resolve, 750));
+  await keyPress("6");
+  window.dispatchEvent(new window.Event("pagehide"));
+  await settled();
+  assert.deepEqual([...new Set(rated())], ["a 7", "b 6"]);
+});
+
+test("a number field keeps the focus when its rating changes", async () => {
+  const rated = await openRating({ min: 0, max: 100 });
+  const fields = () => /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll(".form-row input")]);
+  const [first, second] = fields();
+  const type = async (/** @type {HTMLInputElement} */ field, /** @type {string} */ value) => {
+    field.focus();
+    field.value = value;
+    field.dispatchEvent(new window.Event("change"));
+    await settled();
+  };
+  await type(first, "31");
+  await type(first, "32");
+  assert.equal(document.activeElement, first);
+  await type(second, "60");
+  assert.deepEqual(rated(), ["a 31", "a 32", "b 60"]);
+  second.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  await settled();
+  assert.match(document.activeElement.className, /review-focus/);
+  assert.deepEqual(
+    fields().map(({ value }) => value),
+    ["32", "60", ""],
+  );
+});
+
 test("the list of keys has those that change labels of the kind, and each key has its action", async () => {
   window.HTMLElement.prototype.showPopover = () => {};
   const scales = Object.fromEntries(LABELS.map(({ id }) => [id, { min: 1, max: 5 }]));
