@@ -4,7 +4,7 @@
 
 import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
-import { button, el, icon, keyHint, makeScrollable, ownsKey } from "./dom.js";
+import { button, el, focusedIn, icon, keyHint, makeScrollable, ownsKey } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
@@ -85,6 +85,8 @@ class DrawerView {
     this.answers = new Map();
     /** @type {LiveClient[]} */
     this.live = [];
+    /** @type {HTMLTextAreaElement | null} */
+    this.note = null;
     /** @type {string | null} */
     this.request = null;
     /** @type {(act: string) => void} */
@@ -225,6 +227,7 @@ class DrawerView {
   show(id, { document, guideline }) {
     this.stopLive();
     const body = el("div", "drawer-body");
+    const focused = focusedIn(this.root);
     const top = this.shownId() === id ? (this.root.querySelector(".drawer-body")?.scrollTop ?? 0) : 0;
     body.dataset.id = id;
     if (!document) body.append(el("p", "secondary", "This document does not exist, or another project is open."));
@@ -234,6 +237,7 @@ class DrawerView {
     this.root.classList.toggle("wide", this.wide);
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, document)]), body);
     body.scrollTop = top;
+    if (focused?.isConnected) focused.focus({ preventScroll: true }); // the note
   }
 
   /** @param {string} id @param {DocumentView | null} document */
@@ -403,18 +407,31 @@ class DrawerView {
     );
     const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes by others.")];
     if (!this.data.runs.length) return el("div", "drawer-notes", ...nodes);
-    const note = el("textarea", {
-      defaultValue: own?.note ?? "",
-      placeholder: "Reason for these labels",
-      ariaLabel: "Your note",
-    });
-    note.value = drafts.get(this.draftKey(id)) ?? note.defaultValue;
-    note.oninput = () => {
-      if (note.value === note.defaultValue) drafts.delete(this.draftKey(id));
-      else drafts.set(this.draftKey(id), note.value);
-    };
+    const note = this.noteField(id, own?.note ?? "");
     const save = button("button", () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
+  }
+
+  /**
+   * Return the text area of the note; the same one for the same document, because the user may be typing.
+   *
+   * @param {string} id
+   * @param {string} stored
+   */
+  noteField(id, stored) {
+    const key = this.draftKey(id);
+    if (this.note?.dataset.id !== id) {
+      this.note = el("textarea", { placeholder: "Reason for these labels", ariaLabel: "Your note" });
+      this.note.dataset.id = id;
+    }
+    const { note } = this;
+    note.defaultValue = stored;
+    note.value = drafts.get(key) ?? stored;
+    note.oninput = () => {
+      if (note.value === note.defaultValue) drafts.delete(key);
+      else drafts.set(key, note.value);
+    };
+    return note;
   }
 
   /** @param {string} document */

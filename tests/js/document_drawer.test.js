@@ -223,6 +223,23 @@ test("a typed note stays when another tab or document is shown, until it is save
   assert.ok(!asksBeforeUnload());
 });
 
+test("a note keeps the focus when the page runs", async () => {
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  [...root.querySelectorAll("button")].find(({ textContent }) => textContent.startsWith("Notes")).click();
+  await settled();
+  const note = root.querySelector("textarea");
+  note.focus();
+  note.value = "half a";
+  note.dispatchEvent(new window.Event("input"));
+  mount("r1");
+  await settled();
+  assert.equal(document.activeElement, note);
+  assert.equal(note.value, "half a");
+  note.value = "";
+  note.dispatchEvent(new window.Event("input"));
+});
+
 test("a typed and deleted note does not hide a note that is stored later", async () => {
   const answer = globalThis.fetch;
   const openNotes = async () => {
