@@ -159,17 +159,24 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
 
     An OSError in the block becomes an ExportError. So does a target that is not an ordinary file, such as /dev/stdout:
-    root would replace the device.
+    root would replace the device. So does a DuckDB database, which may be a project.
     """
     if path.is_dir():
         raise ExportError(f"{path} is a folder.", "Give a file name in it.")
     if str(path) == "-" or path.absolute().parent == _DEVICES or (path.exists() and not path.is_file()):
         raise ExportError(f"{path} is not an ordinary file.", "Moot writes to files only: give the name of one.")
     try:
+        if path.exists() and _is_database(path):
+            raise ExportError(f"{path} is a DuckDB database.", "It may be a Moot project: write to another file.")
         with atomic_write(path) as file:
             yield file
     except OSError as error:
         raise _export_error(error, path) from error
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
 
 
 def _export_error(error: OSError, path: Path) -> ExportError:

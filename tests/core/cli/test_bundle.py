@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
         assert "belongs to the open project" in result.stderr
     moot("export", *project, "--format", "csv", "--output", tmp_path / "p.duckdb.lock", code=2)
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb", code=2)
+    shutil.copy(tmp_path / "p.duckdb", tmp_path / "other.duckdb")
+    for command in (("export", *project, "--format", "csv", "--output"), ("evaluate", *project, "--html")):
+        assert "is a DuckDB database" in moot(*command, tmp_path / "other.duckdb", code=2).stderr
+    assert (tmp_path / "other.duckdb").read_bytes() == (tmp_path / "p.duckdb").read_bytes()
+    (tmp_path / "other.duckdb").unlink()
     assert (
         "nowhere does not exist" in moot("evaluate", *project, "--html", tmp_path / "nowhere" / "x.html", code=2).stderr
     )

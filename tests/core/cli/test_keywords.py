@@ -49,6 +49,15 @@ def test_codebook_is_written_only_on_request(files: tuple[Path, Path], tmp_path:
     assert [label.keywords for label in labels] == [("feather", "finches", "sparrows"), ()]
 
 
+def test_input_is_not_overwritten(files: tuple[Path, Path]) -> None:
+    texts, codebook = files
+    before = [file.read_bytes() for file in files]
+    for output in files:
+        result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--output", output, code=2)
+        assert "is an input of this command" in result.stderr
+    assert [file.read_bytes() for file in files] == before
+
+
 def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
     texts, codebook = files
     result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--label", "Fish", code=2)
