@@ -49,10 +49,11 @@ from core.services.workspace import Workspace, check_folder, check_path
 
 SHOWN_REJECTED = 5
 IMPORT_OPTIONS = {
-    "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold", "--gold-value": "value_map",
-    "--rater": "rater", "--group": "group", "--order": "order", "--neighbours": "neighbours", "--header": "header",
+    "--text": "text", "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold",
+    "--gold-value": "value_map", "--rater": "rater", "--group": "group", "--order": "order",
+    "--neighbours": "neighbours", "--header": "header",
 }  # fmt: skip
-"""Optional options that map columns, with their names in the record of an import."""
+"""Options that map columns, with their names in the record of an import."""
 SUMMED = (
     "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
     "cached_tokens", "cost_usd", "seconds",
@@ -216,13 +217,14 @@ def warn_ignored_options(
     if "--role" in given_options:
         given_options.add("--model")
     ignored = _other_settings(workspace, run, options)
-    if not options["extend"] and not given_options.isdisjoint(IMPORT_OPTIONS):
+    unread = not options["extend"] and not all(path.exists() for path in source.paths)
+    if not (options["extend"] or unread or given_options.isdisjoint(IMPORT_OPTIONS)):
         ignored += _other_columns(session, source, run.settings.codebook)
     if options["limit"] is not None and options["limit"] < run.documents and not options["extend"]:
         ignored.append("--limit")
     if options["iterations"] != sum(row.experiment_id == run.experiment_id for row in session.all_runs()):
         ignored.append("--iterations")
-    if ignored := [option for option in ignored if option in given_options]:
+    if ignored := ["INPUT"] * unread + [option for option in ignored if option in given_options]:
         console.print_message(
             f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
             "ignored. To use other settings, start a new run: replies to unchanged requests are reused."
@@ -230,7 +232,15 @@ def warn_ignored_options(
 
 
 def _other_settings(workspace: Workspace, run: RunRow, options: Mapping[str, Any]) -> list[str]:
-    """Return the options that would give a new run other settings; none if they are invalid, as they are not used."""
+    """Return the options that would give a new run other settings.
+
+    Other invalid options than an unreadable codebook file are not compared, as they are not used.
+    """
+    unread: list[str] = []
+    try:
+        codebook = adopt(read_codebook(options["codebook_file"]), run.settings.codebook)
+    except MootError:
+        codebook, unread = run.settings.codebook, ["--codebook"]
     try:
         plan, sources = personas.resolve_files(plan_of(options))
         computed = {"personas"} if sources else set()  # by each new run, from the files or from the reviews so far
@@ -238,19 +248,18 @@ def _other_settings(workspace: Workspace, run: RunRow, options: Mapping[str, Any
             computed.add("weights")
         kept = {name: value for name, value in run.settings.params.items() if name in computed}
         plan = replace(plan, params={**plan.params, **kept})
-        codebook = adopt(read_codebook(options["codebook_file"]), run.settings.codebook)
         wanted = planning.build_settings(plan, codebook, 0, workspace.models)
     except MootError:
-        return []
-    return rerun.differing_options(run.settings, wanted, plan.prompts)
+        return unread
+    return unread + rerun.differing_options(run.settings, wanted, plan.prompts)
 
 
 def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Codebook) -> list[str]:
-    """Return the options that map columns in another way than all imports of the project; none if they are invalid."""
+    """Return the options that map columns in another way than all imports of the project; all if one is invalid."""
     try:
         record = json.loads(json.dumps(options_record(read_with_options(source, codebook, MIN_ROWS))))
     except MootError:
-        return []
+        return list(IMPORT_OPTIONS)
     stored = [import_.options for import_ in session.store.documents.imports()]
     return [
         option
@@ -281,6 +290,11 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     if unknown:
         raise UsageError(
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
+        )
+    if params and not options["roles"]:
+        raise UsageError(
+            f"--param {next(iter(params))} applies to the roles given by --role.",
+            "Name their models: --role ROLE=SPEC.",
         )
     settings = rerun.changed_settings(
         session,
@@ -618,6 +632,8 @@ def keywords_command(
 
     The codebook file is not changed.
     """
+    if output is not None and output.resolve() in (input.resolve(), codebook_file.resolve()):
+        raise UsageError(f"{output} is an input of this command.", "Write to another file.")
     codebook = read_codebook(codebook_file)
     wanted = {codebook.require(name).id for name in names}
     documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents

@@ -49,6 +49,8 @@ def authors_command(
     from core.services.author_labelling import files
     from core.services.author_labelling.report import annotate, author_report, run_predictivity, to_json
 
+    if not models and "--copies" in console.given_options():
+        console.print_message("--copies is ignored without --annotate.")
     with console.open_workspace(connections) as workspace:
         session = workspace.open(project, create=sample)
         if sample:

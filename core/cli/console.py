@@ -138,7 +138,7 @@ header_option = click.option(
 def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any], Any]:
     """Return a repeatable option ``KEY=VALUE`` that is passed as a mapping.
 
-    The option raises UsageError for a value without ``=`` or with an empty side.
+    The option raises UsageError for a value without ``=`` or with an empty side, and for two values of a key.
     """
 
     def parse(_context: click.Context, _option: click.Parameter, pairs: Sequence[str]) -> dict[str, str]:
@@ -147,7 +147,8 @@ def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any
             key, equals, value = pair.partition("=")
             if not equals or not key.strip() or not value.strip():
                 raise UsageError(f"{flag} '{pair}' is not KEY=VALUE.", f"Write for example {flag} name=value.")
-            parsed[key.strip()] = value.strip()
+            if parsed.setdefault(key.strip(), value.strip()) != value.strip():
+                raise UsageError(f"{flag} has two values for '{key.strip()}'.", "Keep one of them.")
         return parsed
 
     return click.option(flag, name, multiple=True, metavar=metavar, callback=parse, help=f"{help} Repeatable.")

@@ -69,6 +69,8 @@ def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path)
         ["--prompt", f"pope={prompt(tmp_path, 'judge')}"],
         ["--prompt", "judge=/nowhere.md"],
         ["--param", "extra=1"],
+        ["--param", "temperature=0.5"],
+        ["--role", "judge=builtin/lexical", "--role", "judge=builtin/classifier"],
     ):
         rerun(tmp_path, *more, code=2)
     for text in ("no part of a template", "## user\n{{ extraction }} {{ nobody_knows }}", "## user\n{% if %}"):
@@ -225,12 +227,19 @@ def test_resume_reports_columns_and_iterations_that_it_ignores(tmp_path: Path) -
     assert "--context, --gold, --group, --neighbours and --iterations are ignored" in told
     extended = annotate(tmp_path, "--gold", "Food=s", "--resume", "r0001", "--extend").stderr
     assert "ignored" not in extended
+    (tmp_path / "codebook.yaml").unlink()
+    no_column = annotate(tmp_path, "--text", "day", "--resume", "r0001").stderr
+    assert "--codebook and --text are ignored" in no_column
+    (tmp_path / "texts.jsonl").unlink()
+    no_files = annotate(tmp_path, "--resume", "r0001").stderr
+    assert "INPUT and --codebook are ignored" in no_files
 
 
 def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate(tmp_path)
     project = ("--project", tmp_path / "p.duckdb")
+    assert "--copies is ignored without --annotate" in moot("authors", *project, "--copies", 5).stderr
     assert "--theta is ignored without --ambiguity" in moot("evaluate", *project, "--theta", 0.9).stderr
     assert "ignored" not in moot("evaluate", *project).stderr
     export = ("export", *project, "--format", "codebook", "--output", tmp_path / "codebook.qdc")
