@@ -392,8 +392,8 @@ class ReviewerAgreement(ReadRepository):
     def adjudicated(self) -> dict[tuple[str, str], tuple[Value, str]]:
         """Return the adjudicated value and its author by (document, item)."""
         rows = self._connection.rows(
-            "SELECT document_id, item, arg_max(value, seq), arg_max(actor, seq) FROM person_reviews "
-            "WHERE kind = 'adjudication' AND value IS NOT NULL GROUP BY document_id, item"
+            "SELECT document_id, item, arg_max_null(value, seq) AS last, arg_max(actor, seq) FROM person_reviews "
+            "WHERE kind = 'adjudication' GROUP BY document_id, item HAVING last IS NOT NULL"
         )
         return {(document, item): (load(value), actor) for document, item, value, actor in rows}
 

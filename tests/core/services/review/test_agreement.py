@@ -110,9 +110,11 @@ def test_adjudicated_value_that_no_reviewer_gives_can_be_reopened(session, run):
     submit_review(session, run, "ann", "d2", a=False)
     (disagreement,) = agreement.agreement_report(session, run).disagreements
     assert (disagreement.values, disagreement.decided) == ({"ann": False, "bob": False}, True)
-    agreement.adjudicate(session, run, "d2", "a", None, actor="ann")
+    agreement.adjudicate(session, run, "d2", "a", None, actor="bob")
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
     assert agreement.agreement_report(session, run).disagreements == ()
+    actions.undo(session, actions.Attribution("bob"))
+    assert queue.review_rows(session, run, ["d2"])[0].values["a"] is True
 
 
 def test_values_of_another_kind_are_no_disagreement(project):
