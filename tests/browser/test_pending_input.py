@@ -56,3 +56,15 @@ def test_link_opens_its_page_right_after_typing_and_every_field_keeps_its_text(p
     expect(description(page)).to_have_value(re.compile(r"Typed later\."))
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("Cleanliness")
     expect(page.get_by_role("textbox", name="Codebook name")).not_to_be_empty()
+
+
+def test_back_leaves_a_page_with_the_text_that_is_being_typed(page: Page) -> None:
+    links = page.get_by_test_id("stSidebar")
+    links.get_by_role("link", name="Data", exact=True).click()
+    page.get_by_text("hotel_reviews.csv").first.wait_for()
+    links.get_by_role("link", name="Codebook", exact=True).click()
+    description(page).press_sequentially("Typed before. ")
+    page.evaluate("history.back()")
+    page.get_by_text("hotel_reviews.csv").first.wait_for()
+    page.evaluate("history.forward()")
+    expect(description(page)).to_have_value(re.compile(r"Typed before\."))
