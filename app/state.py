@@ -315,6 +315,8 @@ class LabState:
     """Id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)
     """Number of times the page replaced the text of the editor."""
+    draft_text: Value[str] = Value("")
+    """Text that the editor saved last as a draft of a prompt."""
     problem: Value[MootError | None] = Value(None)
     """Error of the last change that could not be tested, else None."""
     errors_run: Value[str | None] = Value(None)

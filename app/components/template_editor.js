@@ -28,6 +28,7 @@ class TemplateEditor {
   constructor(root) {
     this.root = root;
     this.life = "";
+    this.loadedText = "";
     this.sentText = "";
     /** @type {Problem[]} */
     this.problems = [];
@@ -48,6 +49,7 @@ class TemplateEditor {
     this.root.style.setProperty("--max-height", `${data.height}px`);
     if (this.life !== data.life) {
       this.life = data.life;
+      this.loadedText = data.text;
       this.area.value = data.text;
       this.sentText = this.area.value;
     }
@@ -81,7 +83,7 @@ class TemplateEditor {
     clearTimeout(this.timer);
     if (this.area.value === this.sentText) return;
     this.sentText = this.area.value;
-    this.component?.setStateValue("text", { life: this.life, text: this.sentText });
+    this.component?.setStateValue("text", { life: this.life, loaded: this.loadedText, text: this.sentText });
   }
 
   draw() {

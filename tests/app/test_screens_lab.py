@@ -146,6 +146,33 @@ def test_opening_a_version_clears_a_rejected_input(filled: ProjectSession, monke
     assert "moot-wrong" not in html(at)
 
 
+def test_editor_does_not_overwrite_the_draft_of_another_tab(
+    filled: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot, sent = judge_slot(), {"life": f"{judge_slot().name}-0"}
+    monkeypatch.setattr(
+        prompt, "_TEMPLATE_EDITOR", lambda **options: st.button("Type", on_click=options["on_text_change"])
+    )
+    monkeypatch.setattr(prompt, "reported", lambda key, _trigger: sent if "lab-text" in key else None)
+
+    def stored() -> prompt_templates.TemplateStatus:
+        return prompt_templates.template_status(filled, slot, "ecj")
+
+    loaded = stored().text
+    at = open_page("lab")
+    at.session_state["lab_subject"] = slot.name
+    at.run()
+    for text in (f"{loaded}\nOne.", f"{loaded}\nOne. Two."):
+        sent.update(loaded=loaded, text=text)
+        button(at, "Type")
+        assert stored().text == text
+    prompt_templates.save_draft(filled, slot, f"{loaded}\nOther tab.", stored().base)
+    sent["text"] = f"{loaded}\nOne. Two. Three."
+    button(at, "Type")
+    assert stored().text == f"{loaded}\nOther tab."
+    assert "Draft not saved" in html(at)
+
+
 def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.text_area(key=f"lab-label-description-{BOOK.labels[0].id}").set_value("Dirt of any kind.").run()

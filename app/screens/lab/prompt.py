@@ -75,18 +75,24 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
     slot = status.slot
     key, life = f"lab-text-{slot.name}", f"{slot.name}-{state.lab.editor_version}"
 
-    def typed() -> None:
-        """Save the text as the draft. The editor sends it when typing pauses."""
+    def typed() -> bool:
+        """Save the text, sent when typing pauses, as the draft. Return False if another tab changed the draft."""
         sent = reported(key, "text") or {}
-        if sent.get("life") == life:
-            prompt_templates.save_draft(
-                session, slot, str(sent["text"]), prompt_templates.template_status(session, slot, plan.protocol).base
-            )
-            LabState.problem.reset()
+        if sent.get("life") != life:
+            return True
+        stored = prompt_templates.template_status(session, slot, plan.protocol)
+        if stored.text not in (sent["loaded"], sent["text"], state.lab.draft_text):
+            remedy = "It was changed in another tab. Copy your text, then reload the page."
+            state.set_notice("warn", "Draft not saved", remedy)
+            return False
+        prompt_templates.save_draft(session, slot, str(sent["text"]), stored.base)
+        state.lab.draft_text = prompt_templates.template_status(session, slot, plan.protocol).text
+        LabState.problem.reset()
+        return True
 
     def tried() -> None:
-        typed()
-        run_test()
+        if typed():
+            run_test()
 
     problems = [asdict(problem) for problem in status.problems]
     # The editor takes over the text only if ``life`` has changed, so that no input is overwritten.
