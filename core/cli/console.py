@@ -136,9 +136,9 @@ header_option = click.option(
 
 
 def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any], Any]:
-    """Return a repeatable option ``KEY=VALUE`` that is passed as a mapping.
+    """Return a repeatable option ``KEY=VALUE`` that is passed as a mapping. Of two values of a key the last one counts.
 
-    The option raises UsageError for a value without ``=`` or with an empty side, and for two values of a key.
+    The option raises UsageError for a value without ``=`` or with an empty side.
     """
 
     def parse(_context: click.Context, _option: click.Parameter, pairs: Sequence[str]) -> dict[str, str]:
@@ -147,8 +147,10 @@ def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any
             key, equals, value = pair.partition("=")
             if not equals or not key.strip() or not value.strip():
                 raise UsageError(f"{flag} '{pair}' is not KEY=VALUE.", f"Write for example {flag} name=value.")
-            if parsed.setdefault(key.strip(), value.strip()) != value.strip():
-                raise UsageError(f"{flag} has two values for '{key.strip()}'.", "Keep one of them.")
+            key, value = key.strip(), value.strip()
+            if parsed.get(key, value) != value:
+                print_message(f"{flag} has several values for {key}; the last one counts")
+            parsed[key] = value
         return parsed
 
     return click.option(flag, name, multiple=True, metavar=metavar, callback=parse, help=f"{help} Repeatable.")

@@ -94,7 +94,7 @@ def open_tab(profile: BrowserContext) -> Iterator[OpenTab]:
 
     def open_tab(address: str, path: str = "", width: int = 1280, height: int = 800, tab: Page | None = None) -> Page:
         if path:
-            profile.request.get(address, max_redirects=0)  # sets the cookie
+            profile.request.get(address, max_redirects=0, max_retries=1)  # sets the cookie
         page = tab or profile.new_page()
         if page.url != "about:blank":
             page.evaluate("sessionStorage.clear()")  # as in a new tab

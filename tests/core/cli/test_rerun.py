@@ -70,7 +70,6 @@ def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path)
         ["--prompt", "judge=/nowhere.md"],
         ["--param", "extra=1"],
         ["--param", "temperature=0.5"],
-        ["--role", "judge=builtin/lexical", "--role", "judge=builtin/classifier"],
     ):
         rerun(tmp_path, *more, code=2)
     for text in ("no part of a template", "## user\n{{ extraction }} {{ nobody_knows }}", "## user\n{% if %}"):
@@ -172,6 +171,9 @@ def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
     annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
     same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
     assert "original settings" not in same.stderr
+    overridden = annotate(tmp_path, "--resume", "r0001", "--param", "extra_rounds=0", "--param", "extra_rounds=1")
+    assert "--param has several values for extra_rounds; the last one counts" in overridden.stderr
+    assert "original settings" not in overridden.stderr
     assert "original settings" not in annotate(tmp_path, "--resume", "r0001").stderr
     codebook = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
     (tmp_path / "codebook.yaml").write_text(codebook.replace("[station, beach]", "[station]"), encoding="utf-8")
