@@ -112,7 +112,7 @@ def test_replies_depend_on_the_seed(folder: Path, server: str) -> None:
 def test_only_the_too_long_document_fails(tmp_path: Path) -> None:
     short = [f"The staff were friendly ({index})." for index in range(4)]
     write(tmp_path, *short[:2], "word " * 2000, *short[2:])
-    with llama_cpp(tmp_path, "--slots", "2", "--api-key", KEY, "--ctx", "1280") as url:
+    with llama_cpp(tmp_path, "--slots", "2", "--api-key", KEY, "--ctx", "2560") as url:
         result = annotate(tmp_path, "--connection", f"toy={url}", *RANDOM_MODEL, code=1)
     assert (result.json["failed"], result.json["unresolved"] + result.json["verdicts"]) == (1, 4)
     assert result.json["status"] == "done"
