@@ -66,5 +66,5 @@ def test_back_leaves_a_page_with_the_text_that_is_being_typed(page: Page) -> Non
     description(page).press_sequentially("Typed before. ")
     page.evaluate("history.back()")
     page.get_by_text("hotel_reviews.csv").first.wait_for()
-    page.evaluate("history.forward()")
+    links.get_by_role("link", name="Codebook", exact=True).click()
     expect(description(page)).to_have_value(re.compile(r"Typed before\."))
