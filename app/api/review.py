@@ -35,7 +35,7 @@ MAX_RETURNED_DOCUMENTS = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
 MALFORMED = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
-"""What a message outside the protocol raises. Each is logged with its traceback, as it may be a fault of Moot's."""
+"""Errors of a message outside the protocol. Each is logged with its traceback, as it may be a fault of Moot's."""
 
 STORING_SECONDS = 5.0
 """Longest wait for the actions that are being stored."""

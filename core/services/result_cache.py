@@ -78,7 +78,7 @@ def _array_bytes(value: Any) -> int:
         return sum(map(_array_bytes, value.values()))
     if isinstance(value, tuple | list):
         return sum(map(_array_bytes, value))
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         return sum(_array_bytes(getattr(value, part.name)) for part in fields(value))
     return 0
 

@@ -83,7 +83,7 @@ _SAME_TEXT = (
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What a project has of documents that may be added to it."""
+    """Stored counterparts of documents that may be added to a project."""
 
     stored_ids: Mapping[str, str]
     """Other ids of documents that the project has: it gave them new ids when they replaced other texts."""

@@ -59,7 +59,7 @@ _HEADED = re.compile(
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _NOTHING = frozenset({"none"})
-"""What a decision announces that no label is present."""
+"""Labels of a decision that announces none."""
 _LOOK_AHEAD = 500
 _LATER_BLOCKS = 5
 """Most JSON values after a decision that are compared with it."""
