@@ -19,7 +19,7 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
-from core.runs import RoleModel, RunRow, RunSettings
+from core.runs import SAMPLING_PARAMS, RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import (
@@ -73,25 +73,24 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
-    engine, params = planning.split_engine(options["engine"] or "live", options["params"])
-    handling, params = planning.split_handling(params)
-    limits, params = ambiguity.split_params(params)
-    sampling, params = planning.split_params(params, options["seed"])
+    values = planning.parse_params(options["params"], engine=options["engine"] or "live", seed=options["seed"])
+    sampling = values.sampling
     role_models = {role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()}
     protocol, described = protocol_files.load_protocol(options["protocol"])
     return planning.Plan(
-        **limits,
         protocol=protocol,
         default_model=RoleModel.parse(options["model"], sampling=sampling),
         role_models=role_models,
-        params={**described, **params},
+        params={**described, **values.protocol},
         seed=options["seed"] or 0,
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
-        handling=handling,
+        handling=values.handling,
         iterations=options["iterations"],
         limit=options["limit"],
-        engine=engine,
+        ambiguous=values.prepass.ambiguous,
+        theta=values.prepass.theta,
+        engine=values.engine,
         prompts=_read_prompts(options["prompts"]),
     )
 
@@ -283,17 +282,17 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     session = workspace.open(path, create=False)
     before = console.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
-    engine, params = planning.split_engine(name, options["params"])
-    changes = {field: getattr(engine, field) for field in engine.model_fields_set}
     (seed, *_) = (role_model.sampling.seed for role_model in before.settings.role_models.values())
-    sampling, unknown = planning.split_params(params, seed)
-    if unknown:
+    values = planning.parse_params(options["params"], engine=name, seed=seed)
+    engine, sampling = values.engine, values.sampling
+    changes = {field: getattr(engine, field) for field in engine.model_fields_set}
+    of_run = {*values.handling.model_fields_set, *values.prepass.model_fields_set, *values.protocol}
+    of_roles = [param for param in options["params"] if param in SAMPLING_PARAMS]
+    if fixed := [param for param in options["params"] if param in of_run]:
+        raise UsageError(f"--param {fixed[0]} cannot change in a rerun.", "Start a new run with moot annotate.")
+    if of_roles and not options["roles"]:
         raise UsageError(
-            f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
-        )
-    if params and not options["roles"]:
-        raise UsageError(
-            f"--param {next(iter(params))} applies to the roles given by --role.",
+            f"--param {of_roles[0]} applies to the roles given by --role.",
             "Name their models: --role ROLE=SPEC.",
         )
     settings = rerun.changed_settings(

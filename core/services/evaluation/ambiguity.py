@@ -115,22 +115,6 @@ def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
     return replace(plan, limit=len(used) if len(used) < len(ids) else None)
 
 
-def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split ``KEY=VALUE`` parameters into the limits to ambiguous documents and the rest.
-
-    Raises UsageError if theta is not a number from 0 to 1.
-    """
-    limits: dict[str, Any] = {name: params[name] for name in ("ambiguous", "theta") if name in params}
-    if "theta" in limits:
-        try:
-            limits["theta"] = float(limits["theta"])
-        except ValueError:
-            limits["theta"] = -1.0
-        if not 0 <= limits["theta"] <= 1:
-            raise UsageError(f"--param theta: '{params['theta']}' is not a number from 0 to 1.", "The paper uses 0.5.")
-    return limits, {name: value for name, value in params.items() if name not in limits}
-
-
 def scores_by_ambiguity(
     session: ProjectSession,
     run_id: str,

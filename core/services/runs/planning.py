@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from core import prompts
 from core.codebook import Codebook
@@ -26,6 +26,7 @@ from core.runs import (
     LEXICAL_MODEL,
     LONG_MAX_TOKENS,
     SAMPLING_PARAMS,
+    EngineName,
     EngineSettings,
     ErrorHandling,
     RoleModel,
@@ -121,48 +122,54 @@ PLAN = TypeAdapter(Plan)
 Change = Callable[[Plan], Plan]
 
 
-def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
-    """Split ``KEY=VALUE`` parameters into sampling settings and protocol parameters.
+class Prepass(BaseModel):
+    """The prepass run whose ambiguous documents a run uses, and its threshold: the fields are names of ``--param``."""
 
-    Raises UsageError for an invalid value.
+    ambiguous: str = ""
+    theta: float = Field(default=0.5, ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ParamValues:
+    """Values of ``--param KEY=VALUE``, by what they configure.
+
+    ``protocol`` holds all others, for the protocol, which checks them itself.
     """
-    return _split(Sampling, SAMPLING_PARAMS, params, **({} if seed is None else {"seed": seed}))
+
+    engine: EngineSettings
+    handling: ErrorHandling
+    sampling: Sampling
+    prepass: Prepass
+    protocol: Mapping[str, str]
 
 
-def split_handling(params: Mapping[str, str]) -> tuple[ErrorHandling, dict[str, str]]:
-    """Split ``KEY=VALUE`` parameters into error-handling settings and the rest.
+def parse_params(params: Mapping[str, str], *, engine: EngineName, seed: int | None) -> ParamValues:
+    """Return the values of ``KEY=VALUE`` parameters for a run with this engine and seed.
 
-    Raises UsageError for an invalid value.
+    Raises UsageError for an invalid value, and for a parameter of another engine.
     """
-    return _split(ErrorHandling, {name: name for name in ErrorHandling.model_fields}, params)
+    rest = dict(params)
 
+    def read(model: type[Form], fields: Mapping[str, str] | None = None, **fixed: Any) -> Form:
+        """Take the parameters of a model out of the rest; ``fields`` maps those that are not named as their field."""
+        fields = fields or {name: name for name in model.model_fields if name not in fixed}
+        values = {field: rest.pop(name) for name, field in fields.items() if name in rest}
+        try:
+            return model.model_validate({**fixed, **values})
+        except ValidationError as error:
+            raise UsageError(f"--param {format_problem(error)}.", "") from error
 
-def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:
-    """Split ``KEY=VALUE`` parameters into the settings of an engine and the rest.
-
-    Raises UsageError for an invalid value.
-    """
-    engine_fields = {field: field for field in EngineSettings.model_fields if field != "name"}
-    engine, rest = _split(EngineSettings, engine_fields, params, name=name)
-    other = next((key for key in params if key in engine_fields and not key.startswith(name)), None)
+    of_engines = EngineSettings.model_fields.keys() - {"name"}
+    other = next((name for name in params if name in of_engines and not name.startswith(engine)), None)
     if other is not None:
-        raise UsageError(f"--param {other} is not a parameter of the engine {name}.", "Choose it with --engine.")
-    return engine, rest
-
-
-def _split(
-    model: type[Form], fields: Mapping[str, str], params: Mapping[str, str], **fixed: Any
-) -> tuple[Form, dict[str, str]]:
-    """Return a model made of its parameters and of the ``fixed`` fields, and the other parameters.
-
-    ``fields`` maps the parameters of the model to its fields. Raises UsageError for an invalid value.
-    """
-    values = {fields[key]: value for key, value in params.items() if key in fields}
-    try:
-        parsed = model.model_validate({**fixed, **values})
-    except ValidationError as error:
-        raise UsageError(f"--param {format_problem(error)}.", "") from error
-    return parsed, {key: value for key, value in params.items() if key not in fields}
+        raise UsageError(f"--param {other} is not a parameter of the engine {engine}.", "Choose it with --engine.")
+    return ParamValues(
+        engine=read(EngineSettings, name=engine),
+        handling=read(ErrorHandling),
+        sampling=read(Sampling, SAMPLING_PARAMS, **({} if seed is None else {"seed": seed})),
+        prepass=read(Prepass),
+        protocol=rest,
+    )
 
 
 def build_settings(

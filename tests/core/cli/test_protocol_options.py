@@ -48,7 +48,7 @@ def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
         (("--protocol", "courtroom", "--role", "judge_9=builtin/lexical"), "has no role 'judge_9'"),
         (("--protocol", "custom"), "--protocol FILE.yaml"),
         (("--protocol", "nowhere.yaml"), "cannot be read"),
-        (("--param", "theta=2"), "not a number from 0 to 1"),
+        (("--param", "theta=2"), "less than or equal to 1"),
         (("--param", "ambiguous=r0001"), "There is no project at"),
     ],
 )
