@@ -100,25 +100,30 @@ def evaluate_command(
         console.print_json({"runs": reports, "role_models": recommended})
         return
     for report in reports:
-        console.print_line(
-            f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
-            f"coverage {format_number(report['coverage'])}"
-        )
-        console.print_line(f"  {_basis(report)}")
-        if report["basis"]["warning"]:
-            console.print_line(f"  {report['basis']['warning']}")
-        console.print_table(*_score_table(report))
-        if "kappa" in report:
-            console.print_line(f"  {_with_intervals(report, report['intervals'], CHANCE_CORRECTED)}")
-        if agreement := report.get("agreement"):
-            shown = _with_intervals(agreement, report["agreement_intervals"], agreement)
-            console.print_line(f"  Krippendorff's alpha of the raters: {shown}")
-        if report["debate"]["sentence"]:
-            console.print_line(f"  {report['debate']['sentence']}")
-        for name, label in report.get("errors", {}).items():
-            console.print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
-        for name in ("ambiguous", "normal") if prepass else ():
-            console.print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+        _print_report(report)
+
+
+def _print_report(report: Mapping[str, Any]) -> None:
+    """Print the scores of a run, what they rest on, and the parts of the report that were asked for."""
+    console.print_line(
+        f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
+        f"coverage {format_number(report['coverage'])}"
+    )
+    console.print_line(f"  {_basis(report)}")
+    if report["basis"]["warning"]:
+        console.print_line(f"  {report['basis']['warning']}")
+    console.print_table(*_score_table(report))
+    if "kappa" in report:
+        console.print_line(f"  {_with_intervals(report, report['intervals'], CHANCE_CORRECTED)}")
+    if agreement := report.get("agreement"):
+        shown = _with_intervals(agreement, report["agreement_intervals"], agreement)
+        console.print_line(f"  Krippendorff's alpha of the raters: {shown}")
+    if report["debate"]["sentence"]:
+        console.print_line(f"  {report['debate']['sentence']}")
+    for name, label in report.get("errors", {}).items():
+        console.print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
+    for name in ("ambiguous", "normal") if "ambiguity" in report else ():
+        console.print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
 
 
 def _basis(report: Mapping[str, Any]) -> str:

@@ -296,25 +296,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     parameters of the plan are invalid.
     """
     field = partial(_field, plan, save)
-    st.selectbox(
-        "Protocol",
-        list(protocols.PROTOCOLS),
-        format_func=lambda name: protocols.find(name).title,
-        **bound(
-            "run-protocol",
-            plan.protocol,
-            lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
-        ),
-    )
-    spec = protocols.find(plan.protocol, plan.params)
-    params = spec.parse_params(plan.for_protocol().params)
-    summary = spec.summary
-    if codebook.kind in spec.kinds:
-        requests = spec.total_requests(params, codebook)
-        calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
-        summary += f" {calls}."
-    line(summary, "q")
-    _parameters(plan, spec, params, codebook, save)
+    _protocol(plan, codebook, save)
     left, right = st.columns(2, wrap=False)
     left.number_input(
         "Pilot",
@@ -358,6 +340,29 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     )
     _engine(plan, save)
     _error_handling(plan, save)
+
+
+def _protocol(plan: Plan, codebook: Codebook, save: Save) -> None:
+    """Draw the choice of the protocol, its summary and its parameters."""
+    st.selectbox(
+        "Protocol",
+        list(protocols.PROTOCOLS),
+        format_func=lambda name: protocols.find(name).title,
+        **bound(
+            "run-protocol",
+            plan.protocol,
+            lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
+        ),
+    )
+    spec = protocols.find(plan.protocol, plan.params)
+    params = spec.parse_params(plan.for_protocol().params)
+    summary = spec.summary
+    if codebook.kind in spec.kinds:
+        requests = spec.total_requests(params, codebook)
+        calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
+        summary += f" {calls}."
+    line(summary, "q")
+    _parameters(plan, spec, params, codebook, save)
 
 
 def _field(
