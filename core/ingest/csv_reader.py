@@ -339,7 +339,8 @@ def _read_rows(
                 row = keep_stray_quotes(row, lines.text, delimiter)
             rows.keep(start, row)
         elif lines.text.strip():  # a blank line is not a row
-            rows.reject(start, f"{format_count(len(row), 'field')}, expected {width}", lines.text)
+            reason = f"{format_count(len(row), 'field')}, expected {width}"
+            rows.reject(start, f"{reason}, with a quote that is never closed" if notes else reason, lines.text)
     return rows, (*notes, LINE_BREAKS) if has_line_breaks else notes
 
 

@@ -246,7 +246,7 @@ def test_unclosed_quote_ends_with_the_file() -> None:
 def test_unclosed_quote_that_swallows_fields_is_rejected_as_too_short() -> None:
     table = read('id,text,gold\n1,fine,0\n2,"never closed,1\n3,swallowed,1\n')
     assert table.column("id") == ("1",)
-    assert rejections(table) == ["row 3: 2 fields, expected 3"]
+    assert rejections(table) == ["row 3: 2 fields, expected 3, with a quote that is never closed"]
     assert table.rejected[0].raw == '2,"never closed,1\n3,swallowed,1'
     assert "never closed" in table.notes[0]
 
