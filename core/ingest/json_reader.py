@@ -117,7 +117,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
         if not line.strip():
             continue
         try:
-            yield lines.number, parse_json(line), "", line
+            yield lines.number, parse_json(line.rstrip()), "", line
         except ValueError as error:
             try:
                 values = parse_objects(line)
@@ -159,12 +159,16 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     ``data`` or the only array of objects in an object or in the only object in it, the objects under ``row`` in those
     under ``rows`` (Hugging Face), or the forms that pandas writes: columns as arrays or as objects by row, ``columns``
     with ``data``, and rows by their id, which replaces an ``id`` in the row. A row with more cells than columns stays
-    an array.
+    an array. An object with a text and without arrays and objects is a single row.
     """
     if isinstance(value, list):
         return _rows_of_array(value)
-    if isinstance(value, dict) and (rows_and_note := _named_rows(value) or _rows_of_columns(value)):
-        return rows_and_note
+    if isinstance(value, dict):
+        if rows_and_note := _named_rows(value) or _rows_of_columns(value):
+            return rows_and_note
+        kinds = set(map(type, value.values()))
+        if str in kinds and kinds.isdisjoint((list, dict)):
+            return [value], "The object is the only row."
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
 
 

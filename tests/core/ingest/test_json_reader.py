@@ -100,7 +100,7 @@ def test_bad_lines_are_rejected_with_line_and_reason() -> None:
     table = read('{"text": "a"}\n{"text": "b"\n[1]\n"x"\n3\nnull\ntrue\n{"text": "c"}\n')
     assert table.column("text") == ("a", "c")
     assert [str(row) for row in table.rejected] == [
-        "row 2: not JSON: expecting ',' delimiter (line 2, character 1)",
+        "row 2: not JSON: expecting ',' delimiter (character 13)",
         "row 3: an array, expected an object",
         "row 4: a text, expected an object",
         "row 5: a number, expected an object",
@@ -195,6 +195,12 @@ def test_row_with_more_cells_than_columns_is_rejected() -> None:
     assert [str(row) for row in table.rejected] == ["row 2: an array, expected an object"]
 
 
+def test_single_object_in_a_json_file_is_a_row() -> None:
+    table = read('{"id": 7, "text": "a", "gold": null}', "data.json")
+    assert (table.column("id"), table.column("text"), table.column("gold")) == ((7,), ("a",), (None,))
+    assert table.notes == ("The object is the only row.",)
+
+
 def test_json_elements_other_than_objects_are_rejected() -> None:
     table = read('[{"text": "a"}, 3, {"text": "b"}]', "data.json")
     assert table.column("text") == ("a", "b")
@@ -213,6 +219,7 @@ def test_format_follows_content_and_not_the_suffix() -> None:
     ("data", "name", "problem"),
     [
         ('{"a": 1}', "x.json", "holds no array of objects"),
+        ('{"version": "1", "items": []}', "x.json", "holds no array of objects"),
         ("3", "x.json", "holds no array"),
         ('{"a": [1, 2', "x.json", "is not JSON"),
         ("[]", "x.json", "has no rows"),
