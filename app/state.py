@@ -80,6 +80,15 @@ class Value(Generic[T]):
         st.session_state.pop(self.key, None)
 
 
+class HomeState:
+    """State of the Home page."""
+
+    new_project: Value[str] = Value("")
+    """Widget: name of the project to create."""
+    project_actions: Value[int] = Value(0)
+    """Number of actions on projects, which is part of the key of their menus, so that an action closes its menu."""
+
+
 class DataState:
     """State of the Data page and of the file uploaders on all pages."""
 
@@ -95,10 +104,6 @@ class DataState:
     """Stored documents while the user maps their gold columns again, else None."""
     uploads: Value[int] = Value(0)
     """Number of finished uploads, which is part of each uploader's key."""
-    new_project: Value[str] = Value("")
-    """Widget: name of the project to create on Home."""
-    project_actions: Value[int] = Value(0)
-    """Number of actions on projects, which is part of the key of their menus, so that an action closes its menu."""
 
     def uploader(self, name: str) -> str:
         """Return the key of a file uploader, which changes with ``clear_uploaders``."""
@@ -117,7 +122,7 @@ class CodebookState:
     rejected: Value[dict[str, tuple[Any, str]]] = Value({})
     """Rejected inputs that are not corrected yet: widget key to (input, reason)."""
     draft_saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved a draft of the codebook or the personas."""
+    """Unix time at which this tab last saved a draft of the codebook."""
     document: Value[int] = Value(1)
     """Widget: position of the document in the prompt preview."""
     unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
@@ -154,6 +159,8 @@ class PersonasState:
     """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
+    draft_saved_at: Value[float | None] = Value(None)
+    """Unix time at which this tab last saved a draft of the personas."""
 
 
 class ModelsState:
@@ -398,6 +405,7 @@ class AuthorsState:
 class SessionState:
     """State of the tab, grouped by page."""
 
+    home = HomeState()
     data = DataState()
     codebook = CodebookState()
     personas = PersonasState()
@@ -438,7 +446,7 @@ class SessionState:
                 SessionState.notice_drawn.key,
                 SessionState.url_read.key,
                 SessionState.last_action.key,
-                DataState.project_actions.key,
+                HomeState.project_actions.key,
             }
             for key in list(st.session_state):
                 if key not in kept_keys:

@@ -47,7 +47,6 @@ def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[by
         return
     with error_boxes():
         save(upload.getvalue(), upload.name)
-        state.codebook.note_draft_saved()
         state.data.clear_uploaders()
         state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
         st.rerun()

@@ -104,10 +104,10 @@ def test_unreadable_file_is_explained_at_the_upload(workspace: Workspace) -> Non
 def test_new_project_and_invalid_names(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     at = open_page("home")
-    at.text_input(key="data_new_project").set_value("a/b")
+    at.text_input(key="home_new_project").set_value("a/b")
     button(at, "Create")
     assert "&#x27;a/b&#x27; is not a valid file name." in html(at)
-    at.text_input(key="data_new_project").set_value("letters")
+    at.text_input(key="home_new_project").set_value("letters")
     button(at, "Create")
     shown = html(at)
     assert at.sidebar.selectbox[0].value.stem == "letters"
@@ -117,7 +117,7 @@ def test_new_project_and_invalid_names(workspace: Workspace) -> None:
 def test_double_clicks_create_and_copy_a_project_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
     at = open_page("home")
-    at.text_input(key="data_new_project").set_value("letters")
+    at.text_input(key="home_new_project").set_value("letters")
     button(at, "Create")
     at.switch_page("screens/home/page.py").run()
     button(at, "Create")

@@ -66,6 +66,16 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
     assert card.roles(card.parse_params(plan.params))[0].title == "Nuria"
 
 
+def test_page_shows_when_the_personas_were_saved_and_not_the_codebook(session: ProjectSession) -> None:
+    personas.save_draft(session, personas.from_yaml(b"groups: [{name: G, personas: [{name: P}]}]", "p.yaml"))
+    at = open_page("personas")
+    at.session_state["codebook_draft_saved_at"] = 0.0
+    at.run()
+    assert "Draft saved" not in html(at)
+    at.text_input(key="persona-name-0").set_value("Nuria").run()
+    assert "Draft saved" in html(at)
+
+
 def test_personas_are_added_and_removed_except_the_last(session: ProjectSession) -> None:
     at = open_page("personas")
     at.button(key="icon-persona-add-0").click().run()

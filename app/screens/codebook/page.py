@@ -127,6 +127,7 @@ def import_form(session: ProjectSession, book: Codebook | None) -> None:
 
     def save(content: bytes, name: str) -> None:
         codebooks.save_draft(session, codebooks.import_file(content, name, book))
+        state.codebook.note_draft_saved()
         state.codebook.forget_inputs()
         state.codebook.select_label(None)
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from app import context
 from app.pages import PageName, open_page
-from app.state import DataState, state
+from app.state import HomeState, state
 from app.widgets import file_import
 from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
 from app.widgets.elements import heading, icon_popover, line, literal
@@ -70,7 +70,7 @@ def main() -> None:
     session, workspace = context.current_project(), context.workspace()
 
     def create() -> None:
-        _show(projects.create_project(workspace, state.data.new_project), "data")
+        _show(projects.create_project(workspace, state.home.new_project), "data")
 
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
@@ -87,7 +87,7 @@ def main() -> None:
             heading("Projects")
             st.space("stretch")
             with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
+                st.text_input("Name", key=HomeState.new_project.key, placeholder="clinic-letters")
                 st.form_submit_button(
                     "Create", type="primary", on_click=error_notices()(partial(state.once, "create", create))
                 )
@@ -201,7 +201,7 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
                 else:
                     opening = (projects.open_project, workspace, row.path)
                     cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
-                key = f"manage-{number}-{state.data.project_actions}"
+                key = f"manage-{number}-{state.home.project_actions}"
                 with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
                     _manage(workspace, row, shown, number)
     _archived(workspace)
@@ -227,7 +227,7 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
 
     def done(head: str, text: str = "") -> None:
         state.set_notice("ok", head, text)
-        state.data.project_actions += 1
+        state.home.project_actions += 1
 
     def rename() -> None:
         with error_notices():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from html import escape
@@ -75,10 +76,14 @@ def main() -> None:
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
     """Apply an edit to the personas, save them as the draft, and then show the persona ``selected`` in the editor."""
     with error_notices():
-        personas.save_draft(session, edit(personas.persona_status(session).personas))
-        state.codebook.note_draft_saved()
+        _save_draft(session, edit(personas.persona_status(session).personas))
         if selected is not None:
             state.personas.persona = selected
+
+
+def _save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
+    personas.save_draft(session, persona_set)
+    state.personas.draft_saved_at = time.time()
 
 
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
@@ -87,12 +92,12 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
     badge = f"v{number} draft" if status.dirty else f"v{status.saved.number}" if status.saved else ""
     with header("Personas", f"{_size(status.personas)} on the panel", badge=badge, tone="unres" * status.dirty):  # type: ignore[arg-type]
         if status.dirty:
-            saved(state.codebook.draft_saved_at, "Draft saved")
+            saved(state.personas.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
 
             def save_import(content: bytes, name: str) -> None:
-                personas.save_draft(session, personas.from_yaml(content, name))
+                _save_draft(session, personas.from_yaml(content, name))
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
@@ -177,8 +182,7 @@ def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> No
     state.personas.job = None
     with error_notices():
         generated = job.result()
-        personas.save_draft(session, generated.extraction.persona_set)
-        state.codebook.note_draft_saved()
+        _save_draft(session, generated.extraction.persona_set)
         state.set_notice(
             "ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it."
         )
