@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
@@ -11,17 +11,11 @@ from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
 from app.state import reset_widgets
-from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
+from core.formatting import format_clock
 from core.services.background_jobs import Job
 
 T = TypeVar("T")
 
-NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
-"""Texts in columns with numbers where there is none."""
-SENTENCE = 8
-"""Words from which on a cell is a text, even if it has numbers."""
-NAME = re.compile(r"(?!p [=<])[^\W\d_]")
-"""Start of an id or a name, such as h001 or gpt-4.1, but not of a p value: a text, even if it has digits."""
 MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
 MAX_COLUMNS = 7
@@ -139,24 +133,16 @@ def heading(text: str) -> None:
     st.html(f'<h2 class="moot-h2">{escape(text)}</h2>')
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = "") -> None:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, text: Collection[str] = (), wide: str = "") -> None:
     """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
-    ``wide`` names a table that may be too wide, so that the keyboard can scroll it.
-    Columns with numbers are aligned right, except the first and those with ids, names or whole sentences. With many
-    columns or intervals, all intervals are below their values.
+    The first column and those whose heads are in ``text`` are aligned left, the others are numbers and aligned right.
+    ``wide`` names a table that may be too wide, so that the keyboard can scroll it. With many columns or intervals, all
+    intervals are below their values.
     """
-    texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
-    columns = list(zip(*texts, strict=True)) or [()] * len(heads)
-    numeric = [
-        (any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS)
-        and max((len(cell.split()) for cell in column), default=0) < SENTENCE
-        and 2 * sum(NAME.match(cell) is not None and cell not in NO_NUMBERS for cell in column) <= len(column)
-        for column in columns
-    ]
     intervals = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True))
     is_wide = intervals > MAX_INLINE or (intervals > 0 and len(heads) > MAX_COLUMNS)
-    sides = ["" if number or not index else ' class="text"' for index, number in enumerate(numeric)]
+    sides = [' class="text"' if head in text else "" for head in heads]
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(f"<{tag}{side}>{escape(cell)}</{tag}>" for side, cell in zip(sides, row, strict=True))
@@ -170,8 +156,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, wide: str = ""
     )
 
 
-def facts(rows: list[tuple[str, str]]) -> None:
-    """Draw a table of names and values, which are aligned right if half of them have a number."""
-    is_text = 2 * sum(any(map(str.isdigit, value)) for _, value in rows) < len(rows)
+def facts(rows: Iterable[tuple[str, str]], *, text: bool = False) -> None:
+    """Draw a table of names and values: numbers, which are aligned right, or ``text``."""
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
-    st.html(f'<table class="moot-facts{" text" if is_text else ""}">{lines}</table>')
+    st.html(f'<table class="moot-facts{" text" if text else ""}">{lines}</table>')

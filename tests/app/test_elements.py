@@ -45,42 +45,17 @@ def test_page_that_no_longer_exists_becomes_the_last_one(caplog: pytest.LogCaptu
     assert (app.text[0].value, "list" in app.session_state) == ("page 1", False)
 
 
-def _texts_with_numbers() -> None:
+def _columns_of_text() -> None:
     from app.widgets.elements import table
 
-    text = "We went again at 7 and waited for 20 minutes."
-    table(["Id", "Text", "Score"], [["d1", text, "0.5 (0.4 to 0.6)"], ["d2", "2 pints", ""]])
+    table(["Id", "Text", "Score"], [["d1", "2 <b>pints</b>", "0.5 (0.4 to 0.6)"]], text=["Text"])
 
 
-def test_column_of_texts_is_aligned_left_even_if_they_have_numbers() -> None:
-    (body,) = (element.proto.body for element in AppTest.from_function(_texts_with_numbers).run().get("html"))
+def test_columns_of_text_are_marked_and_escaped() -> None:
+    (body,) = (element.proto.body for element in AppTest.from_function(_columns_of_text).run().get("html"))
     assert '<th class="text">Text</th>' in body
+    assert '<td class="text">2 &lt;b&gt;pints&lt;/b&gt;</td>' in body
     assert "<th>Score</th>" in body
-
-
-def _ids_and_models() -> None:
-    from app.widgets.elements import table
-
-    row = ["Food", "ECJ at 0.5", "local/gpt-4.1", "p = 0.01", "$0.50"]
-    table(["Label", "Run", "Model", "Test", "Cost"], [row, ["Price", "Single 2", "builtin/lexical", "p < 0.1", "free"]])
-
-
-def test_column_of_ids_or_models_is_aligned_left() -> None:
-    (body,) = (element.proto.body for element in AppTest.from_function(_ids_and_models).run().get("html"))
-    assert [head for head in ("Run", "Model", "Test", "Cost") if f'<th class="text">{head}' in body] == ["Run", "Model"]
-
-
-def _facts() -> None:
-    from app.widgets.elements import facts
-
-    facts([("judge_1_NAME", "last decision of judge_1"), ("status", "verdict, failed or open"), ("note", "a note")])
-    facts([("Documents", "14"), ("Protocol", "ECJ")])
-
-
-def test_facts_are_aligned_right_if_half_have_a_number() -> None:
-    texts, numbers = (element.proto.body for element in AppTest.from_function(_facts).run().get("html"))
-    assert 'class="moot-facts text"' in texts
-    assert 'class="moot-facts"' in numbers
 
 
 def _tables() -> None:

@@ -205,7 +205,7 @@ def _questions(session: ProjectSession, current: labelling.AuthorLabelling, subm
         uncertainty = f"{format_number(effect.before, 2)}{change}"
         rows.append((feature.name if feature else "", answer, effect.question.predicted or "nothing", uncertainty))
     with panel("Labels", "your answers and their effect", key="authors-labels"):
-        table(("Label", "Your answer", "Predicted", "Uncertainty"), rows)
+        table(("Label", "Your answer", "Predicted", "Uncertainty"), rows, text=("Your answer", "Predicted"))
         if question is None:
             line("All questions about this text are answered. Write another text, or see Results.")
 

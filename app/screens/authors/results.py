@@ -74,7 +74,7 @@ def _labels(results: report.AuthorReport) -> None:
         ]
         if learned:
             with st.expander("Words that the predictors learned"):
-                table(("Label", "Answer", "Words of its texts"), learned)
+                table(("Label", "Answer", "Words of its texts"), learned, text=("Answer", "Words of its texts"))
 
 
 def comparison_panel(session: ProjectSession) -> None:
@@ -107,7 +107,7 @@ def comparison_panel(session: ProjectSession) -> None:
                 for stratum in group.strata
             ]
             with st.expander("By number of agreeing annotators"):
-                table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
+                table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
             line(
                 "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
             )
@@ -184,7 +184,7 @@ def _clicks(results: report.AuthorReport) -> None:
             for row in results.clicks
             if row.impressions or not row.day
         ]
-        table(("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"), rows)
+        table(("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"), rows, text=("Chosen by",))
         line("Rates of one author, and of more clicks than impressions, have no interval.")
 
 

@@ -98,7 +98,7 @@ def _alternative_test(test: Alternative, basis: str) -> None:
             ]
             for row in test.people
         ]
-        table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows)
+        table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows, text=["Replaceable"])
         st.caption(
             "Each person is left out in turn, and the remaining people are the reference. Model: share of the n "
             "documents on which the model agrees with them at least as well as the person left out. Person: the same "

@@ -125,13 +125,13 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
             st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
         else:
             rows = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
-            table(list(shown.columns), rows, wide="Preview of the file")
+            table(list(shown.columns), rows, text=list(shown.columns), wide="Preview of the file")
             st.caption(
                 f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
             )
             if format.readme is not None:
-                facts(export.column_meanings(session, run.run_id, other_runs=others))
+                facts(export.column_meanings(session, run.run_id, other_runs=others), text=True)
         if files := export.zipped_files(session, run.run_id, format_name):
             st.caption(f"The download is a zip with {literal(join_names(files))}.")
 
