@@ -31,7 +31,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from core.baseline.lexicon import NO_LABEL, Lexicon, Term, Token, definitions, is_english, lexicon_of, tokenise
+from core.baseline.lexicon import (
+    NO_LABEL,
+    Lexicon,
+    Term,
+    Token,
+    definitions,
+    index_keywords,
+    is_english,
+    lexicon_of,
+    tokenise,
+)
 from core.classifier.classifier import ClassifierInput
 from core.classifier.text_similarity import Embed, normalised
 from core.codebook import Codebook
@@ -240,17 +250,17 @@ def _find_words(lexicon: Lexicon, text: str) -> TextEvidence:
     """Return the evidence of words. Cached, because several roles read the same text in a row."""
     tokens, clauses = tokenise(text), tuple(clauses_of(text))
     english = is_english({word for word, _, _ in tokens})
-    matches = [match for match in _matches(lexicon, text, tokens) if match[0].listed or english is not False]
+    matches = [match for match in _matches(lexicon.index, text, tokens) if match[0].listed or english is not False]
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
     return TextEvidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
 
 
-def _matches(lexicon: Lexicon, text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
+def _matches(index: Mapping[str, list[Term]], text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
     """Yield the terms found, with only spaces and hyphens between the words of a phrase."""
     for position, (word, _, _) in enumerate(tokens):
-        for term in lexicon.index.get(word, ()):
+        for term in index.get(word, ()):
             last = position + len(term.pattern) - 1
             # nearly all phrases fail at their last word
             if last == position or (last < len(tokens) and tokens[last][0] in term.pattern[-1]):
@@ -323,6 +333,11 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
         label.id: tuple((hit.start, hit.end) for hit in label_hits if hit.term.source == "keyword")
         for label, label_hits in zip(codebook.labels, hits, strict=True)
     }
+
+
+def contained_keywords(keywords: tuple[str, ...], text: str) -> frozenset[int]:
+    """Return the numbers of the keywords that a text contains, each looked for without regard to the others."""
+    return frozenset(term.label for term, _, _ in _matches(index_keywords(keywords), text, tokenise(text)))
 
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:

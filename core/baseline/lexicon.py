@@ -259,11 +259,7 @@ class Lexicon:
     @cached_property
     def index(self) -> Mapping[str, list[Term]]:
         """The terms by the forms of their first token."""
-        index: dict[str, list[Term]] = defaultdict(list)
-        for term in self.terms:
-            for form in term.pattern[0]:
-                index[form].append(term)
-        return index
+        return _index(self.terms)
 
     @cached_property
     def about_places(self) -> frozenset[int]:
@@ -302,6 +298,21 @@ def is_rest(codebook: Codebook, label: Label) -> bool:
         return False
     parts = [part.strip() for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
     return bool(_REST.search(label.description)) or (len(parts) > 1 and not CATCH_ALL_NAMES.isdisjoint(parts))
+
+
+def _index(terms: Iterable[Term]) -> Mapping[str, list[Term]]:
+    index: dict[str, list[Term]] = defaultdict(list)
+    for term in terms:
+        for form in term.pattern[0]:
+            index[form].append(term)
+    return index
+
+
+@lru_cache(maxsize=16)
+def index_keywords(keywords: tuple[str, ...]) -> Mapping[str, list[Term]]:
+    """Return an index of keywords, as that of a lexicon; the label of each term is the number of its keyword."""
+    patterns = enumerate(map(_pattern, keywords))
+    return _index(Term(number, keywords[number], "keyword", pattern) for number, pattern in patterns if pattern)
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from core import baseline
 from core.baseline.evidence import find_evidence
@@ -162,20 +161,7 @@ def _present(document: Document) -> dict[str, bool]:
 @cached_by_documents
 def _word_matches(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """Return for each document of the sample the indices of the words that it contains."""
-    if not words:
-        return (frozenset(),) * len(_sample(session))
-    by_word = _by_word(words)
-    numbers = {label.id: number for number, label in enumerate(by_word.labels)}
-    return tuple(
-        frozenset(numbers[id] for id, spans in baseline.keyword_spans(by_word, document.text).items() if spans)
-        for document in _sample(session)
-    )
-
-
-@lru_cache(maxsize=16)
-def _by_word(words: tuple[str, ...]) -> Codebook:
-    """Return a codebook with a label for every word, so that one search of a text finds each word separately."""
-    return Codebook(labels=tuple(Label(name=f"zzq{n}", keywords=(word,)) for n, word in enumerate(words)))
+    return tuple(baseline.contained_keywords(words, document.text) for document in _sample(session))
 
 
 # -- keywords proposed from the documents
