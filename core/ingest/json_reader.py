@@ -306,19 +306,25 @@ def _may_be_labels(values: list[Any]) -> bool:
 
 
 _UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."
+_RATINGS = "The points of each dimension (Prodigy) are in a column of its name."
+_POINT = re.compile(r"(.*[^:]):(-?\d{1,3})", re.DOTALL)
 _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accept, 0 for reject."
 
 
 def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
     """Return columns with the answers of Prodigy's tasks, and a note, both empty for other tasks.
 
-    Tasks whose answers all accept need no such columns. A question about a single label is answered by present or
-    absent, and each label becomes a column. Other labels are split into columns without and with only what was rejected
-    or ignored. A label that was not accepted is ``NA`` in its own column: unlike an empty cell, it never means absent,
-    as a reject may concern another label or only the place of a span.
+    Tasks whose answers all accept need no such columns. Points of scales become columns of ratings. A question about a
+    single label is answered by present or absent, and each label becomes a column. Other labels are split into columns
+    without and with only what was rejected or ignored. A label that was not accepted is ``NA`` in its own column:
+    unlike an empty cell, it never means absent, as a reject may concern another label or only the place of a span.
     """
     answers = data.get("answer", ())
-    if not all(answer in ("accept", "reject", "ignore") for answer in answers) or set(answers) <= {"accept"}:
+    if not all(answer in ("accept", "reject", "ignore") for answer in answers):
+        return {}, ""
+    if ratings := _prodigy_ratings(data):
+        return ratings, _RATINGS
+    if set(answers) <= {"accept"}:
         return {}, ""
     labels = data.get("label", ())
     names = dict.fromkeys(label for label in labels if isinstance(label, str))
@@ -332,6 +338,22 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
             columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in cells)
             columns[f"{name}{NOT_ACCEPTED}"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
     return columns, _UNACCEPTED if columns else ""
+
+
+def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return the accepted points by dimension if all options are points such as ``Fluency:4``; else no columns."""
+    options = {option.get("id") for cell in data.get("options", ()) for option in _all(dict, cell)}
+    point_of = {option: _POINT.fullmatch(option) for option in options if isinstance(option, str)}
+    names = Counter(point[1] for point in point_of.values() if point)
+    if not names or min(names.values()) < 2 or names.total() < len(options):
+        return {}
+    ratings: dict[str, list[int | None]] = {name: [] for name in sorted(names)}
+    for accept, answer in zip(data.get("accept", ()), data["answer"], strict=True):
+        points = [point for option in _all(str, accept) if (point := point_of.get(option))]
+        for name, column in ratings.items():
+            given = [int(point[2]) for point in points if point[1] == name]
+            column.append(given[0] if len(given) == 1 and answer == "accept" else None)
+    return {name: tuple(column) for name, column in ratings.items()}
 
 
 _LABELS_OF_MOOT = re.compile(r"labels(?:_\d+)?")

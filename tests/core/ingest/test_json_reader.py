@@ -43,6 +43,21 @@ def test_labels_that_prodigy_did_not_accept_are_set_apart() -> None:
     assert survey.column("accept") == (["Price"],)
 
 
+def test_points_that_prodigy_accepted_are_ratings() -> None:
+    options = [{"id": f"{name}:{point}"} for name in ("Fluency", "A: b") for point in (-1, 2, 4)]
+    rows = [
+        {"text": "a", "options": options, "accept": ["Fluency:4", "A: b:-1"], "answer": "accept"},
+        {"text": "b", "options": options, "accept": ["Fluency:2"], "answer": "reject"},
+        {"text": "c", "options": options, "accept": ["Fluency:2", "Fluency:4", "A: b:2"], "answer": "accept"},
+    ]
+    table = read("\n".join(map(json.dumps, rows)))
+    assert (table.column("Fluency"), table.column("A: b")) == ((4, None, None), (-1, None, 2))
+    assert table.notes == ("The points of each dimension (Prodigy) are in a column of its name.",)
+    times = [{"id": "Time: 9:30"}, {"id": "Noon"}]
+    tasks = json.dumps({"text": "a", "options": times, "accept": ["Time: 9:30"], "answer": "accept"})
+    assert read(tasks).columns == ("text", "options", "accept", "answer")
+
+
 def test_answers_to_a_single_label_of_prodigy_are_present_or_absent() -> None:
     rows = [("Food", "accept"), ("Food", "reject"), ("Food", "ignore"), ("Price", "reject")]
     tasks = [f'{{"text": "a", "label": "{label}", "answer": "{answer}"}}' for label, answer in rows]
