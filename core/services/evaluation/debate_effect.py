@@ -87,13 +87,18 @@ class DebateEffect:
 
         A second sentence follows if steps made changes and the debate as a whole made none.
         """
+        return "".join(words for words, _ in self.sentence_pieces()) or None
+
+    def sentence_pieces(self) -> tuple[tuple[str, bool], ...]:
+        """Return the sentence in pieces, each with whether to emphasise it; empty with one step."""
         if self.flip_table is None:
-            return None
+            return ()
         overall, steps = self.flip_table.whole, self.flip_table.steps
         than = f"the {self.titles.get(overall.against, overall.against).lower()} alone"
-        text = flips.sentence(overall, who="The debate", than=than, noun=self.noun)
+        pieces = flips.sentence(overall, who="The debate", than=than, noun=self.noun)
         changes = [change.total.corrected + change.total.regressed for change in (*steps, overall)]
-        return f"{text} A later step reversed what one step changed." if any(changes) and not changes[-1] else text
+        reversed_later = any(changes) and not changes[-1]
+        return (*pieces, (" A later step reversed what one step changed.", False)) if reversed_later else pieces
 
 
 @cached_scores
@@ -152,14 +157,9 @@ def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
 
     The text is in pieces, each with whether to emphasise it; empty without a flip table.
     """
-    flip_table, titles, text = debate.flip_table, debate.titles, debate.sentence
-    if flip_table is None or text is None:
+    flip_table, titles, pieces = debate.flip_table, debate.titles, list(debate.sentence_pieces())
+    if flip_table is None:
         return ()
-    head, colon, rest = text.partition(": ")
-    outcome, bracket, tail = rest.partition(" (")
-    pieces: list[tuple[str, bool]] = [(text, False)]
-    if colon and bracket:
-        pieces = [(f"{head}: ", False), (outcome, True), (f" ({tail}", False)]
     per_label = debate.prices["whole"].per_label
     if per_label:
         pieces.append((f" Each {debate.noun} gained cost {format_money(per_label)}.", False))
