@@ -1,4 +1,17 @@
-"""Fixtures and hooks of all tests: isolated folders, order, and skips as failures on request."""
+"""Fixtures and hooks of all tests: isolated folders, order, and skips as failures on request.
+
+Three slow parts of Moot are replaced in most tests:
+- A new project is a copy of an empty one, and its schema is neither applied nor checked. Tests with the fixture
+  ``applied_schema`` create projects as Moot does: ``tests/core/store/test_database.py`` and ``test_migrations.py``.
+- Files are read in the process of the test. Tests with the fixture ``child_processes`` read them in child processes as
+  Moot does: ``tests/core/ingest/test_child_process.py``, ``tests/core/ingest/test_read.py`` and
+  ``tests/core/services/test_bundle.py``.
+- Writes do not wait for more rows, and the classifier is not trained. Tests with the fixture ``training`` train it;
+  ``tests/core/store/test_write_queue.py`` tests the wait.
+
+Tests that start Moot as another process, such as those in ``tests/browser`` and ``tests/test_packaging.py``, replace
+nothing.
+"""
 
 from __future__ import annotations
 

@@ -229,6 +229,13 @@ def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_pat
         assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()
 
 
+def test_child_process_restores_a_bundle(child_processes, run_id, packed, tmp_path):
+    with packed.open("rb") as file:
+        path = bundle.open_bundle(file, tmp_path / "again.duckdb")
+    with Project(path) as project:
+        assert [run.run_id for run in project.store.runs.all()] == [run_id]
+
+
 def test_bundle_over_the_memory_limit_leaves_no_file(child_processes, packed, tmp_path, monkeypatch):
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     path = tmp_path / "new" / "again.duckdb"
