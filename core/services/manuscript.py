@@ -159,7 +159,7 @@ def _protocol(settings: RunSettings) -> str:
     spec = _spec(settings)
     if spec is None:
         return f"the protocol {settings.protocol}"
-    _, source = _SINGLE_SOURCES.get(_variant(settings), ("", spec.source))
+    _, source = _VARIANT_SOURCES.get(_variant(settings), ("", spec.source))
     return f"the {spec.title} protocol ({source})"
 
 
@@ -493,7 +493,7 @@ _SOURCES = {
 """Key in ``manuscript.bib`` of the source of a protocol."""
 
 _COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM 2024, section 4")
-_SINGLE_SOURCES = {
+_VARIANT_SOURCES = {
     **dict.fromkeys(
         ("vanilla", "cot", "self_consistency", "self_refine"),
         ("tseng_experts", "Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3.1"),
@@ -502,23 +502,24 @@ _SINGLE_SOURCES = {
     "vote": _COURTROOM_BASELINE,
     "form": ("liu_geval", "Liu et al. 2023, G-Eval, section 2"),
     "single-agent": ("maada_ecj", "Maada et al. 2025, ECJ-LLM, section 5.1.1"),
+    "chateval": ("chan_chateval", "Chan et al. 2023, ChatEval"),
 }
-"""Key and words for the source of a method, or of a preset, of a single annotator."""
+"""Key and words for the source of a single annotator's method, or of a preset that is not from its protocol's paper."""
 
 
 def _variant(settings: RunSettings) -> str:
-    """Return the preset or method of a single annotator that has a source of its own; empty for other protocols."""
-    if settings.protocol != "single":
-        return ""
+    """Return the preset or the method that has a source of its own; empty if the source is that of the protocol."""
     preset = str(settings.params.get(PRESET, ""))
-    return preset if preset in _SINGLE_SOURCES else str(protocols.params_of(settings)["method"])
+    if preset in _VARIANT_SOURCES:
+        return preset
+    return str(protocols.params_of(settings)["method"]) if settings.protocol == "single" else ""
 
 
 def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport, *, regressed: bool) -> dict[str, str]:
     """Return the entries of what was used."""
     texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
-    source, _ = _SINGLE_SOURCES.get(_variant(run.settings), (_SOURCES.get(run.settings.protocol, ""), ""))
+    source, _ = _VARIANT_SOURCES.get(_variant(run.settings), (_SOURCES.get(run.settings.protocol, ""), ""))
     current = review_plan.current_plan(session, run)
     claim = current.claim if current is not None else ""
     used = ["moot", *([source] if source else []), "wilson1927"]

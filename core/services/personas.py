@@ -25,7 +25,7 @@ from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
-from core.services.runs.planning import PANEL, Plan, with_defaults
+from core.services.runs.planning import PANEL, Plan, uses_project_personas, with_defaults
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
@@ -293,8 +293,8 @@ def from_yaml(content: bytes, name: str) -> PersonaSet:
 
 
 def with_panel(plan: Plan) -> Plan:
-    """Return the plan with the panel as its protocol."""
-    return plan if plan.protocol == PANEL else replace(plan, protocol=PANEL, params={})
+    """Return the plan with a panel of the project's personas as its protocol."""
+    return plan if uses_project_personas(plan) else replace(plan, protocol=PANEL, params={})
 
 
 def last_panel(session: ProjectSession) -> RunRow | None:

@@ -66,6 +66,20 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
     assert card.roles(card.parse_params(plan.params))[0].title == "Nuria"
 
 
+def test_preset_with_its_own_personas_does_not_use_those_of_the_project(session: ProjectSession) -> None:
+    own = personas.from_yaml(b"groups: [{name: G, personas: [{name: Nuria}]}]", "p.yaml")
+    personas.save(session, own)
+    card = protocols.find("panel")
+
+    def titles() -> list[str]:
+        return [role.title for role in card.roles(card.parse_params(planning.load_plan(session).params))][:-2]
+
+    planning.save_plan(session, planning.Plan(protocol="panel", params={"preset": "chateval"}))
+    assert titles() == ["General public", "Critic"]
+    planning.save_plan(session, personas.with_panel(planning.load_plan(session)))
+    assert titles() == ["Nuria"]
+
+
 def test_page_shows_when_the_personas_were_saved_and_not_the_codebook(session: ProjectSession) -> None:
     personas.save_draft(session, personas.from_yaml(b"groups: [{name: G, personas: [{name: P}]}]", "p.yaml"))
     at = open_page("personas")

@@ -146,7 +146,6 @@ SPEC = ProtocolSpec(
         "paper": Preset(
             "Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}, "paper"
         ),
-        "chateval-pair": Preset("Pair as in ChatEval: 2 agents, 2 rounds", {"annotators": 2, "rounds": 2}, {"": 0.0}),
     },
     temperature=lambda _params: {"annotator": 0.0},
     output_limits={"annotator": 2048},

@@ -18,6 +18,10 @@ The summary is prose, not JSON. Code orders the personas that may speak and the 
 unreadable, the first in that order speaks. A group of one, and T = 0, have no second phase: the first decision is
 final. A final decision that was unreadable twice is left out of its group's mean, with a note. For choices and lists
 the mean is one of votes: shares within groups, averaged over groups.
+
+The preset ``chateval`` is a baseline of the paper: the two default personas, one turn each, in a fixed order, and the
+mean of their ratings (Chan et al. 2023, *ChatEval*, one-by-one communication). There the first opinion of the critic
+follows that of the general public; here the first decisions are independent.
 """
 
 from __future__ import annotations
@@ -356,6 +360,11 @@ SPEC = ProtocolSpec(
             "Simple roles (its ablation)", {"turns": 6, "style": "simple", **_NO_LIMITS}, {"": 1.0}, "paper"
         ),
         "alone": Preset("Without debate", {"turns": 0}),
+        "chateval": Preset(
+            "General public and critic in turn (ChatEval, T = 0)",
+            {"personas": "", "turns": 2, "coordinator": "order"},
+            {"": 0.0},
+        ),
     },
     check=_check,
 )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocol_spec import Params, ProtocolSpec
+from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
@@ -423,9 +423,15 @@ def load_plan(session: ProjectSession) -> Plan:
         protocols.find(plan.protocol, plan.params)
     except (TypeError, ValueError, KeyError, UsageError):
         return default
-    if plan.protocol == PANEL and (saved := session.store.personas.latest()) is not None:
+    if uses_project_personas(plan) and (saved := session.store.personas.latest()) is not None:
         plan = replace(plan, params={**plan.params, "personas": saved.personas.text})
     return plan
+
+
+def uses_project_personas(plan: Plan) -> bool:
+    """Return True for a panel, unless its preset has personas of its own."""
+    preset = protocols.find(PANEL).presets.get(str(plan.params.get(PRESET, "")))
+    return plan.protocol == PANEL and (preset is None or "personas" not in preset.params)
 
 
 def change_plan(session: ProjectSession, change: Change) -> None:

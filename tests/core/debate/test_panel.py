@@ -269,6 +269,24 @@ def test_presets_of_the_paper_limit_no_personas(preset: str) -> None:
     assert (params["groups"], params["dimensions"]) == (UNLIMITED, UNLIMITED)
 
 
+def test_chateval_preset_lets_two_roles_decide_in_turn() -> None:
+    context = context_of(panel.SPEC, "rating", preset="chateval")
+
+    def respond(request: Request, _number: int) -> str:
+        points = rating(5 if request.role == "persona_1" else 2)
+        return "I see what you mean." if request.form == "text" else points
+
+    verdict, requests = run_debate(panel.SPEC, context, respond)
+    pair = ["persona_1", "persona_2"]
+    assert roles(requests) == [*pair, *pair, *pair, "aggregator"]
+    public, critic = (request.messages[0].content for request in requests[:2])
+    assert "You are General public" in public
+    assert "You are Critic" in critic
+    assert "I see what you mean." in requests[3].messages[1].content, "the critic answers the general public"
+    assert set(verdict.values.values()) == {3.5}
+    assert set(panel.SPEC.temperatures(context.params).values()) == {0.0}
+
+
 def test_inputs_of_a_simple_role_have_only_what_its_prompt_shows() -> None:
     persona = Persona(name="Ann", demographics="A maid", dimension="Clean beds", traits="kind")
     personas = PersonaSet(groups=(Group(name="G", personas=(persona,)),)).text

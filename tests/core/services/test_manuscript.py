@@ -168,6 +168,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
         ),
         ("panel", {}, ["next speaker = Coordinator", "2 personas in 1 group: Readers.", "Vote: shares within groups"]),
         ("panel", {"turns": 0}, ["maximum turns = 0; persona style"]),
+        ("panel", {"preset": "chateval", "turns": 2}, ["(Chan et al. 2023, ChatEval)", "maximum turns = 2"]),
         ("single", {"method": "few_shot"}, ["examples per label = 1"]),
         (
             "single",
@@ -200,6 +201,7 @@ def test_source_of_a_method_is_in_the_references(world: tuple[ProjectSession, Ru
     assert sources("single", method="vote") == ["moot", "courtroom"]
     assert sources("single") == ["moot", "tseng_experts"]
     assert sources("panel") == ["moot", "chen_majeval"]
+    assert sources("panel", preset="chateval") == ["moot", "chan_chateval"]
 
 
 def test_appendix_contains_the_personas_or_the_protocol(world: tuple[ProjectSession, RunRow]) -> None:
