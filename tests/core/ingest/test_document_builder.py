@@ -18,8 +18,8 @@ from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
+from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping import ColumnMapping
-from core.ingest.mapping_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables, rejected_csv
