@@ -19,6 +19,8 @@ MAX_TOKENS = 2**31 - 1
 """Largest output limit that servers accept."""
 CANARY = "canary:"
 """Prefix of the experiment id of a canary run; the id of the repeated run follows."""
+FIRST_CANARY = 1_000_000
+"""Iteration of the first canary run; other runs have smaller ones."""
 BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 LEXICAL_MODEL = "lexical"

@@ -28,6 +28,7 @@ from core.services.data.overview import source_name
 from core.services.evaluation import ambiguity
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning, rerun
+from core.services.runs.configuration import name_iteration
 from core.services.runs.control import RunOverview
 from core.stats.intervals import format_interval
 
@@ -161,7 +162,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     if prompts := prompt_templates.summarise_prompts(settings):
         parts.append(f"prompts: {prompts}")
     if overview.siblings > 1:
-        parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
+        parts.append(name_iteration(settings) + ("" if overview.run.is_canary else f" of {overview.siblings}"))
     return ", ".join(parts)
 
 
@@ -319,9 +320,8 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         if queued:
             st.html('<div class="moot-line q">Queue:</div>', width="content")
         for row in queued:
-            iteration = row.settings.iteration + 1
             st.button(
-                literal(f"{row.title}, iteration {iteration}" if iteration > 1 else row.title),
+                literal(f"{row.title}, {name_iteration(row.settings)}" if row.settings.iteration else row.title),
                 icon=":material/close:",
                 icon_position="right",
                 key=f"unqueue-{row.run_id}",

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import UsageError
 from core.formatting import format_count
-from core.runs import CANARY, RunDetails, RunRow
+from core.runs import CANARY, FIRST_CANARY, RunDetails, RunRow
 from core.services import few_shot_examples
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs
@@ -20,8 +20,6 @@ from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
 CANARIES = 30
-FIRST_ITERATION = 1_000_000
-"""Number of the first canary run among iterations. Iterations of other runs have lower ones."""
 """Default number of documents that are run again."""
 
 
@@ -80,7 +78,7 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     earlier = canary_runs(session, run)
     ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
     canaries = ids if earlier else fixed_sample(ids, CANARIES)
-    iteration = max(FIRST_ITERATION, session.store.runs.last_iteration() + 1)
+    iteration = max(FIRST_CANARY, session.store.runs.last_iteration() + 1)
     settings = run.settings.model_copy(update={"iteration": iteration})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
     canary_run = session.store.runs.create(settings, canaries, experiment_id=f"{CANARY}{run.run_id}", details=details)

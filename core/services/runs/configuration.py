@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count, join_names
-from core.runs import RoleModel, RunDetails, RunRow, RunSettings, Sampling
+from core.runs import FIRST_CANARY, RoleModel, RunDetails, RunRow, RunSettings, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
 
@@ -38,11 +38,17 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         "Parameters": ", ".join(changed_params(settings)) or "default",
         DOCUMENTS: f"{documents:,}",
         "Seed": str(settings.seed),
-        "Iteration": str(settings.iteration + 1),
+        "Iteration": name_iteration(settings).removeprefix("iteration "),
         "Engine": settings.engine.name,
         **{f"{title_of(role)} model": model for role, model in models.items()},
         **{f"{title_of(key)} prompt": prompt_names.get(key, SHIPPED) for key in settings.templates},
     }
+
+
+def name_iteration(settings: RunSettings) -> str:
+    """Return the name of the iteration, such as "iteration 2", or "canary 1" for a canary run."""
+    canary = settings.iteration - FIRST_CANARY
+    return f"iteration {settings.iteration + 1}" if canary < 0 else f"canary {canary + 1}"
 
 
 def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
@@ -82,7 +88,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
             "Parameters": current["Parameters"] if current["Parameters"] != "default" else "default parameters",
             DOCUMENTS: format_count(documents, "document"),
             "Seed": f"seed {current['Seed']}",
-            "Iteration": f"iteration {current['Iteration']}",
+            "Iteration": name_iteration(settings),
             "Engine": current["Engine"],
         }
         parts += [

@@ -12,7 +12,7 @@ import pytest
 from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
-from core.runs import RunDetails, StopReason
+from core.runs import FIRST_CANARY, RunDetails, StopReason
 from core.services.evaluation import (
     alt_test,
     annotation_arrays,
@@ -248,7 +248,7 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     run = session.store.runs.get(first)
     again = model_drift.start_canary_run(session, run)
     assert again.experiment_id == f"canary:{first}"
-    assert again.settings.iteration == model_drift.FIRST_ITERATION
+    assert again.settings.iteration == FIRST_CANARY
     assert again.documents == 3
     ids = session.store.runs.document_ids(again.run_id)
     later = model_drift.start_canary_run(session, run)
