@@ -369,9 +369,10 @@ INVERSE_PENALTY = 10.0  # vectors have length 1, so that weights of about 3 tell
 def definition_probabilities(embed: Embed) -> LabelProbabilities:
     """Return the function that compares texts with definitions by the vectors of ``embed``; it raises what that raises.
 
-    Thread-safe. Definitions are embedded once per codebook.
+    Thread-safe. Each text of a definition is embedded once for all codebooks, which share most of them.
     """
     lock = Lock()
+    vectors: dict[str, Any] = {}
 
     @lru_cache(maxsize=CACHED)
     def train(codebook: Codebook) -> Any:
@@ -381,9 +382,11 @@ def definition_probabilities(embed: Embed) -> LabelProbabilities:
         pairs = [(number, text) for number, texts in enumerate(definitions(codebook)) for text in texts]
         if len({number for number, _ in pairs}) < 2:
             return None
+        if new := list(dict.fromkeys(text for _, text in pairs if text not in vectors)):
+            vectors.update(zip(new, normalised(embed(new)), strict=True))
         # balanced, because the length of a list tells how much somebody wrote, and not how frequent a label is
         model = LogisticRegression(C=INVERSE_PENALTY, class_weight="balanced", max_iter=1000)
-        return model.fit(normalised(embed([text for _, text in pairs])), [number for number, _ in pairs])
+        return model.fit(np.stack([vectors[text] for _, text in pairs]), [number for number, _ in pairs])
 
     @lru_cache(maxsize=CACHED)
     def probabilities(codebook: Codebook, text: str) -> tuple[float, ...]:

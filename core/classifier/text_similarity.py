@@ -52,33 +52,6 @@ class TextSpace:
         return np.asarray(products.toarray().clip(0.0, 1.0), dtype=np.float64)
 
 
-MAX_VECTORS = 5_000
-"""Vectors of queries kept in memory, some kB each."""
-
-
-class EmbeddedSpace:
-    """Vector space of the function ``embed``. Query texts are embedded once each, while memory allows."""
-
-    def __init__(self, texts: Sequence[str], embed: Embed) -> None:
-        self._embed = embed
-        self._fitted = normalised(embed(texts))
-        self._vectors: dict[str, Vectors] = {}
-
-    def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return cosine similarities ``[text, fitted text]``, from -1 to 1."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._vectors))
-        if new:
-            self._vectors.update(zip(new, normalised(self._embed(new)), strict=True))
-        products = np.stack([self._vectors[text] for text in texts]) @ self._fitted.T
-        if len(self._vectors) > MAX_VECTORS:
-            self._vectors.clear()
-        return np.asarray(np.clip(products, -1.0, 1.0), dtype=np.float64)
-
-
-Space: TypeAlias = TextSpace | EmbeddedSpace
-"""Vector space in which texts are compared, fitted on the texts that can be found."""
-
-
 def normalised(vectors: Vectors) -> Vectors:
     """Return vectors of length 1; a zero vector stays as it is."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -150,10 +150,14 @@ class Param:
         return f"At least {self.minimum:g}" if self.minimum is not None else "Any"
 
 
+SIMILARITY_PARAM = "likeness"
+"""Parameter that selects how texts are compared."""
+
+
 def similarity_param(is_relevant: Callable[[Params], bool]) -> Param:
     """Return the parameter that chooses how the texts of precedents are compared."""
     return Param(
-        "likeness",
+        SIMILARITY_PARAM,
         "Similarity",
         "tfidf",
         "How texts are compared: tfidf (character n-grams), minilm, or connection/model of an endpoint for embeddings.",

@@ -171,7 +171,8 @@ class Reply:
     for it), ``seconds`` and ``unix_time`` (its end), and the store keeps all of them; errors are never stored.
     ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no cost.
 
-    ``finish_reason`` is ``length`` if the output limit cut the text. ``cost_usd`` is None if the price is unknown.
+    ``finish_reason`` is ``length`` if the output limit cut the text, and ``vector`` if the text is the embedding of
+    another text, which belongs to no turn. ``cost_usd`` is None if the price is unknown.
     ``refused_params`` are parameters that the server refused and that were not sent. ``served_model`` is the server's
     own name of the model, which may change behind one configured name; it is empty if the server reports none.
     ``logprobs`` is True if log probabilities came with the reply; ``token_logprobs`` are the position in the text and
@@ -180,7 +181,7 @@ class Reply:
 
     text: str = ""
     reasoning: str = ""
-    finish_reason: Literal["stop", "length"] = "stop"
+    finish_reason: Literal["stop", "length", "vector"] = "stop"
     usage: Usage = Usage()
     cost_usd: float | None = None
     refused_params: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document, Precedents
-from core.engine.budget import Budget
+from core.engine.budget import Budget, BudgetSpent
 from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
@@ -138,8 +138,10 @@ class Engine(ABC):
         self.sink = dependencies.sink
         self.publish = dependencies.publish
         self.progress = Progress.from_run(work.run)
-        models = self.settings.role_models.values()
-        self.progress.priced = all(dependencies.models.cost(model, Usage()) is not None for model in models)
+        models = dependencies.models
+        self.progress.priced = all(
+            models.cost(model, Usage()) is not None for model in models.billed_models(self.settings)
+        )
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
@@ -148,7 +150,7 @@ class Engine(ABC):
         self.run_id = work.run.run_id
         self.caller = ModelCaller(
             settings=self.settings,
-            models=dependencies.models,
+            models=models,
             store=self.store,
             budget=self.budget,
             on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
@@ -210,6 +212,8 @@ class Engine(ABC):
                 self._pending = None  # the last calls in flight finished the run
             if self._pending is None:
                 await self._commit_held()
+        except BudgetSpent:
+            self.pause_for_budget()
         except (ProjectError, OSError) as problem:
             self._pending = ("paused", StopReason("errors", str(problem)))
         except BaseException as error:
@@ -259,7 +263,7 @@ class Engine(ABC):
 
     async def _find_examples(self, document: Document) -> Precedents | None:
         try:
-            return await self.dependencies.find_examples(document)
+            return await self.dependencies.find_examples(document, self.caller.embed)
         except ModelError as error:
             await self._conclude(document, self._failed_verdict(ReplyError(error.kind, str(error))))
             return None

@@ -16,6 +16,9 @@ from core.documents import Document, Precedents
 from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from core.llm.models import ModelLibrary
 
 
@@ -115,14 +118,17 @@ LoadDocuments: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[Document
 """Load documents by id, in the order given."""
 
 
-FindExamples: TypeAlias = Callable[[Document], Awaitable[Precedents]]
+EmbedTexts: TypeAlias = "Callable[[RoleModel, Sequence[str]], Awaitable[npt.NDArray[np.float32]]]"
+"""Return the vectors of texts by a model of a server, each of length 1. Raises ModelError and BudgetSpent."""
+
+FindExamples: TypeAlias = Callable[[Document, EmbedTexts], Awaitable[Precedents]]
 """Find the labelled examples for a document, in the pool that is frozen in the run.
 
 An engine awaits it before a debate begins, so that protocols look nothing up themselves.
 """
 
 
-async def no_examples(_document: Document) -> Precedents:
+async def no_examples(_document: Document, _embed: EmbedTexts | None = None) -> Precedents:
     """Return no examples, for a run that shows none."""
     return {}
 

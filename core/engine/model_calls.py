@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
@@ -16,7 +21,9 @@ from core.engine.interfaces import FailedAttempt, Publish, ReplyStore
 from core.engine.rate_limiter import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
+from core.hashing import digest
 from core.llm.connections import Limits
+from core.llm.embeddings import BATCH, decode_vector, encode_vector, vector_key
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
@@ -119,14 +126,32 @@ def ignore(*_: object) -> None:
     """Do nothing."""
 
 
+def embed_texts(models: ModelLibrary, role_model: RoleModel, texts: Sequence[str], run_id: str = "") -> list[Reply]:
+    """Embed texts with a model of a server. Return each vector as the store keeps it, with its share of the cost.
+
+    Blocks. Raises ModelError.
+    """
+    began = time.monotonic()
+    vectors, tokens = models.server_embedder(role_model).embed(texts)
+    seconds, characters = (time.monotonic() - began) / len(texts), sum(map(len, texts))
+    replies = []
+    for text, vector in zip(texts, vectors, strict=True):
+        usage = Usage(prompt_tokens=round(tokens * len(text) / characters) if characters else tokens)
+        tokens, characters = tokens - usage.prompt_tokens, characters - len(text)
+        cost = models.cost(role_model, usage)
+        reply = Reply(encode_vector(vector), finish_reason="vector", usage=usage, cost_usd=cost)
+        replies.append(paid_reply(reply, vector_key(role_model, text), seconds=seconds, run_id=run_id))
+    return replies
+
+
 @dataclass(slots=True)
 class ModelCaller:
     """Caller of models, of one run or of none.
 
     ``on_paid`` is called with every new reply, ``on_lost`` with the tokens and dollars of every attempt without a
-    reply, and ``record_attempt`` with the attempt itself. ``on_limit`` is called with a connection and the number of
-    concurrent calls to its server when that changes, and with None instead of the number when it is back at its
-    highest. Calls that belong to no run have an empty ``run_id``.
+    reply and of every vector, and ``record_attempt`` with the attempt itself. ``on_limit`` is called with a connection
+    and the number of concurrent calls to its server when that changes, and with None instead of the number when it is
+    back at its highest. Calls that belong to no run have an empty ``run_id``.
     """
 
     settings: RunSettings
@@ -139,7 +164,7 @@ class ModelCaller:
     publish: Publish = ignore
     record_attempt: Callable[[FailedAttempt], None] = ignore
     on_limit: Callable[[str, int | None], None] = ignore
-    _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
+    _calls: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
     _is_paused: bool = False
@@ -153,17 +178,38 @@ class ModelCaller:
     async def call(self, key: str, pending: PendingTurn) -> PaidCall:
         """Make a call, or wait for that of another debate, and return the committed reply.
 
-        Debates that need the same key share the call of the first. If that one is cancelled, another makes the call
-        again. Raises ModelError and BudgetSpent.
+        Raises ModelError and BudgetSpent.
+        """
+        return PaidCall(*await self._share(key, lambda: self._call(key, pending)))
+
+    async def embed(self, role_model: RoleModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of texts ``[text, dimension]``, each of length 1, by a model of a server.
+
+        Each text is paid for once, as a reply is. Raises ModelError and BudgetSpent.
+        """
+        keys = {text: vector_key(role_model, text) for text in texts}
+        missing = [text for text, key in keys.items() if not self.store.contains(key)]
+        for start in range(0, len(missing), BATCH):
+            chunk = missing[start : start + BATCH]
+            attempt = partial(self._embed, role_model, chunk)
+            await self._share(digest([keys[text] for text in chunk]), partial(self._retry, attempt))
+        replies = {text: await self.store.fetch(key) or Reply() for text, key in keys.items()}
+        return np.stack([decode_vector(replies[text].text) for text in texts])
+
+    async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+        """Return the result of ``make``, and True if another task made the same call at the same time.
+
+        Tasks that need the same key share the call of the first. If that one is cancelled, another makes the call
+        again.
         """
         while (shared := self._calls.get(key)) is not None:
             await asyncio.wait((shared,))
             if not shared.cancelled():
-                return PaidCall(shared.result(), is_shared=True)
+                return shared.result(), True
         future = self._calls[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self._call(key, pending)
-            future.set_result(reply)
+            result = await make()
+            future.set_result(result)
         except Exception as error:
             future.set_exception(error)
             future.exception()  # retrieved, in case no other debate waits
@@ -171,7 +217,7 @@ class ModelCaller:
         finally:
             future.cancel()  # unless it is done
             del self._calls[key]
-        return PaidCall(reply, is_shared=False)
+        return result, False
 
     async def _call(self, key: str, pending: PendingTurn) -> Reply:
         buffer = StreamBuffer(self.run_id, pending, self._batcher)
@@ -180,14 +226,13 @@ class ModelCaller:
             self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
         try:
-            return await with_retries(
-                lambda: self._attempt(key, pending, buffer),
-                on_wait=on_wait,
-                sleep=lambda seconds: self._wait(asyncio.sleep, seconds),
-            )
+            return await self._retry(lambda: self._attempt(key, pending, buffer), on_wait)
         except ModelError as error:
             on_wait(error.kind, 0.0)
             raise
+
+    async def _retry(self, attempt: Callable[[], Awaitable[T]], on_wait: Callable[[str, float], None] = ignore) -> T:
+        return await with_retries(attempt, on_wait=on_wait, sleep=lambda seconds: self._wait(asyncio.sleep, seconds))
 
     def pause(self) -> None:
         """Cancel the calls that wait for a rate limit or a retry, and all others before they wait or are sent."""
@@ -208,15 +253,11 @@ class ModelCaller:
 
     async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer) -> Reply:
         request, role_model = pending.request, pending.role_model
-        limiter = self._limiter(role_model)
         # Providers count the prompt and the output limit of a request before it is answered.
-        tokens = request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model)
-        await self._wait(limiter.enter, tokens)
+        output_limit = 0 if role_model.is_builtin else request.output_limit(role_model)
+        max_cost = self.models.max_cost(role_model, request)
         try:
-            max_cost = self.models.max_cost(role_model, request)
-            async with self._slots, self.budget.reserve(max_cost) as settle:
-                if self._is_paused:  # since this call began to wait for its slot or for the budget
-                    raise asyncio.CancelledError
+            async with self._admitted(role_model, request.characters, output_limit, max_cost) as settle:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, max_cost)
@@ -224,15 +265,39 @@ class ModelCaller:
                 await self.store.commit(reply)
                 buffer.end()
                 self.on_paid(reply)
-        except ModelError as error:
-            if isinstance(error, RateLimited):
-                limiter.limited(error.retry_after)
+        except ModelError:
             buffer.restart()
+            raise
+        return reply
+
+    async def _embed(self, role_model: RoleModel, texts: Sequence[str]) -> None:
+        """Commit the vectors of texts."""
+        characters = sum(map(len, texts))
+        max_cost = self.models.cost(role_model, Usage(prompt_tokens=characters)) or 0.0
+        async with self._admitted(role_model, characters, 0, max_cost) as settle:
+            for reply in await asyncio.to_thread(embed_texts, self.models, role_model, texts, self.run_id):
+                settle(reply.cost_usd)
+                await self.store.commit(reply)
+                self.on_lost(reply.usage, reply.cost_usd)
+
+    @asynccontextmanager
+    async def _admitted(
+        self, role_model: RoleModel, characters: int, output_limit: int, max_cost: float
+    ) -> AsyncIterator[Settle]:
+        """Wait until the limits of the server, the concurrency and the budget of the run allow a call."""
+        limiter = self._limiter(role_model)
+        await self._wait(limiter.enter, characters // CHARACTERS_PER_TOKEN + output_limit)
+        try:
+            async with self._slots, self.budget.reserve(max_cost) as settle:
+                if self._is_paused:  # since this call began to wait for its slot or for the budget
+                    raise asyncio.CancelledError
+                yield settle
+        except RateLimited as error:
+            limiter.limited(error.retry_after)
             raise
         finally:
             limiter.leave()
         limiter.succeeded()
-        return reply
 
     async def _ask(
         self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, max_cost: float
@@ -298,13 +363,14 @@ class ModelCaller:
 
     def _limiter(self, role_model: RoleModel) -> ServerLimiter:
         """Return the limiter of the role model's server, with the limits of all connections of the run to it."""
+        role_model = self.models.billed_model(role_model)
         limiter = self._limiters.get(role_model.base_url)
         if limiter is None:
             handling = self.settings.handling
             limits = Limits(
                 requests_per_minute=handling.requests_per_minute, tokens_per_minute=handling.tokens_per_minute
             )
-            for other in self.settings.role_models.values():
+            for other in self.models.billed_models(self.settings):
                 if other.base_url == role_model.base_url:
                     limits = limits.combined_with(self.models.limits(other))
             limiter = self._limiters[role_model.base_url] = ServerLimiter(

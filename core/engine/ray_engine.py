@@ -52,7 +52,7 @@ class RayEngine(ReplayingEngine):
         super().__init__(work, dependencies)
         require_ray(self.settings.budget_usd)
         require_cluster(self.settings.engine.ray_address)
-        used = {role_model.connection for role_model in self.settings.role_models.values()}
+        used = {role_model.connection for role_model in models.billed_models(self.settings)}
         self._connections = [
             connection for name, connection in models.connections.items() if name in used and not connection.is_builtin
         ]

@@ -23,7 +23,7 @@ from core.debate.events import VerdictReached
 from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Turn, Usage
 from core.documents import Document, Precedent, Precedents, Value
-from core.engine.interfaces import Dependencies, FailedAttempt, Work
+from core.engine.interfaces import Dependencies, EmbedTexts, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.files import atomic_write
 from core.llm.connections import Connection, Limits
@@ -115,7 +115,7 @@ class DebateWorker:
         async def load(ids: Sequence[str]) -> Sequence[Document]:
             return [documents[id] for id in ids]
 
-        async def precedents(document: Document) -> Precedents:
+        async def precedents(document: Document, _embed: EmbedTexts) -> Precedents:
             return examples[document.id]
 
         sink = _WorkerSink(self._folder / ATTEMPTS)

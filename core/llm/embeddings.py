@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import invalidate_caches
@@ -16,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core import errors
+from core.hashing import digest
 from core.llm.connections import Connection
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
+from core.llm.streaming import CHARACTERS_PER_TOKEN, parse_token_count
 from core.runs import RoleModel
 
 if TYPE_CHECKING:
@@ -37,6 +41,9 @@ MIN_CHARACTERS = 100
 """Shortest beginning of a text that stands for it where the whole text exceeds the context."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+_Embedded: TypeAlias = tuple[list[Sequence[float]], int]
+"""Vectors and the tokens that were billed for them, 0 if the server does not report them."""
+_REMEDY = "Is it a model for embeddings?"
 
 
 def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
@@ -56,35 +63,73 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
     if connection is None or connection.is_builtin:
         names = ", ".join(name for name, other in connections.items() if not other.is_builtin)
         raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {names}.")
-    asking = _ollama if connection.dialect == "ollama" else _openai
-    max_characters: int | None = None  # characters of a text that fit into the context, once a longer one was refused
+    return ServerEmbedder(connection, role_model.model)
 
-    def ask(texts: Sequence[str]) -> list[Sequence[float]]:
-        nonlocal max_characters
-        while True:
-            chunk = [text[:max_characters] if text.strip() else "." for text in texts]
-            try:
-                with translated_errors(connection, "embed texts", role_model.model, "Is it a model for embeddings?"):
-                    return asking(connection, role_model.model, chunk)
-            except errors.ContextTooLong:
-                max_characters = max(map(len, chunk)) // 2
-                if max_characters < MIN_CHARACTERS:
-                    raise
 
-    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+class ServerEmbedder:
+    """Function that embeds texts with a model of a server, and counts the tokens that the server bills."""
+
+    def __init__(self, connection: Connection, model: str) -> None:
+        self.connection = connection
+        self.model = model
+        self._max_characters: int | None = None
+        """Characters of a text that fit into the context, once a longer one was refused."""
+        self._tokens = 0
+        self._counting = threading.Lock()
+
+    def take_tokens(self) -> int:
+        """Return the tokens of all calls since the last one of this method."""
+        with self._counting:
+            tokens, self._tokens = self._tokens, 0
+        return tokens
+
+    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        vectors, tokens = self.embed(texts)
+        with self._counting:
+            self._tokens += tokens
+        return vectors
+
+    def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int]:
+        """Return the vectors of texts and the tokens that are billed, which ``take_tokens`` does not count."""
         rows: list[Sequence[float]] = []
+        total = 0
         for start in range(0, len(texts), BATCH):
             chunk = texts[start : start + BATCH]
-            vectors = ask(chunk)
+            vectors, tokens = self._ask(chunk)
+            total += tokens or -(-sum(map(len, chunk)) // CHARACTERS_PER_TOKEN)
             if len(vectors) != len(chunk):
                 raise errors.MalformedStream(
-                    f"{connection.name} sent {len(vectors)} vectors for {len(chunk)} texts.",
-                    "Is it a model for embeddings?",
+                    f"{self.connection.name} sent {len(vectors)} vectors for {len(chunk)} texts.", _REMEDY
                 )
             rows += vectors
-        return _vectors(rows, connection.name)
+        return _vectors(rows, self.connection.name), total
 
-    return embed
+    def _ask(self, texts: Sequence[str]) -> _Embedded:
+        ask = _ollama if self.connection.dialect == "ollama" else _openai
+        while True:
+            chunk = [text[: self._max_characters] if text.strip() else "." for text in texts]
+            try:
+                with translated_errors(self.connection, "embed texts", self.model, _REMEDY):
+                    return ask(self.connection, self.model, chunk)
+            except errors.ContextTooLong:
+                self._max_characters = max(map(len, chunk)) // 2
+                if self._max_characters < MIN_CHARACTERS:
+                    raise
+
+
+def vector_key(role_model: RoleModel, text: str) -> str:
+    """Return the key of the vector of a text in the store of replies."""
+    return digest({"base_url": role_model.base_url, "model": role_model.model, "vector": text})
+
+
+def encode_vector(vector: npt.NDArray[np.float32]) -> str:
+    """Return a vector as text, with length 1 and three decimal digits."""
+    return b64encode((vector / (np.linalg.norm(vector) or 1.0)).astype("<f2").tobytes()).decode()
+
+
+def decode_vector(text: str) -> npt.NDArray[np.float32]:
+    """Return the vector that ``encode_vector`` wrote."""
+    return np.frombuffer(b64decode(text), "<f2").astype(np.float32)
 
 
 def _vectors(rows: Sequence[Sequence[float]], name: str) -> npt.NDArray[np.float32]:
@@ -95,21 +140,23 @@ def _vectors(rows: Sequence[Sequence[float]], name: str) -> npt.NDArray[np.float
     except (TypeError, ValueError):
         vectors = np.full((1, 1), np.nan, np.float32)
     if rows and (vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all()):
-        raise errors.MalformedStream(f"{name} sent no usable vectors.", "Is it a model for embeddings?")
+        raise errors.MalformedStream(f"{name} sent no usable vectors.", _REMEDY)
     return vectors
 
 
-def _openai(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    async def ask(client: openai.AsyncOpenAI) -> list[Sequence[float]]:
+def _openai(connection: Connection, model: str, texts: list[str]) -> _Embedded:
+    async def ask(client: openai.AsyncOpenAI) -> _Embedded:
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
-        return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)]
+        tokens = parse_token_count(getattr(answer.usage, "prompt_tokens", None))
+        return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)], tokens
 
     return ask_openai(connection, SECONDS, MAX_BYTES, ask, retries=2)
 
 
-def _ollama(connection: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    async def ask(client: ollama.AsyncClient) -> list[Sequence[float]]:
-        return list((await client.embed(model, texts)).embeddings)
+def _ollama(connection: Connection, model: str, texts: list[str]) -> _Embedded:
+    async def ask(client: ollama.AsyncClient) -> _Embedded:
+        answer = await client.embed(model, texts)
+        return list(answer.embeddings), parse_token_count(answer.prompt_eval_count)
 
     return ask_ollama(connection, SECONDS, MAX_BYTES, ask)
 

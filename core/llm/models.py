@@ -18,6 +18,7 @@ from core import baseline, errors
 from core.baseline import classifier_replies
 from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.codebook import Codebook
+from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
@@ -56,7 +57,8 @@ class ModelLibrary:
         """Lookups of trained classifiers, one for each open project."""
         self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
-        self._probabilities: dict[str, LabelProbabilities] = {}
+        self._probabilities: dict[str, tuple[embeddings.Embed, LabelProbabilities]] = {}
+        self._embedders: dict[tuple[str, str], embeddings.ServerEmbedder] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
@@ -119,12 +121,20 @@ class ModelLibrary:
     ) -> Reply:
         name, suffix = builtin_name(model)
         codebook = settings.codebook
+        usage: Usage | None = None
+        cost: float | None = 0.0
         if name != LEXICAL_MODEL:
             classifier = await asyncio.to_thread(self._classifier, suffix)
             part = request.narrow(codebook)
             text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
-        elif (label_probabilities := self._label_probabilities(suffix)) is not None or len(document.text) > LONG_TEXT:
+        elif (vectors := self._vectors(suffix)) is not None:
+            embed, label_probabilities = vectors
             text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, label_probabilities)
+            if isinstance(embed, embeddings.ServerEmbedder):
+                usage = Usage(prompt_tokens=embed.take_tokens())
+                cost = self.prices.cost(embed.connection, embed.model, usage)
+        elif len(document.text) > LONG_TEXT:
+            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document)
         else:  # the words of a short text are found sooner than a thread is started
             text = baseline.write_reply(request, codebook, document)
         if settings.pace > 0:
@@ -133,7 +143,7 @@ class ModelLibrary:
                 await asyncio.sleep(1 / settings.pace)
         else:
             on_delta(text, False)
-        return Reply(text, usage=estimate_usage(request.characters, len(text)), cost_usd=0.0)
+        return Reply(text, usage=usage or estimate_usage(request.characters, len(text)), cost_usd=cost)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
@@ -232,16 +242,35 @@ class ModelLibrary:
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
-        return self.prices.cost(self.connection(role_model.connection), role_model.model, usage)
+        billed = self.billed_model(role_model)
+        return self.prices.cost(self.connection(billed.connection), billed.model, usage)
 
     def priced(self, role_model: RoleModel) -> bool:
         """Return True if the price of this role's replies is known."""
-        return self.prices.rates(self.connection(role_model.connection), role_model.model) is not None
+        return self.cost(role_model, Usage()) is not None
+
+    def billed_model(self, role_model: RoleModel) -> RoleModel:
+        """Return the model that a role's calls go to: that of its vectors if these are a server's."""
+        vectors = builtin_name(role_model.model)[1] if role_model.is_builtin else ""
+        return self.resolve(RoleModel.parse(vectors)) if "/" in vectors else role_model
+
+    def billed_models(self, settings: RunSettings) -> tuple[RoleModel, ...]:
+        """Return all models that the calls of a run go to: those of its roles, and that which finds its examples."""
+        billed = map(self.billed_model, settings.role_models.values())
+        similarity = str(settings.params.get(SIMILARITY_PARAM, ""))
+        return (*billed, *((self.resolve(RoleModel.parse(similarity)),) if "/" in similarity else ()))
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""
         learned = self.capabilities.get(self.connection(role_model.connection), role_model.model).reasons
         return bool(_REASONING.search(role_model.model)) if learned is None else learned
+
+    def server_embedder(self, role_model: RoleModel) -> embeddings.ServerEmbedder:
+        """Return the function that embeds texts with a model of a server."""
+        name = role_model.base_url, role_model.model
+        if name not in self._embedders:
+            self._embedders[name] = embeddings.ServerEmbedder(self.connection_of(role_model), role_model.model)
+        return self._embedders[name]
 
     def limits(self, role_model: RoleModel) -> Limits:
         """Return the user's rate limits for the role model's connection."""
@@ -262,8 +291,8 @@ class ModelLibrary:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 
-    def _label_probabilities(self, spec: str) -> LabelProbabilities | None:
-        """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
+    def _vectors(self, spec: str) -> tuple[embeddings.Embed, LabelProbabilities] | None:
+        """Return these vectors and the comparison of texts with labels by them, None for none. Raises NoSuchModel."""
         if spec and spec not in self._probabilities:
             try:
                 embed = embeddings.embedder(spec, self.connections)
@@ -271,7 +300,7 @@ class ModelLibrary:
                 raise NoSuchModel(error.message, error.remedy) from error
             if embed is None:
                 return None
-            self._probabilities[spec] = definition_probabilities(embed)
+            self._probabilities[spec] = embed, definition_probabilities(embed)
         return self._probabilities.get(spec)
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:

@@ -8,23 +8,23 @@ several iterations when they are created.
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from core.classifier.text_similarity import EmbeddedSpace, Space, TextSpace
+from core.classifier.text_similarity import TextSpace, Vectors
 from core.debate import protocols
+from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.documents import Document, Precedent, Precedents, Value
-from core.engine.interfaces import FindExamples, LoadDocuments, no_examples
+from core.engine.interfaces import EmbedTexts, FindExamples, LoadDocuments, no_examples
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
-from core.runs import RunRow, RunSettings
+from core.runs import RoleModel, RunRow, RunSettings
 from core.store.lab import SPLIT
 from core.store.project import Store
 
-SIMILARITY_PARAM = "likeness"
-"""Parameter that selects how texts are compared."""
 LOAD_BATCH = 512
 
 
@@ -36,7 +36,8 @@ def example_library(store: Store, models: ModelLibrary, documents: LoadDocuments
     shots = protocols.for_settings(run.settings).shots(run.settings.params)
     if shots == 0:
         return no_examples
-    return _ExampleIndex(example_pool(store, run), documents, _embedder(run.settings, models), shots).find
+    vectors = _vectors_model(run.settings, models)
+    return _ExampleIndex(example_pool(store, run), documents, vectors, shots).find
 
 
 def forecast_library(
@@ -46,14 +47,14 @@ def forecast_library(
     settings: RunSettings,
     document_ids: Collection[str],
     earlier: Iterable[str],
-) -> FindExamples:
+) -> Callable[[Document], Awaitable[Precedents]]:
     """Return the function that finds the examples of a run that has not been created.
 
     It would have the pool of the first of ``earlier`` runs with one. Finds none if texts are compared by a model,
     which may cost as much as the forecast saves.
     """
     shots = protocols.for_settings(settings).shots(settings.params)
-    if shots == 0 or _embedder(settings, models) is not None:
+    if shots == 0 or _vectors_model(settings, models) is not None:
         return no_examples
     frozen = (store.precedents.frozen(run_id) for run_id in earlier)
     pool = next((candidate for candidate in frozen if candidate is not None), None)
@@ -62,8 +63,12 @@ def forecast_library(
     return _ExampleIndex(_of_codebook(pool, settings, document_ids), documents, None, shots).find
 
 
-def _embedder(settings: RunSettings, models: ModelLibrary) -> embeddings.Embed | None:
-    return embeddings.embedder(str(settings.params.get(SIMILARITY_PARAM, "")), models.connections)
+def _vectors_model(settings: RunSettings, models: ModelLibrary) -> RoleModel | Literal["minilm"] | None:
+    """Return the model whose vectors are compared, None for none. Raises UsageError for an unknown one."""
+    spec = str(settings.params.get(SIMILARITY_PARAM, ""))
+    if embeddings.embedder(spec, models.connections) is None:
+        return None
+    return models.resolve(RoleModel.parse(spec)) if "/" in spec else "minilm"
 
 
 def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> dict[str, dict[str, Value]]:
@@ -131,26 +136,44 @@ class _ExampleIndex:
     """
 
     def __init__(
-        self, labels: dict[str, dict[str, Value]], documents: LoadDocuments, embed: embeddings.Embed | None, shots: int
+        self,
+        labels: dict[str, dict[str, Value]],
+        documents: LoadDocuments,
+        model: RoleModel | Literal["minilm"] | None,
+        shots: int,
     ) -> None:
         self._labels = labels
         self._documents = documents
-        self._embed = embed
+        self._model = model
         self._shots = shots
-        self._index: tuple[list[Precedent], Space | None] | None = None
+        self._index: tuple[list[Precedent], TextSpace | Vectors | None] | None = None
         self._pairs = dict.fromkeys(pair for values in labels.values() for pair in values.items())
         self._making = asyncio.Lock()
-        self._asking = threading.Lock()
 
-    async def find(self, document: Document) -> Precedents:
-        """Return the most similar examples for each value of each item, never the document itself."""
+    async def find(self, document: Document, embed: EmbedTexts | None = None) -> Precedents:
+        """Return the most similar examples for each value of each item, never the document itself.
+
+        ``embed`` is needed if the texts are compared by a model of a server.
+        """
         async with self._making:
             if self._index is None:
-                self._index = await self._make_index()
+                self._index = await self._make_index(embed)
         pool, space = self._index
-        return {} if space is None else await asyncio.to_thread(self._nearest, pool, space, document)
+        if space is None:
+            return {}
+        if isinstance(space, TextSpace):
+            similarities = await asyncio.to_thread(space.similarities, [document.full_text])
+        else:
+            similarities = (await self._vectors([document.full_text], embed) @ space.T).astype(np.float64)
+        return await asyncio.to_thread(self._nearest, pool, similarities[0], document)
 
-    async def _make_index(self) -> tuple[list[Precedent], Space | None]:
+    async def _vectors(self, texts: Sequence[str], embed: EmbedTexts | None) -> Vectors:
+        if isinstance(self._model, RoleModel):
+            assert embed is not None
+            return await embed(self._model, texts)
+        return await asyncio.to_thread(embeddings.embed_minilm, texts)
+
+    async def _make_index(self, embed: EmbedTexts | None) -> tuple[list[Precedent], TextSpace | Vectors | None]:
         """Return the pool and its vector space.
 
         The pool is empty and has no space if the codebook allows none of the values, or the documents were removed.
@@ -164,16 +187,16 @@ class _ExampleIndex:
         texts = [precedent.text for precedent in pool]
         if not texts:
             return [], None
-        if self._embed is None:
+        if self._model is None:
             return pool, await asyncio.to_thread(TextSpace, texts)
-        return pool, await asyncio.to_thread(EmbeddedSpace, texts, self._embed)
+        return pool, await self._vectors(texts, embed)
 
-    def _nearest(self, pool: Sequence[Precedent], space: Space, document: Document) -> Precedents:
-        with self._asking:
-            similar = space.similarities([document.full_text])[0]
+    def _nearest(
+        self, pool: Sequence[Precedent], similarities: npt.NDArray[np.float64], document: Document
+    ) -> Precedents:
         nearest: dict[tuple[str, Value], list[Precedent]] = {pair: [] for pair in self._pairs}
         missing = set(nearest)
-        for index in np.argsort(-similar, kind="stable"):
+        for index in np.argsort(-similarities, kind="stable"):
             precedent = pool[index]
             for pair in precedent.values.items() & missing if precedent.document_id != document.id else ():
                 nearest[pair].append(precedent)

@@ -13,7 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from core.debate.events import Event, RunStatus, TurnDone
+from core.debate.turns import Reply
 from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.base_engine import INTERRUPTED, Engine
@@ -21,11 +25,12 @@ from core.engine.batch_engine import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
+from core.engine.model_calls import embed_texts
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_servers import BatchLibrary
 from core.llm.models import ModelLibrary
-from core.runs import RunRow, State, StopReason
+from core.runs import RoleModel, RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.background_jobs import Prefetcher
 from core.services.classifier_training import ClassifierTrainer, Embedder
@@ -97,8 +102,20 @@ class ProjectSession:
         spec = self.models.embedder_spec if spec is None else spec
         with suppress(UsageError):
             embed = embeddings.embedder(spec, self.models.connections)
+            if isinstance(embed, embeddings.ServerEmbedder):
+                embed = partial(self._embed_once, self.models.resolve(RoleModel.parse(spec)))
             return Embedder(spec, embed) if embed is not None else None
         return None
+
+    def _embed_once(self, role_model: RoleModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of texts by a model of a server, as far as possible those that the project has."""
+        replies = self.project.replies
+        keys = {text: embeddings.vector_key(role_model, text) for text in texts}
+        if new := [text for text, key in keys.items() if not replies.contains(key)]:
+            for vector in embed_texts(self.models, role_model, new):
+                replies.add(vector)
+        stored = {text: replies.get(key) or Reply() for text, key in keys.items()}
+        return np.stack([embeddings.decode_vector(stored[text].text) for text in texts])
 
     @property
     def path(self) -> Path:

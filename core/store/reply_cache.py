@@ -77,12 +77,17 @@ class Replies(Repository):
         return await asyncio.to_thread(self.get, key)
 
     async def commit(self, reply: Reply) -> None:
+        self.add(reply)
+
+    def add(self, reply: Reply) -> None:
         """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError."""
         if reply.key in self._keys:
             return
         self._log.append(reply)
         self._keys.add(reply.key)
-        again = [self._refused.popleft() for _ in range(len(self._refused))]  # the writer's thread may append more
+        again: list[Reply] = []
+        with suppress(IndexError):  # another thread may take some, and the writer's thread may append more
+            again.extend(self._refused.popleft() for _ in range(len(self._refused)))
         for unwritten in (*again, reply):
             self._writer.insert(_insert_replies, [unwritten]).add_done_callback(self._on_written(unwritten))
 

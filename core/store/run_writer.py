@@ -53,7 +53,7 @@ _UNFINISHED = """
     SELECT document_id, turn, key, superseded FROM turns ANTI JOIN verdicts USING (run_id, document_id)
     WHERE run_id = ?
 """
-_UNUSED = "SELECT key FROM replies ANTI JOIN turns USING (run_id, key) WHERE run_id = ?"
+_UNUSED = "SELECT key FROM replies ANTI JOIN turns USING (run_id, key) WHERE run_id = ? AND finish_reason <> 'vector'"
 """Keys of replies that the run paid for when its process died before their turns were written."""
 
 

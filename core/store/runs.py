@@ -49,7 +49,8 @@ WITH asked AS (
     SELECT run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
            sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
            bool_or(cost_usd IS NULL) AS has_unknown_price, sum(cost_usd) AS cost_usd
-    FROM (SELECT run_id, 1 AS calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd FROM replies
+    FROM (SELECT run_id, if(finish_reason = 'vector', 0, 1) AS calls, prompt_tokens, completion_tokens, cached_tokens,
+                 cost_usd FROM replies
           UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd FROM attempts)
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), changed AS (

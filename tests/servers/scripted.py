@@ -25,7 +25,7 @@ class Scripted:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
-        """Paths of all requests; ``requests`` and ``headers`` are those of chat requests only."""
+        """Paths of all requests; ``requests`` and ``headers`` are those of chat and embeddings only."""
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -63,6 +63,7 @@ class Scripted:
         asyncio.set_event_loop(self._loop)
         app = web.Application(middlewares=[self._record_path])
         app.router.add_post("/v1/chat/completions", self._answer_chat)
+        app.router.add_post("/v1/embeddings", self._answer_chat)
         app.router.add_post("/api/chat", self._answer_chat)
         app.router.add_post("/api/show", self._answer_other)
         for path in ("/v1/models", "/props", "/api/tags", "/api/ps"):

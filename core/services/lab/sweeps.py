@@ -71,7 +71,7 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
         settings = configuration_settings(session, spec, configuration)
         prompt_templates.check_templates(settings, documents)
         if spec.budget_usd is not None:
-            planning.require_prices(settings.role_models, session.models)
+            planning.require_prices(settings, session.models)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     resume_sweep(session, row)
     return row

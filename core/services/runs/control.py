@@ -128,7 +128,7 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     Raises UsageError for a budget that is already spent, and for a model without a known price.
     """
     row = session.run(run_id)
-    planning.require_prices(row.settings.role_models, session.models)
+    planning.require_prices(row.settings, session.models)
     if row.cost_usd is not None and budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
     session.store.runs.raise_budget(run_id, budget_usd)
@@ -138,7 +138,7 @@ def check_budget(session: ProjectSession, run_id: str) -> None:
     """Raise UsageError if the run has a budget that cannot be enforced because a model's price is no longer known."""
     row = session.run(run_id)
     if row.budget_usd is not None:
-        planning.require_prices(row.settings.role_models, session.models, f"the budget of {run_id}")
+        planning.require_prices(row.settings, session.models, f"the budget of {run_id}")
 
 
 def suggest_budget(run: RunRow) -> float:

@@ -202,11 +202,9 @@ def build_settings(
             f"No model is assigned to {', '.join(role.title.lower() for role in missing)}.",
             f"Choose a model of '{role_models[missing[0].name].connection}' on the Models page.",
         )
-    if plan.budget_usd is not None:
-        require_prices(role_models, models)
     if plan.engine.name == "ray":
         require_ray(plan.budget_usd)
-    return RunSettings(
+    settings = RunSettings(
         protocol=plan.protocol,
         codebook=codebook,
         codebook_version=version,
@@ -222,6 +220,9 @@ def build_settings(
         pace=plan.pace,
         engine=plan.engine,
     )
+    if plan.budget_usd is not None:
+        require_prices(settings, models)
+    return settings
 
 
 def _debatable_codebook(codebook: Codebook, spec: ProtocolSpec) -> Codebook:
@@ -269,7 +270,7 @@ def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, .
     """Return the remote models of a run without a known price: the user has to confirm before it starts."""
     unpriced = (
         role_model.spec
-        for role_model in settings.role_models.values()
+        for role_model in models.billed_models(settings)
         if not models.connection(role_model.connection).local and not models.priced(role_model)
     )
     return tuple(dict.fromkeys(unpriced))
@@ -299,12 +300,13 @@ def saved_codebook(session: ProjectSession) -> CodebookVersion:
     return saved
 
 
-def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary, budget: str = "a budget") -> None:
-    """Raise UsageError if a role's model has no known price: the budget, named in words, could not be enforced."""
-    for role, role_model in role_models.items():
+def require_prices(settings: RunSettings, models: ModelLibrary, budget: str = "a budget") -> None:
+    """Raise UsageError if a model of a run has no known price: the budget, named in words, could not be enforced."""
+    roles = [*(f" ({role})" for role in settings.role_models), ""]
+    for role, role_model in zip(roles, models.billed_models(settings), strict=False):
         if not models.priced(role_model):
             raise UsageError(
-                f"The price of {role_model.spec} ({role}) is unknown, so {budget} cannot be enforced.",
+                f"The price of {role_model.spec}{role} is unknown, so {budget} cannot be enforced.",
                 f"Set a price (--price {role_model.spec}=IN/OUT, or the Models page), or start a run without a budget "
                 "or with a model that has a list price.",
             )

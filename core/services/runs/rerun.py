@@ -55,7 +55,7 @@ def changed_settings(
     )
     settings = session.trainer.pin_classifier(settings)
     if settings.budget_usd is not None:
-        planning.require_prices(settings.role_models, models)
+        planning.require_prices(settings, models)
     if engine.name == "ray":
         require_ray(settings.budget_usd)
     documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))

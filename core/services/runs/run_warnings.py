@@ -43,16 +43,10 @@ def _label_warnings(settings: RunSettings) -> list[str]:
 
 
 def _vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
-    """Return a warning that names the vectors of other machines that the run uses, which are not priced."""
-    specs = {builtin_name(role_model.model)[1] for role_model in settings.role_models.values() if role_model.is_builtin}
-    specs.add(str(settings.params.get(few_shot_examples.SIMILARITY_PARAM, "")))
-    connections = {spec: models.connections.get(spec.partition("/")[0]) for spec in sorted(specs) if "/" in spec}
-    remote = [spec for spec, connection in connections.items() if connection is not None and not connection.local]
-    if not remote:
-        return []
-    return [
-        f"The vectors of {join_names(remote)} may cost money, which the estimate, the cost and the budget leave out."
-    ]
+    """Return a warning that names the vectors of other machines that the run uses, which are not estimated."""
+    vectors = set(models.billed_models(settings)).difference(settings.role_models.values())
+    remote = sorted(model.spec for model in vectors if not models.connection(model.connection).local)
+    return [f"The estimate leaves out the vectors of {join_names(remote)}."] if remote else []
 
 
 def _missing_keywords(codebook: Codebook) -> list[str]:

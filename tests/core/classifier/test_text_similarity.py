@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.classifier.text_similarity import MIN_SIMILARITY, EmbeddedSpace, Space, TextSpace
+from core.classifier.text_similarity import MIN_SIMILARITY, TextSpace
 
 TEXTS = [
     "The sheets were stained and the bath was dirty.",
@@ -19,7 +17,7 @@ TEXTS = [
 ]
 
 
-def nearest(space: Space, text: str) -> list[int]:
+def nearest(space: TextSpace, text: str) -> list[int]:
     return [int(number) for number in np.argsort(-space.similarities([text])[0], kind="stable")]
 
 
@@ -40,18 +38,6 @@ def test_text_of_mostly_unknown_words_is_similar_to_none() -> None:
 def test_rejects_space_without_texts(analyzer: str) -> None:
     with pytest.raises(ValueError, match="no texts"):
         TextSpace([], analyzer)  # type: ignore[arg-type]
-
-
-def test_embeddings_are_requested_once_per_text() -> None:
-    embedded: list[str] = []
-
-    def embed(texts: Sequence[str]) -> np.ndarray:
-        embedded.extend(texts)
-        return np.array([[len(text), 10.0] for text in texts], np.float32)
-
-    space = EmbeddedSpace(["x" * 90, "x"], embed)
-    assert nearest(space, "xx") == nearest(space, "xx") == [1, 0]
-    assert embedded.count("xx") == 1
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30))

@@ -122,6 +122,12 @@ class World:
     def max_cost(self, role_model: RoleModel, ask: Request) -> float:
         return self.price or 0.0
 
+    def billed_model(self, role_model: RoleModel) -> RoleModel:
+        return role_model
+
+    def billed_models(self, run_settings: RunSettings) -> tuple[RoleModel, ...]:
+        return tuple(run_settings.role_models.values())
+
     def limits(self, role_model: RoleModel) -> Limits:
         return self.limited
 

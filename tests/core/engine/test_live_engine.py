@@ -219,7 +219,7 @@ def test_server_that_does_not_compare_texts_fails_documents_as_one_that_does_not
     world = World()
     asked: list[str] = []
 
-    async def find_examples(document: Document) -> Precedents:
+    async def find_examples(document: Document, _embed: object) -> Precedents:
         asked.append(document.id)
         if len(asked) in (2, 3):
             raise errors.ServerFault("it is busy", "")

@@ -18,6 +18,7 @@ from core.codebook import Codebook, Label
 from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import NoSuchModel, UsageError
+from core.llm.embeddings import ServerEmbedder
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
 from core.services.classifier import annotate, save, status
@@ -361,6 +362,32 @@ def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> No
     first = _run(session)
     _review(session, first, session.store.documents.ids()[:24])
     assert calibration.certainty(session, first).why_not.startswith("No certainty is available.")
+
+
+def test_vectors_of_a_server_are_kept_in_the_project(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedded: list[str] = []
+
+    def ask(_embedder: ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        embedded.extend(texts)
+        return [[3.0, float(len(text))] for text in texts], 8 * len(texts)
+
+    monkeypatch.setattr(ServerEmbedder, "_ask", ask)
+    session.models.embedder_spec = "ollama/nomic"
+    _review(session, _run(session), [f"d{n:02}" for n in range(24)])
+    model = session.trainer.find(status(session).hash)
+    assert model is not None
+    prediction = model.predict(BOOK, Document("d00", {"text": "another text"}))
+    path, workspace = session.path, Workspace()
+    session.close()
+    try:
+        reopened = workspace.open(path)
+        reopened.models.embedder_spec = "ollama/nomic"
+        model = reopened.trainer.find(status(reopened).hash)
+        assert model is not None
+        assert model.predict(BOOK, Document("d00", {"text": "another text"})) == prediction
+    finally:
+        workspace.close()
+    assert len(set(embedded)) == len(embedded) > 24
 
 
 def test_vectors_generalise_to_words_without_training_documents(session: ProjectSession) -> None:

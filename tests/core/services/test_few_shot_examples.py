@@ -13,7 +13,7 @@ from core.codebook import Scale
 from core.documents import Document, Value
 from core.engine.interfaces import no_examples
 from core.errors import ServerFault
-from core.runs import RunRow
+from core.runs import RoleModel, RunRow
 from core.services import few_shot_examples
 from core.services.evaluation import model_drift
 from core.services.project_session import ProjectSession
@@ -113,24 +113,22 @@ def test_pool_without_usable_examples_gives_none(session: ProjectSession, pool: 
 
 
 def test_pool_that_could_not_be_embedded_is_embedded_once_more(
-    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+    session: ProjectSession,
 ) -> None:
     embedded: list[Sequence[str]] = []
 
-    def embed(texts: Sequence[str]) -> np.ndarray:
+    async def embed(_model: RoleModel, texts: Sequence[str]) -> np.ndarray:
         embedded.append(texts)
         if len(embedded) == 1:
             raise ServerFault("it is busy", "")
         return np.ones((len(texts), 2), np.float32)
 
-    monkeypatch.setattr("core.llm.embeddings.embedder", lambda *_: embed)
-    library = few_shot_examples.example_library(
-        session.store, session.models, partial(_documents, session), run_of(session, "g0", shots=3, likeness="minilm")
-    )
+    run = run_of(session, "g0", shots=3, likeness="vllm/tiny")
+    library = few_shot_examples.example_library(session.store, session.models, partial(_documents, session), run)
     (document,) = session.store.documents.load(["g2"])
     with pytest.raises(ServerFault):
-        session.engine.submit(library(document)).result()
-    shown = session.engine.submit(library(document)).result()[SERVICE, True]
+        session.engine.submit(library(document, embed)).result()
+    shown = session.engine.submit(library(document, embed)).result()[SERVICE, True]
     assert [example.document_id for example in shown] == ["g4"]
     assert list(map(len, embedded)) == [5, 5, 1]
 

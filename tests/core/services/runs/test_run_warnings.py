@@ -42,12 +42,12 @@ def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind)
         ("builtin/lexical", {"likeness": "openai/text-embedding-3-large"}, "openai/text-embedding-3-large"),
     ],
 )
-def test_vectors_that_are_not_priced_are_named(model: str, params: dict[str, object], named: str) -> None:
+def test_vectors_that_are_not_estimated_are_named(model: str, params: dict[str, object], named: str) -> None:
     plan = planning.Plan(protocol="courtroom", default_model=RoleModel.parse(model), params=params)
     models = ModelLibrary()
     settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, models)
     warnings = [text for text in run_warnings.settings_warnings(settings, models) if "vectors of" in text]
-    assert [f"vectors of {named} may cost" in warning for warning in warnings] == [True] * bool(named)
+    assert warnings == [f"The estimate leaves out the vectors of {named}."] * bool(named)
 
 
 def test_label_without_any_word_has_one_warning() -> None:

@@ -1,0 +1,113 @@
+"""Tests of runs with vectors of a server: what they cost, and that no text is embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.core.cli.invoking import CommandResult, moot, write
+from tests.servers.scripted import Scripted, reply_with
+
+TEXTS = tuple(f"The staff of house {number} were friendly." for number in range(6))
+PRICE = ("--price", "near/tiny=1000000/0")
+"""One dollar per token."""
+
+
+class Server(Scripted):
+    """A server whose model ``tiny`` bills 3 tokens per text. The first ``busy`` requests for vectors get a 429."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.busy = 0
+
+    @property
+    def embedded(self) -> list[str]:
+        """The texts for which vectors were requested, except the refused ones."""
+        return [text for body in self.requests for text in body.get("input", ())]
+
+    async def _answer(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "input" not in body:
+            return await reply_with("The aspects present in this review are: #Service")(request, body)
+        if self.busy:
+            self.busy -= 1
+            self.requests.pop()
+            return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0"})
+        rows = [
+            {"object": "embedding", "index": index, "embedding": [1.0, float(sum(map(ord, text)) % 97)]}
+            for index, text in enumerate(body["input"])
+        ]
+        usage = {"prompt_tokens": 3 * len(rows), "total_tokens": 3 * len(rows)}
+        return web.json_response({"object": "list", "model": "tiny", "data": rows, "usage": usage})
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, *TEXTS)
+    lines = ["id,text,Service", *(f"d{number},{text},1" for number, text in enumerate(TEXTS))]
+    (tmp_path / "texts.csv").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def annotate(
+    folder: Path, server: Server, *more: object, gold: tuple[str, str] = ("--gold", "Service=Service"), code: int = 0
+) -> CommandResult:
+    return moot(
+        *("annotate", folder / "texts.csv", "--text", "text", "--id", "id", *gold),
+        *("--codebook", folder / "codebook.yaml", "--project", folder / "p.duckdb", "--json"),
+        *("--connection", f"near=http://127.0.0.1:{server.port}/v1", *more),
+        code=code,
+    )
+
+
+COURTROOM = ("--protocol", "courtroom", "--param", "likeness=near/tiny", "--limit", 2)
+
+
+def test_examples_are_embedded_once_and_their_tokens_are_part_of_the_cost(folder: Path, server: Server) -> None:
+    server.busy = 3
+    first = annotate(folder, server, *COURTROOM, *PRICE).json
+    assert sorted(server.embedded) == sorted(TEXTS), "the pool and the documents, each once"
+    assert first["cost_usd"] == 3 * len(TEXTS)
+    assert first["verdicts"] == 2
+    resumed = annotate(folder, server, *COURTROOM, *PRICE, "--resume", first["run_id"]).json
+    assert {**resumed, "seconds": 0} == {**first, "seconds": 0}
+    again = annotate(folder, server, *COURTROOM, *PRICE, "--seed", 5).json
+    assert again["cost_usd"] == 0
+    assert len(server.embedded) == len(TEXTS), "another run of another process finds the vectors in the project"
+    runs = moot("runs", "--project", folder / "p.duckdb", "--json").json["runs"]
+    assert {run["turns"] for run in runs} == {first["calls"]}, "vectors are neither turns nor calls"
+
+
+def test_vectors_without_a_known_price_leave_the_cost_open(folder: Path, server: Server) -> None:
+    assert annotate(folder, server, *COURTROOM).json["cost_usd"] is None
+    refused = annotate(folder, server, *COURTROOM, "--budget", 5, code=2)
+    assert "The price of near/tiny is unknown" in refused.stderr
+
+
+def test_spent_budget_pauses_before_more_texts_are_embedded(folder: Path, server: Server) -> None:
+    paused = annotate(folder, server, *COURTROOM, *PRICE, "--budget", 15, code=3)
+    assert paused.json["status"] == "paused"
+    assert paused.json["cost_usd"] <= 15
+    assert "of the budget of" in paused.stderr
+    assert server.embedded == [], "four texts of the pool may cost up to a dollar per character"
+
+
+def test_vectors_of_the_built_in_model_are_part_of_the_cost(folder: Path, server: Server) -> None:
+    (folder / "codebook.yaml").write_text("{kind: choice, labels: [{name: Alpha}, {name: Beta, description: sad}]}")
+    lines = ["id,text,label", *(f"d{number},{text},Alpha" for number, text in enumerate(TEXTS))]
+    (folder / "texts.csv").write_text("\n".join(lines), encoding="utf-8")
+    gold = ("--gold", "label=label")
+    summary = annotate(folder, server, "--model", "builtin/lexical@near/tiny", *PRICE, gold=gold).json
+    assert summary["verdicts"] == len(TEXTS)
+    assert sorted(set(server.embedded)) == sorted(server.embedded)
+    probed = 1 + server.embedded.index("It rained all day.")  # the probe before the run is not part of its cost
+    assert summary["cost_usd"] == summary["prompt_tokens"] == 3 * (len(server.embedded) - probed)
