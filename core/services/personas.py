@@ -132,20 +132,33 @@ def task_of(codebook: Codebook) -> str:
 # -- generation
 
 
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """Limits of the groups and of the personas in each, and the temperature if the model sets none."""
+
+    groups: int = persona_extraction.DEFAULT_GROUPS
+    dimensions: int = persona_extraction.DEFAULT_DIMENSIONS
+    temperature: float | None = None
+
+
+def generation_settings(plan: Plan) -> GenerationSettings:
+    """Return the settings of a panel's plan, given or from its preset; the defaults for another protocol."""
+    if plan.protocol != PANEL:
+        return GenerationSettings()
+    panel = protocols.find(PANEL)
+    params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
+    return GenerationSettings(params["groups"], params["dimensions"], panel.temperatures(params).get(AGGREGATOR))
+
+
 def generate(
     session: ProjectSession,
     sources: Sequence[SourceDocument],
     codebook: Codebook,
     role_model: RoleModel,
-    *,
-    temperature: float | None = None,
-    groups: int = persona_extraction.DEFAULT_GROUPS,
-    dimensions: int = persona_extraction.DEFAULT_DIMENSIONS,
+    wanted: GenerationSettings,
     on_progress: OnProgress = lambda _done, _of: None,
 ) -> Future[GeneratedPersonas]:
     """Generate personas from documents with a model, and store the documents in the project.
-
-    ``temperature`` is used if the model sets none.
 
     UsageError without documents. The future raises UsageError if no personas are found, and the ModelError that stopped
     it. A second attempt only pays for the missing replies.
@@ -153,7 +166,7 @@ def generate(
     if not sources:
         raise UsageError("No sources are given to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
-    role_model = with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS)
+    role_model = with_defaults(session.models, role_model, wanted.temperature, LONG_MAX_TOKENS)
     settings = RunSettings(
         protocol=persona_extraction.TEMPLATES,
         codebook=codebook,
@@ -161,7 +174,7 @@ def generate(
         templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
     )
     step = persona_extraction.extract_personas(
-        sources, task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
+        sources, task_of(codebook), settings.templates, groups=wanted.groups, dimensions=wanted.dimensions
     )
 
     async def run() -> GeneratedPersonas:
@@ -184,19 +197,9 @@ def with_personas(
             persona_set = personas.parse_persona_set(str(plan.params["personas"]))
             session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
         return plan, []
-    panel = protocols.find(PANEL)
-    params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
     files = [(path.name, path) for path in sources]
     texts = [SourceDocument(name, text) for name, text in _read_texts(session, files)]
-    making = generate(
-        session,
-        texts,
-        codebook,
-        plan.role_model(FAMILY),
-        groups=params["groups"],
-        dimensions=params["dimensions"],
-        temperature=panel.temperatures(params).get(AGGREGATOR),
-    ).result()
+    making = generate(session, texts, codebook, plan.role_model(FAMILY), generation_settings(plan)).result()
     names = ", ".join(text.name for text in texts)
     version = session.store.personas.save(making.extraction.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.extraction.notes]
@@ -204,7 +207,7 @@ def with_personas(
 
 
 def start(
-    session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int
+    session: ProjectSession, codebook: Codebook, role_model: RoleModel, wanted: GenerationSettings
 ) -> Job[GeneratedPersonas]:
     """Start generating personas from the project's sources. UsageError without sources."""
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
@@ -218,9 +221,8 @@ def start(
             sources,
             codebook,
             role_model,
-            groups=groups,
-            dimensions=dimensions,
-            on_progress=lambda done, total: report(done / total if total else 0.0, words(done, total)),
+            wanted,
+            lambda done, total: report(done / total if total else 0.0, words(done, total)),
         ),
         words(0, 0),
     )

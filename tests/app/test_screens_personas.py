@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.debate import protocols
+from core.debate.persona_extraction import UNLIMITED
 from core.errors import UsageError
 from core.files import shipped_folder
 from core.services import personas, projects
@@ -64,6 +65,24 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
     card = protocols.find(plan.protocol)
     assert card.name == "panel"
     assert card.roles(card.parse_params(plan.params))[0].title == "Nuria"
+
+
+def test_page_generates_personas_with_the_limits_and_temperature_of_the_preset(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[personas.GenerationSettings] = []
+
+    def start(_session: object, _codebook: object, _role_model: object, wanted: personas.GenerationSettings) -> None:
+        started.append(wanted)
+
+    monkeypatch.setattr(personas, "start", start)
+    personas.add_sources(session, [("report.txt", b"Parents want short texts.")])
+    button(open_page("personas"), "Generate personas")
+    planning.save_plan(session, planning.Plan(protocol="panel", params={"preset": "paper-qwen"}))
+    at = open_page("personas")
+    assert "Temperature 0.6" in html(at)
+    button(at, "Generate personas")
+    assert started == [personas.GenerationSettings(4, 3, None), personas.GenerationSettings(UNLIMITED, UNLIMITED, 0.6)]
 
 
 def test_preset_with_its_own_personas_does_not_use_those_of_the_project(session: ProjectSession) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -27,6 +28,7 @@ from app.widgets.elements import (
 )
 from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
+from core.debate.persona_extraction import UNLIMITED
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.formatting import format_count, format_date, format_price
 from core.runs import RoleModel
@@ -151,13 +153,16 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
 
 
 def _generation(session: ProjectSession) -> None:
-    """Draw the form that generates personas: model, number of groups, and the button."""
+    """Draw the form that generates personas: limits, model, and the button. The defaults are those of the plan."""
     codebook = codebooks.current(session)
     plan = planning.load_plan(session)
+    wanted = personas.generation_settings(plan)
     left, right = st.columns(2, wrap=False, vertical_alignment="bottom")
-    groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
-    help = "Maximum number of personas in a group."
-    per_group = right.number_input("Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help=help)
+    help = f"Maximum number of groups; {UNLIMITED} is no limit."
+    groups = left.number_input("Groups", 1, UNLIMITED, key=with_default(GROUPS, wanted.groups), help=help)
+    help = f"Maximum number of personas in a group; {UNLIMITED} is no limit."
+    key = with_default(PER_GROUP, wanted.dimensions)
+    per_group = right.number_input("Personas per group", 1, UNLIMITED, key=key, help=help)
     specs = list(dict.fromkeys(role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
     spec = st.selectbox(
         "Model",
@@ -166,14 +171,15 @@ def _generation(session: ProjectSession) -> None:
         accept_new_options=True,
         help="connection/model. The built-in model copies sentences.",
     )
+    if wanted.temperature is not None:
+        line(f"Temperature {wanted.temperature:g}, from the panel's preset, for a model without its own.", "q xs")
     if codebook is None:
         notice("info", "No codebook yet", "Personas are generated for a codebook. Save one first.")
     elif st.button("Generate personas", type="primary", icon=":material/groups:", width="stretch"):
         with error_boxes():
             role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
-            state.personas.job = personas.start(
-                session, codebook, role_model, groups=int(groups), dimensions=int(per_group)
-            )
+            chosen = replace(wanted, groups=int(groups), dimensions=int(per_group))
+            state.personas.job = personas.start(session, codebook, role_model, chosen)
             st.rerun()
 
 

@@ -11,7 +11,7 @@ the coordinator had more than one persona to choose from, and o final decisions 
 unreadable decision.
 
 The presets of the paper limit neither the groups nor the personas that are made from documents, and use their
-temperature to make them, too.
+temperature to make them, too. The Personas page starts with the settings of the run that is set up.
 
 Deviations: the turn limit, the speaking order and the coordinator's prompt are ours, as the paper gives none of them.
 The summary is prose, not JSON. Code orders the personas that may speak and the coordinator chooses; if its choice is
