@@ -8,7 +8,7 @@ of the documents, see ``metric_intervals``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import inf, sqrt
 from typing import Any
@@ -312,6 +312,8 @@ class _Estimated:
 
     outputs: list[Estimate]
     roots: Ratings
+    cases: list[float] = field(default_factory=list)
+    """independent cases of each output of a label, by which a difference is judged"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,7 +470,7 @@ class _Patterns:
             else Estimate()
             for value, spread in zip(values, spreads, strict=True)
         ]
-        return _Estimated(outputs, roots)
+        return _Estimated(outputs, roots, [spread.units for spread in spreads] if metric.cases is not None else [])
 
     def _spreads(self, metric: Metric, base: Samples, values: Ratings, variances: Ratings) -> list[Spread]:
         """Return the spread of each output of a metric. ``variances`` are those of its influences."""
@@ -557,8 +559,8 @@ class _Patterns:
         """Return the interval of a difference.
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
-        With few it combines the intervals of both, which the ends of the range make wide. None if correlations of 1 or
-        -1 do not show the possible error.
+        With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
+        None if a correlation has no interval, or if correlations of 1 or -1 do not show the possible error.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -569,9 +571,12 @@ class _Patterns:
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
-        if metric.interval == "correlation" and quantile and variance <= TINY:
+        has_ends = metric.interval in ("share", "f1")
+        is_unknown = variance <= TINY or before.interval is None or after.interval is None
+        if metric.interval == "correlation" and quantile and is_unknown:
             return None
-        if self._fewest_cases(metric, column) >= _MIN_CASES:
+        is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
+        if not is_constant and self._fewest_cases(metric, column, first, second) >= _MIN_CASES:
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
@@ -580,7 +585,7 @@ class _Patterns:
             (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
         )
 
-    def _fewest_cases(self, metric: Metric, column: int) -> float:
+    def _fewest_cases(self, metric: Metric, column: int, *estimated: _Estimated) -> float:
         """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
         fewest = float(self.n)
         if self.kind == "rating":
@@ -590,7 +595,7 @@ class _Patterns:
             counts = Samples(self.frequency[None, :], reference, predicted)
             labelled, present = counts.labelled[0], (counts.tp + counts.fn)[0] > 0
             if metric.per_label:
-                fewest = min(fewest, float(labelled[column]))
+                fewest = min(fewest, float(labelled[column]), *(side.cases[column] for side in estimated if side.cases))
             elif metric.average in ("macro", "weighted") and present.any():
                 fewest = min(fewest, float(labelled[present].min()))
         return fewest

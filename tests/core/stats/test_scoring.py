@@ -73,6 +73,27 @@ def test_pairing_narrows_the_interval() -> None:
     assert paired.high - paired.low < (unpaired.high - unpaired.low) / 2
 
 
+def test_difference_of_perfect_precisions_has_a_width() -> None:
+    # Of 30 documents the first annotator finds 20, the second 28, without an error: Wilson's lower limits are 0.839
+    # and 0.879. The difference is 0, and nothing shows that it is exact.
+    reference = np.repeat([[1], [0]], [30, 20], axis=0)
+    first, second = (np.repeat([[1], [0]], [found, 50 - found], axis=0) for found in (20, 28))
+    gap = difference("multilabel", reference, first, second, ["a"]).labels["a"]["precision"]
+    assert gap.value == 0
+    assert gap.interval is not None
+    assert (gap.interval.low, gap.interval.high) == pytest.approx((-0.121, 0.161), abs=0.001)
+
+
+def test_difference_of_correlations_without_intervals_has_none() -> None:
+    # Eight groups of five documents are too few for the interval of kappa, so also for that of a difference.
+    reference, weak, strong = grids(documents=40)
+    design = Design(groups=np.arange(40) // 5)
+    gap = difference("multilabel", reference, weak, strong, ABC, design=design).labels["a"]["kappa"]
+    assert score("multilabel", reference, weak, ABC, design=design).labels["a"]["kappa"].interval is None
+    assert gap.value is not None
+    assert gap.interval is None
+
+
 def test_difference_excludes_documents_without_a_verdict_on_either_side() -> None:
     reference, weak, strong = grids(documents=20)
     weak[0, 1] = -1
