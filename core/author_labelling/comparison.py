@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from core.author_labelling.questions import AUTHOR, Answer, Entry, Question, Submission
 from core.author_labelling.requests import EarlierAnswer
+from core.author_labelling.screening import spam_authors, without_spam_authors
 from core.codebook import normalise
 from core.stats.agreement import cohen_kappa, divergence, with_interval
 from core.stats.arrays import Ratings
@@ -85,7 +86,7 @@ def asked_questions(log: Iterable[Entry]) -> dict[str, AskedQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Numbers of texts, authors and answers collected.
+    """Numbers of texts, authors and answers collected, without those of spam authors except in ``texts``.
 
     ``completion`` is the share of questions answered, abstentions included; ``abstention`` the share of abstentions
     among the answers. Their intervals treat the questions of one author as dependent.
@@ -93,7 +94,9 @@ class Collected:
 
     texts: int
     excluded: Mapping[str, int]
+    """Texts by the rule that excluded them; "spam author" for other texts of spam authors."""
     authors: int
+    spam_authors: int
     asked: int
     answered: int
     abstained: int
@@ -107,15 +110,20 @@ class Collected:
 def collection(log: Sequence[Entry]) -> Collected:
     """Return the counts and rates of a log."""
     submissions = [entry for entry in log if isinstance(entry, Submission)]
-    questions = list(asked_questions(log).values())
+    spammers = spam_authors(log)
+    rules = [
+        submission.excluded or ("spam author" if submission.author in spammers else "") for submission in submissions
+    ]
+    questions = list(asked_questions(without_spam_authors(log)).values())
     answers = [(question, question.author_answer) for question in questions if question.author_answer is not None]
     answered = [question for question, answer in answers if not answer.declined]
     abstained = [question for question, answer in answers if answer.abstention and not answer.declined]
     times = [answer.seconds for _, answer in answers if answer.seconds is not None and not answer.declined]
     return Collected(
         texts=len(submissions),
-        excluded=dict(Counter(submission.excluded for submission in submissions if submission.excluded)),
-        authors=len({submission.author for submission in submissions}),
+        excluded=dict(Counter(filter(None, rules))),
+        authors=len({submission.author for submission in submissions} - spammers),
+        spam_authors=len(spammers),
         asked=len(questions),
         answered=len(answered) - len(abstained),
         abstained=len(abstained),

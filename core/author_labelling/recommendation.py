@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from core import yaml_text
 from core.author_labelling.questions import Entry, Feature, Impression, Reaction, Submission
+from core.author_labelling.screening import without_spam_authors
 from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
 from core.errors import UsageError
@@ -29,9 +30,6 @@ from core.stats.metric_intervals import Design, ratio
 
 MERGE_SECONDS = 10.0
 """Impressions of one author that follow each other faster are one impression (appendix A.1 names no time)."""
-SPAM_SHARE, SPAM_TEXTS = 0.5, 5
-"""Authors with this share of spam or repeated texts, of at least this many, are left out of the click rates."""
-
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -145,14 +143,13 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     separately. Impressions of one author within ``MERGE_SECONDS`` of the one before are merged with it. Authors whose
     texts are mostly spam are left out. Source: Ma et al. 2025, appendices A.1 and B.2.
     """
-    spammers = spam_authors(log)
     impressions: Counter[tuple[str, str, str]] = Counter()
     """By day, arm and author."""
     clicks: Counter[tuple[str, str, str]] = Counter()
     last: dict[str, float] = {}
     keys: dict[str, tuple[str, str, str]] = {}
-    for entry in log:
-        if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in keys:
+    for entry in without_spam_authors(log):
+        if isinstance(entry, Impression) and entry.document_id not in keys:
             day = datetime.fromtimestamp(entry.at, UTC).date().isoformat()
             key = keys[entry.document_id] = (day, entry.arm, entry.author)
             impressions[key] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
@@ -178,16 +175,3 @@ def _rate_interval(shown: Counter[str], clicked: Counter[str]) -> list[float] | 
     if len(shown) < 2 or shown.total() < clicked.total():
         return None
     return ends(ratio([clicked[author] for author in shown], list(shown.values()), Design()).interval)
-
-
-def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
-    """Return the authors whose texts are mostly spam or repetitions."""
-    texts: Counter[str] = Counter()
-    spam: Counter[str] = Counter()
-    for entry in log:
-        if isinstance(entry, Submission):
-            texts[entry.author] += 1
-            spam[entry.author] += entry.excluded in ("spam", "repeated")
-    return frozenset(
-        author for author, count in texts.items() if count >= SPAM_TEXTS and spam[author] / count >= SPAM_SHARE
-    )

@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from core.author_labelling.questions import Answer, Entry, Submission
 from core.debate.reading.normalise import UNSPACED, unspaced
 
 MIN_WORDS = 4
@@ -87,6 +88,33 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
     if any(_words(earlier_text) == words for earlier_text in earlier):
         return "repeated"
     return "sensitive" if _SENSITIVE.search(text) else ""
+
+
+SPAM_SHARE, SPAM_TEXTS = 0.5, 5
+"""Authors with this share of spam or repeated texts, of at least this many, are left out of every analysis."""
+
+
+def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
+    """Return the authors whose texts are mostly spam or repetitions.
+
+    They are left out of every analysis, as in Ma et al. 2025 (section 5 and appendices A.1 and B.2, which name no
+    numbers).
+    """
+    texts: Counter[str] = Counter()
+    spam: Counter[str] = Counter()
+    for entry in log:
+        if isinstance(entry, Submission):
+            texts[entry.author] += 1
+            spam[entry.author] += entry.excluded in ("spam", "repeated")
+    return frozenset(
+        author for author, count in texts.items() if count >= SPAM_TEXTS and spam[author] / count >= SPAM_SHARE
+    )
+
+
+def without_spam_authors(log: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return a log without the texts, impressions and reactions of spam authors. Answers about these texts remain."""
+    authors = spam_authors(log)
+    return tuple(entry for entry in log if isinstance(entry, Answer) or entry.author not in authors)
 
 
 def _words(text: str) -> list[str]:

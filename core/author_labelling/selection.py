@@ -18,7 +18,7 @@ the update of a predictor open).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.author_labelling.questions import (
@@ -34,6 +34,7 @@ from core.author_labelling.questions import (
     Submission,
     loss,
 )
+from core.author_labelling.screening import spam_authors
 from core.codebook import normalise
 from core.stats.error_analysis import MIN_Z, cues
 
@@ -167,7 +168,7 @@ class AnswerEffect:
     before: float
     after: float
     loss: float | None
-    """None for an abstention and for a question put off, which change nothing."""
+    """None for an abstention, a question put off and an answer of a spam author, which change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +187,14 @@ class Learned:
         return sum(effect.loss is not None for effect in self.effects.values())
 
 
-def replay(log: Iterable[Entry]) -> Learned:
+def replay(log: Sequence[Entry]) -> Learned:
     """Return what a log teaches. Pure and deterministic: the same entries give the same result.
 
-    Answers by annotators who did not write the text teach nothing. Only the first answer to a question counts. An
-    impression of the selector's arm without a click counts as a failure when its author writes the next text.
+    Answers by annotators who did not write the text, and everything by spam authors, teach nothing. Only the first
+    answer to a question counts. An impression of the selector's arm without a click counts as a failure when its author
+    writes the next text.
     """
+    spammers = spam_authors(log)
     submissions: dict[str, Submission] = {}
     questions: dict[str, Question] = {}
     pending: dict[str, Impression] = {}
@@ -219,10 +222,11 @@ def replay(log: Iterable[Entry]) -> Learned:
                 question = questions[entry.question_id]
                 source = submissions[question.document_id]
                 prediction = source.predictions.get(question.item, FeaturePrediction())
-                selector, effects[question.id] = _learn_answer(selector, question, prediction, entry)
-                if entry.choice is not None:
+                is_spam = source.author in spammers
+                selector, effects[question.id] = _learn_answer(selector, question, prediction, entry, is_spam=is_spam)
+                if entry.choice is not None and not is_spam:
                     examples.setdefault(question.item, []).append(AnsweredText(source.text, entry.choice))
-            case Impression():
+            case Impression() if entry.author not in spammers:
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if entry.document_id in shown:
                 pending.pop(entry.author, None)
@@ -233,11 +237,11 @@ def replay(log: Iterable[Entry]) -> Learned:
 
 
 def _learn_answer(
-    selector: Selector, question: Question, prediction: FeaturePrediction, answer: Answer
+    selector: Selector, question: Question, prediction: FeaturePrediction, answer: Answer, *, is_spam: bool
 ) -> tuple[Selector, AnswerEffect]:
     """Return the selector after an answer by the author, and the effect of the answer."""
     before = after = selector.score(question.item, prediction).uncertainty
-    answer_loss = loss(question, answer)
+    answer_loss = None if is_spam else loss(question, answer)
     if answer_loss is not None:
         selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
         after = selector.score(question.item, prediction).uncertainty

@@ -88,9 +88,11 @@ def _print_report(report: dict[str, Any]) -> None:
 
 
 def _print_collection(collection: dict[str, Any]) -> None:
-    completion = collection["completion"]
+    completion, spam = collection["completion"], ""
+    if collection["spam_authors"]:
+        spam = f" and {format_count(collection['spam_authors'], 'spam author')}, who are left out"
     console.print_line(
-        f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}, "
+        f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}{spam}, "
         f"{sum(collection['excluded'].values())} excluded; {format_count(collection['asked'], 'question')}: "
         f"{collection['answered']} answered, {format_count(collection['abstained'], 'abstention')}, "
         f"{collection['declined']} put off "

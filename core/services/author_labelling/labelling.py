@@ -34,7 +34,7 @@ from core.author_labelling.questions import (
     format_conversation,
     value_of,
 )
-from core.author_labelling.screening import Masked, exclusion, mask
+from core.author_labelling.screening import Masked, exclusion, mask, without_spam_authors
 from core.author_labelling.selection import AnswerEffect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
@@ -119,7 +119,9 @@ class AuthorLabelling:
     features: tuple[Feature, ...]
     log: tuple[Entry, ...]
     questions: Mapping[str, AskedQuestion]
-    """by question"""
+    """By the id of the question."""
+    analysed: Mapping[str, AskedQuestion]
+    """The questions that are analysed: without those of spam authors."""
     learned: Learned
 
     def feature(self, item: str) -> Feature | None:
@@ -160,7 +162,8 @@ def load_labelling(session: ProjectSession) -> AuthorLabelling:
         raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
     log = tuple(session.store.author_log.entries())
     features, questions = features_of(saved.codebook), asked_questions(log)
-    return AuthorLabelling(saved.codebook, saved.number, features, log, questions, replay(log))
+    analysed = asked_questions(without_spam_authors(log))
+    return AuthorLabelling(saved.codebook, saved.number, features, log, questions, analysed, replay(log))
 
 
 def give_consent(session: ProjectSession, author: str) -> str:
@@ -326,7 +329,7 @@ def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQu
 
     Only questions with options, which the author answered, can be compared.
     """
-    for candidate in current.questions.values():
+    for candidate in current.analysed.values():
         is_open = by not in candidate.annotators.get(group, {}) and candidate.source.author != by
         answer = candidate.author_answer
         if is_open and candidate.question.options and answer is not None and not answer.declined:

@@ -63,7 +63,7 @@ def author_report(session: ProjectSession) -> AuthorReport:
     return AuthorReport(
         comparison.collection(current.log),
         _feature_reports(current),
-        comparison.group_reports(current.questions.values()),
+        comparison.group_reports(current.analysed.values()),
         results,
         spec,
         click_rates(current.log),
@@ -73,12 +73,16 @@ def author_report(session: ProjectSession) -> AuthorReport:
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
     for feature in current.features:
-        effects = [effect for effect in current.learned.effects.values() if effect.question.item == feature.item]
+        effects = [
+            effect
+            for effect in current.learned.effects.values()
+            if effect.question.item == feature.item and effect.question.id in current.analysed
+        ]
         answered = [effect for effect in effects if effect.loss is not None]
         predicted = [effect for effect in answered if effect.question.options and effect.question.predicted is not None]
-        asked = sum(asked_question.question.item == feature.item for asked_question in current.questions.values())
-        posed = [current.questions[effect.question.id] for effect in predicted]
-        right = [current.questions[effect.question.id] for effect in predicted if effect.loss == 0]
+        asked = sum(asked_question.question.item == feature.item for asked_question in current.analysed.values())
+        posed = [current.analysed[effect.question.id] for effect in predicted]
+        right = [current.analysed[effect.question.id] for effect in predicted if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, FeaturePrediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
@@ -120,7 +124,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     group = model_group(spec)
     if group == BUILT_IN:
         copies = 1
-    questions = load_labelling(session).questions
+    questions = load_labelling(session).analysed
     added = 0
     for done_so_far, asked_question in enumerate(questions.values()):
         progress(done_so_far, len(questions))
@@ -158,7 +162,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
     """
-    tasks = comparison.predictivity_tasks(load_labelling(session).questions.values())
+    tasks = comparison.predictivity_tasks(load_labelling(session).analysed.values())
     options: list[str | None] = []
     templates = requests.load_templates()
     # Tasks of a question follow each other. They are read with its options as the codebook.

@@ -14,8 +14,9 @@ from core.author_labelling.comparison import (
     predictivity_tasks,
 )
 from core.author_labelling.questions import Answer, Entry, FeaturePrediction, Impression, Question, Reaction, Submission
-from core.author_labelling.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
-from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
+from core.author_labelling.recommendation import click_rates, load_catalogue, next_arm, recommend
+from core.author_labelling.screening import spam_authors, without_spam_authors
+from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector, replay
 from core.errors import UsageError
 from core.stats.agreement import cohen_kappa, with_interval
 from core.stats.intervals import Estimate, wilson
@@ -140,6 +141,20 @@ def test_spamming_authors_are_left_out() -> None:
     assert spam_authors(texts) == {"bot"}
     assert not any(rate.impressions for rate in click_rates([*texts, impression(1, 9.0, author="bot")]))
     assert spam_authors(texts[:4]) == frozenset()
+
+
+def test_spamming_authors_are_left_out_of_the_analysis_and_counted() -> None:
+    good = [entry for n in range(2) for entry in entries(n, "calm", "calm", "calm")]
+    bot = [entry for n in range(2, 5) for entry in entries(n, "sad", "calm", "calm", author="bot")]
+    spam = [Submission(f"s{n}", "bot", 9.0, "", excluded="spam") for n in range(6)]
+    log = [*good, *bot, *spam]
+    assert list(asked_questions(without_spam_authors(log))) == ["d0/f", "d1/f"]
+    counts = collection(log)
+    assert (counts.texts, counts.authors, counts.spam_authors, counts.asked, counts.answered) == (11, 1, 1, 2, 2)
+    assert counts.excluded == {"spam author": 3, "spam": 6}
+    learned, without = replay(log), replay(good)
+    assert (learned.selector, learned.examples, learned.answered) == (without.selector, without.examples, 2)
+    assert len(learned.effects) == 5, "a spam author can still answer"
 
 
 def test_recommendations_match_values_or_keywords() -> None:
