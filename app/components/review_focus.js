@@ -4,29 +4,22 @@
 import { ActionQueue } from "./action_queue.js";
 import { button, el, focusedIn, icon, isTyping, keyHint, makeScrollable, ownsKey, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
-import { formatCount, formatDuration, formatPlural } from "./format.js";
-import { Debate } from "./debate_state.js";
-import { DebateView } from "./debate_view.js";
+import { formatCount, formatDuration } from "./format.js";
 import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
-import {
-  evidenceTable,
-  formRows,
-  guidelineNode,
-  historyNode,
-  queueRow,
-  reasonBadges,
-  roleLegend,
-} from "./review_panels.js";
+import { evidenceTable, formRows, reasonBadges, roleLegend } from "./review_panels.js";
 import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
+import { ReviewQueueList } from "./review_queue_list.js";
+import { ReviewSidePanel } from "./review_side_panel.js";
 import { createRoles } from "./roles.js";
 import { Stopwatch } from "./stopwatch.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Kind, LabelData, Value } from "./labels.js" */
 /** @import { SaveState } from "./review_client.js" */
-/** @import { Guideline, QueueRow, ReviewDocument, ReviewInfo } from "./review_panels.js" */
+/** @import { ReviewDocument, ReviewInfo } from "./review_panels.js" */
 /** @import { ReviewStatus } from "./review_queue.js" */
+/** @import { SideName } from "./review_side_panel.js" */
 /** @import { RoleData } from "./roles.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
@@ -45,11 +38,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} height A CSS length.
  */
 /** @typedef {{ documents: number, decided: number, urgent: number, seconds: number | null }} Progress */
-/** @typedef {"transcript" | "guideline" | "history"} SideName */
-/** @typedef {{ button: HTMLButtonElement, note: HTMLElement, section: HTMLElement, content: HTMLElement }} SidePart */
 
-const PAGE_SIZE = 50;
-const MAX_QUEUE_ROWS = 1000;
 const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
 const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
@@ -86,24 +75,6 @@ function stateOf({ status, values, flagged, tags, comment, hidden }) {
   return JSON.stringify([status, values, flagged, tags, comment, hidden]);
 }
 
-/**
- * Return the number of settled rows that the studio does not list as waiting. It still lists those whose decisions were
- * on their way when it answered.
- *
- * @param {QueueRow[]} rows
- * @param {QueueRow[]} listed
- */
-export function countSettled(rows, listed) {
-  const waiting = new Set(listed.map(({ id }) => id));
-  return rows.filter(({ id, status }) => isSettled(status) && !waiting.has(id)).length;
-}
-
-/** @param {ReviewDocument} document */
-function hiddenUntil({ hidden, second_reading: isSecond }) {
-  if (!hidden) return "";
-  return isSecond ? "after you submit" : "after you have decided";
-}
-
 class FocusView {
   /** @param {HTMLElement} root @param {Component<FocusData>} component */
   constructor(root, component) {
@@ -126,12 +97,15 @@ class FocusView {
     this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) =>
       this.showSaveState(state, text),
     );
-    /** @type {QueueRow[]} */
-    this.rows = [];
-    this.total = 0;
+    this.queue = new ReviewQueueList(this.client, {
+      filters: () => this.data.filters,
+      opener: ({ id }) => this.press(() => this.show(id)),
+      emptyNode: () => (this.progress && this.id !== null ? this.emptyNode() : null), // A decided document is open.
+    });
+    this.side = new ReviewSidePanel(this.info, this.client, (title, key, name) =>
+      this.keyButton("ghost", title, key, () => this.togglePart(name)),
+    );
     this.submitted = 0;
-    this.isQueue = false; // The rows are in the order of the queue.
-    this.loading = false;
     /** @type {Map<string, Promise<ReviewDocument | null>>} */
     this.documents = new Map();
     /** @type {string | null} */
@@ -140,12 +114,8 @@ class FocusView {
     this.document = null;
     this.position = 0; // The focused label.
     this.drawnPosition = 0; // The label at the time of drawing, whose evidence comes first.
-    /** The open parts of the side panel. @type {Set<SideName>} */
-    this.openParts = new Set();
     /** The user's choice; without a choice, the side panel replaces the queue on a narrow screen. @type {boolean | null} */
     this.showsQueue = null;
-    /** @type {Guideline | null} */
-    this.guideline = null;
     /** @type {Progress | null} */
     this.progress = null;
     this.problem = "";
@@ -161,36 +131,23 @@ class FocusView {
     this.stopwatch = new Stopwatch();
     this.actions = new ActionQueue();
     this.waitingKeys = 0;
-    /** @type {WeakMap<QueueRow, { state: string, node: HTMLElement }>} */
-    this.rowNodes = new WeakMap();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
 
-    this.queueCount = el("span", "badge");
     this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
     this.blindButton.title = "Decide first, then see the verdict";
-    this.queueRows = el("div", "queue-rows scroll");
-    this.queueRows.onscroll = () => this.loadOnScroll();
-    const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
-    this.queue = el("section", "panel queue", queueHead, this.queueRows);
+    const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queue.count, this.blindButton);
+    this.left = el("section", "panel queue", queueHead, this.queue.list);
     this.queueButton = this.keyButton("ghost", "Queue", "Q", () => this.toggleQueue());
     this.middle = el("section", "panel middle", loadingNode());
     this.text = el("div", "text");
     this.form = el("section", "panel form");
-    /** @type {Map<SideName, SidePart>} */
-    this.sideParts = new Map([
-      ["transcript", this.sidePart("transcript", "Transcript", "T")],
-      ["guideline", this.sidePart("guideline", "Guideline", "G")],
-      ["history", this.sidePart("history", "History", "H")],
-    ]);
-    const parts = [...this.sideParts.values()];
-    this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
-    this.side = el("section", "panel side", ...parts.map(({ section }) => section));
+    this.sideButtons = el("div", "side-buttons", this.queueButton, ...this.side.buttons);
     this.saveState = el("span", { className: "save-state push tiny muted", role: "status" });
     this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
-    root.replaceChildren(el("div", "columns", this.queue, this.middle, this.side, this.form), this.keys, this.help);
+    root.replaceChildren(el("div", "columns", this.left, this.middle, this.side.node, this.form), this.keys, this.help);
     this.drawColumns();
     this.drawBlind();
 
@@ -268,39 +225,12 @@ class FocusView {
 
   /** @param {string | null} wanted */
   async reload(wanted) {
-    this.rows = [];
+    const { queue } = this;
+    queue.rows = [];
     this.documents.clear();
-    const [known] = await Promise.all([wanted && this.load(wanted), this.loadRows()]); // another run may lack it
-    await this.show(known ? wanted : ((this.nextWaiting(-1) ?? this.rows[0])?.id ?? null));
+    const [known] = await Promise.all([wanted && this.load(wanted), queue.load()]); // another run may lack it
+    await this.show(known ? wanted : ((queue.nextWaiting(-1) ?? queue.rows[0])?.id ?? null));
     this.loadProgress();
-  }
-
-  /** Load more rows of the queue. Returns the number of new rows. */
-  async loadRows() {
-    const size = Math.min(this.rows.length + PAGE_SIZE, MAX_QUEUE_ROWS);
-    const answer = await this.client.query("queue", {
-      filters: { ...this.data.filters, sort: "queue", number: 1, size },
-    });
-    this.isQueue = answer.queue_order;
-    /** @type {QueueRow[]} */
-    const listed = answer.rows;
-    const before = new Set(this.rows.map(({ id }) => id));
-    // In queue order the studio lists what waits now; its order and reasons change with the classifier.
-    const kept = this.isQueue ? this.rows.filter((row) => !isWaiting(row) || row.id === this.id) : this.rows;
-    const keptIds = new Set(kept.map(({ id }) => id));
-    this.rows = [...kept, ...listed.filter(({ id }) => !keptIds.has(id))];
-    this.total = answer.total + (this.isQueue ? countSettled(kept, listed) : 0);
-    this.drawQueue();
-    return this.rows.filter(({ id }) => !before.has(id)).length;
-  }
-
-  loadOnScroll() {
-    const { scrollTop, clientHeight, scrollHeight } = this.queueRows;
-    if (this.loading || this.rows.length >= this.total || scrollTop + clientHeight <= scrollHeight - 200) return;
-    this.loading = true;
-    this.loadRows().finally(() => {
-      this.loading = false;
-    });
   }
 
   /**
@@ -348,34 +278,20 @@ class FocusView {
       return;
     }
     this.document = document;
-    const row = this.findRow(id);
+    const row = this.queue.find(id);
     if (row) row.status = document.status;
-    this.drawQueue();
+    this.queue.draw();
     this.draw();
   }
 
   async loadProgress() {
     this.progress = await this.client.query("progress", {});
     this.drawKeys();
-    if (!this.rows.length) this.drawQueue();
+    if (!this.queue.rows.length) this.queue.draw();
     if (this.id === null) this.drawDocument();
   }
 
   // The shown document
-
-  /** @param {string | null} id */
-  findRow(id) {
-    return this.rows.find((row) => row.id === id);
-  }
-
-  /** @param {number} place */
-  nextWaiting(place) {
-    return this.rows.slice(place + 1).find(isWaiting);
-  }
-
-  get place() {
-    return this.rows.findIndex(({ id }) => id === this.id);
-  }
 
   /** @param {string | null} id */
   async show(id) {
@@ -384,7 +300,7 @@ class FocusView {
     this.id = id;
     this.document = null;
     this.problem = "";
-    this.drawQueue();
+    this.queue.select(id);
     if (id === null) {
       this.draw();
       return;
@@ -404,27 +320,29 @@ class FocusView {
 
   /** Load the documents and the rows of the queue that will probably be shown next. */
   prefetch() {
-    const { place } = this;
-    const later = this.rows.slice(place + 1);
+    const { place, rows, total } = this.queue;
+    const later = rows.slice(place + 1);
     const waiting = later.filter(isWaiting).slice(0, PREFETCHED);
     for (const { id } of new Set([...later.slice(0, 1), ...waiting])) this.load(id);
-    if (place >= this.rows.length - ROWS_AHEAD && this.rows.length < this.total) this.loadRows();
+    if (place >= rows.length - ROWS_AHEAD && rows.length < total) this.queue.load();
   }
 
   /** @param {number} step */
   async showNeighbour(step) {
-    const { place } = this;
-    if (!this.rows[place + step] && step > 0) await this.loadRows();
-    const start = place < 0 && step < 0 ? this.rows.length : place; // no document is shown at the end of the queue
-    const next = this.rows[start + step];
+    const { queue } = this;
+    const { place } = queue;
+    if (!queue.rows[place + step] && step > 0) await queue.load();
+    const start = place < 0 && step < 0 ? queue.rows.length : place; // no document is shown at the end of the queue
+    const next = queue.rows[start + step];
     if (next) await this.show(next.id);
   }
 
   async showNext() {
-    const { place } = this;
-    if (!this.nextWaiting(place)) await this.loadRows();
-    const skipped = this.rows.find(({ status }) => !isSettled(status));
-    await this.show((this.nextWaiting(place) ?? this.nextWaiting(-1) ?? skipped)?.id ?? null);
+    const { queue } = this;
+    const { place } = queue;
+    if (!queue.nextWaiting(place)) await queue.load();
+    const skipped = queue.rows.find(({ status }) => !isSettled(status));
+    await this.show((queue.nextWaiting(place) ?? queue.nextWaiting(-1) ?? skipped)?.id ?? null);
   }
 
   // Actions. The view shows them at once; "Saved" waits for the studio.
@@ -445,10 +363,8 @@ class FocusView {
 
   /** @param {string} id @param {ReviewStatus} status */
   setStatus(id, status) {
-    const row = this.findRow(id);
-    if (row) Object.assign(row, { status, changed_at: Date.now() / 1000 });
     if (this.document?.id === id) this.document.status = status;
-    this.drawQueue();
+    this.queue.setStatus(id, status);
   }
 
   /** @param {string} item @param {Value} value */
@@ -491,14 +407,14 @@ class FocusView {
 
   /** @param {ReviewDocument} document */
   submitDocument(document) {
-    const sampling = samplingOf(this.rows, this.findRow(document.id));
+    const sampling = samplingOf(this.queue.rows, this.queue.find(document.id));
     this.act("submit", { sampling }).then((answer) => {
       if (document.hidden) this.documents.delete(document.id);
       if (answer) {
         this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
         this.submitted += 1;
-        if (this.isQueue && this.submitted % REFRESHED_AFTER === 0) this.loadRows();
+        if (this.queue.isOrdered && this.submitted % REFRESHED_AFTER === 0) this.queue.load();
       } else this.setStatus(document.id, "Draft");
     });
     document.outdated = [];
@@ -523,19 +439,10 @@ class FocusView {
     }
     for (const id of touched) this.documents.delete(id);
     const documents = await Promise.all(touched.slice(0, REFRESHED_AFTER_UNDO).map((id) => this.load(id)));
-    for (const document of documents) if (document) this.updateRow(document);
+    for (const document of documents) if (document) this.queue.update(document);
     const changed = documents.find((document) => document !== null); // null: the document is not in this run
     if (changed) await this.show(changed.id);
     this.loadProgress();
-  }
-
-  /** @param {ReviewDocument} document */
-  updateRow({ id, status, skipped, reasons, fields }) {
-    const row = this.findRow(id);
-    if (row) Object.assign(row, { status, skipped });
-    else
-      this.rows.unshift({ id, status, skipped, reasons, text_start: Object.values(fields)[0] ?? "", sampling: null });
-    this.total = Math.max(this.total, this.rows.length);
   }
 
   toggleFlag() {
@@ -547,7 +454,7 @@ class FocusView {
 
   async skip() {
     if (!this.document) return;
-    const row = this.findRow(this.document.id);
+    const row = this.queue.find(this.document.id);
     if (row) row.skipped = true;
     this.document.skipped = true;
     this.act("skip", { value: true });
@@ -749,13 +656,17 @@ class FocusView {
     return [...this.info.labels.keys()].indexOf(label);
   }
 
+  get focusedLabel() {
+    return [...this.info.labels.keys()][this.position];
+  }
+
   /** @param {number} step */
   movePosition(step) {
     const { size } = this.info.labels;
     this.position = (this.position + step + size) % size;
     this.drawForm();
     this.drawKeys();
-    if (this.openParts.has("guideline")) this.fillPart("guideline");
+    this.side.focus(this.focusedLabel);
   }
 
   /** @param {number} digit */
@@ -815,8 +726,8 @@ class FocusView {
    * @param {1 | -1} step
    */
   stepRating(step) {
-    const { labels, scales } = this.info;
-    const item = [...labels.keys()][this.position];
+    const { scales } = this.info;
+    const item = this.focusedLabel;
     const scale = scales[item];
     if (!this.document || !scale) return;
     const value = this.document.values[item];
@@ -872,47 +783,13 @@ class FocusView {
   draw() {
     this.drawDocument();
     this.drawForm();
-    this.drawSide();
+    this.side.draw(this.document, this.focusedLabel);
     this.drawKeys();
   }
 
   drawBlind() {
     this.blindButton.classList.toggle("active", this.blind);
     this.blindButton.ariaPressed = String(this.blind);
-  }
-
-  drawQueue() {
-    const decided = this.isQueue ? this.rows.filter(({ status }) => isSettled(status)).length : 0;
-    setText(this.queueCount, `${formatCount(this.total - decided)} ${this.isQueue ? "waiting" : "found"}`);
-    const list = this.queueRows;
-    const { scrollTop } = list;
-    const rows = this.rows.map((row) => this.rowNode(row));
-    list.replaceChildren(...rows);
-    const isDecided = !rows.length && this.progress && this.id !== null; // A decided document was opened again.
-    if (isDecided) list.replaceChildren(this.emptyNode());
-    list.scrollTop = scrollTop;
-    const selected = rows[this.place];
-    if (!selected) return;
-    const top = selected.offsetTop - list.offsetTop;
-    const visible = top >= scrollTop && top + selected.offsetHeight <= scrollTop + list.clientHeight;
-    if (!visible) list.scrollTop = top - list.clientHeight / 3;
-  }
-
-  /**
-   * Return the node of a row; create a new one only if the row has changed.
-   *
-   * @param {QueueRow} row
-   */
-  rowNode(row) {
-    const isSelected = row.id === this.id;
-    const state = `${row.status} ${row.changed_at} ${row.skipped} ${isSelected}`;
-    let drawn = this.rowNodes.get(row);
-    if (drawn?.state !== state) {
-      const show = this.press(() => this.show(row.id));
-      drawn = { state, node: queueRow(row, isSelected, show) };
-      this.rowNodes.set(row, drawn);
-    }
-    return drawn.node;
   }
 
   drawDocument() {
@@ -948,7 +825,7 @@ class FocusView {
   drawText({ fields, evidence, roles }) {
     const { labels } = this.info;
     this.drawnPosition = this.position;
-    const focused = [...labels.keys()][this.position];
+    const focused = this.focusedLabel;
     this.text.replaceChildren(...documentNodes(fields, evidence, labels, disputedItems(Object.values(roles)), focused));
   }
 
@@ -965,96 +842,32 @@ class FocusView {
    */
   reasonForNone() {
     const { documents } = this.progress ?? {};
-    if (this.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
-    if (!this.isQueue) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
+    if (this.queue.rows.length) return ["All documents are decided", "Go back with the left arrow key."];
+    if (!this.queue.isOrdered)
+      return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
     const text = "No documents wait for review. You can change decisions, or choose another run above.";
     return [`${all} documents are decided`, text, "Show submitted documents", "decided"];
   }
 
-  // The side panel: transcript, guideline and history, one below the other
-
-  /**
-   * @param {SideName} name
-   * @param {string} title
-   * @param {string} key
-   * @returns {SidePart}
-   */
-  sidePart(name, title, key) {
-    const note = el("span", "muted tiny");
-    const content = el("div", "scroll");
-    makeScrollable(content, title);
-    const section = el("div", "side-part", el("div", "panel-head", el("h2", "", title), note), content);
-    return { button: this.keyButton("ghost", title, key, () => this.togglePart(name)), note, section, content };
-  }
-
   /** @param {SideName} name */
   togglePart(name) {
-    if (!this.openParts.delete(name)) this.openParts.add(name);
+    this.side.toggle(name);
     this.drawColumns();
-    this.drawSide();
+    this.side.draw(this.document, this.focusedLabel);
   }
 
   toggleQueue() {
-    this.showsQueue = !this.queue.checkVisibility();
+    this.showsQueue = !this.left.checkVisibility();
     this.drawColumns();
   }
 
   drawColumns() {
-    const { openParts, showsQueue } = this;
-    this.root.classList.toggle("with-side", openParts.size > 0);
+    const { side, showsQueue } = this;
+    this.root.classList.toggle("with-side", side.open.size > 0);
     this.root.classList.toggle("with-queue", showsQueue === true);
     this.root.classList.toggle("without-queue", showsQueue === false);
-    this.queueButton.ariaExpanded = String(this.queue.checkVisibility());
-  }
-
-  drawSide() {
-    const { document } = this;
-    for (const [name, { button: toggle, section }] of this.sideParts) {
-      const isOpenPart = this.openParts.has(name);
-      toggle.ariaExpanded = String(isOpenPart);
-      toggle.classList.toggle("active", isOpenPart);
-      section.classList.toggle("hidden", !isOpenPart);
-      if (isOpenPart) this.fillPart(name);
-    }
-    setText(this.sidePartOf("transcript").note, document ? hiddenUntil(document) : "");
-  }
-
-  /** @param {SideName} name */
-  sidePartOf(name) {
-    return /** @type {SidePart} */ (this.sideParts.get(name));
-  }
-
-  /** @param {SideName} name */
-  async fillPart(name) {
-    const { document } = this;
-    if (!document) return;
-    const nodes = await this.partNodes(name, document);
-    if (this.document === document) this.sidePartOf(name).content.replaceChildren(...nodes);
-  }
-
-  /** @param {SideName} name @param {ReviewDocument} document */
-  async partNodes(name, document) {
-    const { info, data } = this;
-    if (name === "guideline") {
-      this.guideline ??= /** @type {Guideline} */ (await this.client.query("guideline", {}));
-      return [guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position])];
-    }
-    if (name === "history") {
-      const { entries, total } = await this.client.query("history", { document: document.id });
-      if (this.document === document) setText(this.sidePartOf("history").note, formatPlural(total, "event"));
-      return [historyNode(entries)];
-    }
-    const { events } = await this.client.query("transcript", { document: document.id });
-    if (!events.length) {
-      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "No debate on this document.";
-      return [el("div", "guideline", none)];
-    }
-    const { labels, roles, kind } = data;
-    const run = { labels: createLabels(labels), roles: createRoles(roles), kind };
-    const view = new DebateView(new Debate(document.id, run));
-    for (const event of events) view.show(event);
-    return [view.node];
+    this.queueButton.ariaExpanded = String(this.left.checkVisibility());
   }
 
   drawForm() {
@@ -1189,7 +1002,7 @@ class FocusView {
   /** Return the keys that change a label, and their actions. */
   digitKeys() {
     const { kind, scales, labels } = this.info;
-    const scale = scales[[...labels.keys()][this.position]];
+    const scale = scales[this.focusedLabel];
     if (kind === "rating") {
       const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.max(0, end)));
       return { first: ends[0], last: ends[1], action: "rate" };

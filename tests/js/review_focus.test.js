@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import focus, { countSettled } from "../../app/components/review_focus.js";
+import focus from "../../app/components/review_focus.js";
 import { formRows, roleLegend } from "../../app/components/review_panels.js";
 import { LABELS, makeRun } from "./factories.js";
-
-test("a row that was submitted after the studio listed it is not counted twice", () => {
-  const rows = [
-    { id: "d1", status: "Submitted" },
-    { id: "d2", status: "Submitted" },
-    { id: "d3", status: "Pending" },
-  ];
-  assert.equal(countSettled(rows, [{ id: "d2", status: "Pending" }]), 1);
-});
 
 test("labels of a failed debate ask for a decision and do not repeat the error", () => {
   const open = { a: null, b: null, c: null };
