@@ -10,6 +10,7 @@ import pytest
 from core.codebook import Codebook, Label, Scale
 from core.services import projects
 from core.services.author_labelling import labelling
+from core.services.author_labelling.report import COPIES
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
@@ -144,6 +145,7 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     assert "No questions left" in html(at)
     show(at, "Results")
     assert "<td>people</td>" in html(at)
+    assert at.number_input(key="authors-copies").value == COPIES
     assert ">Predicted correctly</th>" in html(at)
 
 

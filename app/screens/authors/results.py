@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 from markupsafe import Markup
 
+from app.state import with_default
 from app.widgets.alerts import error_boxes
 from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
@@ -113,7 +114,15 @@ def comparison_panel(session: ProjectSession) -> None:
             )
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
-        _run(session, "Let a model answer", "authors-annotate", "new answer", report.annotate)
+        copies = st.number_input(
+            "Annotations per question",
+            1,
+            20,
+            key=with_default("authors-copies", report.COPIES),
+            help="By the model. For three models with one each, as in the paper, let each answer once.",
+        )
+        work = partial(report.annotate, copies=int(copies))
+        _run(session, "Let a model answer", "authors-annotate", "new answer", work)
 
 
 def _cost(group: GroupReport) -> str:

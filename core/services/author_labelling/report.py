@@ -21,7 +21,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends
 
 COPIES = 3
-"""Annotations per question by one model, as in the paper (section 5.1)."""
+"""Annotations per question by one model. The paper has one each by three models (section 5.1)."""
 PREDICTIVITY_SETTING = "authors predictivity"
 
 
