@@ -35,7 +35,7 @@ from core.services.runs.planning import PANEL
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.sampling import WeightedSample
-from core.store.annotation_sources import GOLD, AnnotationSource
+from core.store.annotation_sources import GOLD, AnnotationSource, source_of
 
 _KINDS: Mapping[Kind, str] = {
     "multilabel": "any number of labels",
@@ -246,6 +246,8 @@ def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]
 def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
     basis, counted = report.basis, report.coverage.describe(report.reference)
     noun = reference_names(report.reference).noun + _raters(report)
+    if source_of(report.reference).by_author:
+        noun = "the labels of the authors of the texts (Ma et al., 2025)"
     if basis.warning:
         counted = f"{counted}. {basis.warning}".removesuffix(".")
     match basis.design:
@@ -523,6 +525,8 @@ def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport
     current = review_plan.current_plan(session, run)
     claim = current.claim if current is not None else ""
     used = ["moot", *([source] if source else []), "wilson1927"]
+    if source_of(report.reference).by_author:
+        used.append("ma_authors")
     if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)[0]).complete:
         used += [] if sample.is_even[sample.draws].all() else ["desraj1956", "farquhar2021"]
         used += ["deville1992", "korn1998"]

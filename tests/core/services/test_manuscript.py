@@ -136,6 +136,19 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
 
 
+def test_labels_by_the_authors_are_named_with_their_source(tmp_path: Path) -> None:
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add([Document("a", {"text": "the clean bath"}, gold={"author": {CLEAN: True}})])
+    session.store.codebooks.save(BOOK)
+    run = annotate(session)
+    gold, authors = manuscript.build(session, run), manuscript.build(session, run, "author")
+    workspace.close()
+    assert "ma_authors" not in gold.bibliography
+    assert "ma_authors" in authors.bibliography
+    assert "the labels of the authors of the texts (Ma et al., 2025)" in str(authors.sections["Methods"][1])
+
+
 def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
     """Return the paragraph on the annotation for a run with other settings."""
     settings = run.settings.model_copy(update=changed)
