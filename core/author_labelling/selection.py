@@ -11,8 +11,9 @@ Both are trained online by gradient steps. An author's answer moves only u of th
 loss (section 3.4.1). A reaction to a recommendation moves only w of the features that chose it; the gradient stops
 there and reaches neither the predictors nor sigma (section 3.4.2). An abstention changes neither, and is counted.
 
-A predictor learns from the answers to its own feature: as examples, and as keywords of each value (section 3.4.1 leaves
-the update of a predictor open).
+A predictor learns from the answers to its own feature: as examples, and as keywords of each value. Section 3.4.1 leaves
+the update of a predictor open; section 4 combines in-context learning, as here, with automated prompt engineering and
+fine-tuning, which are not implemented.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ spaCy's small English vectors). The second answer has its own request, without t
 length is checked by sentences (and 60 words for each); an argument over the limit is requested once more and then cut.
 A label at the end of an argument does not count as its role's opinion, because the position was assigned. A tie of
 parallel judges is unresolved. If the second answer is unreadable, the next label of the codebook is defended, with a
-note. The clerk's request is the same wherever the precedent is shown, so its reply is paid for once. An error of the
-hearing or of an argument fails the document; a reason that fails is left out; parallel judges decide if more than half
-of the rulings are readable.
+note. The paper does not say who writes the reasons of precedents. The clerk's request is the same wherever the
+precedent is shown, in a multilabel codebook for the same label, so its reply is paid for once. An error of the hearing
+or of an argument fails the document; a reason that fails is left out; parallel judges decide if more than half of the
+rulings are readable.
 """
 
 from __future__ import annotations
@@ -224,7 +225,7 @@ def _shorten(context: DebateContext, request: Request, reply: Reply) -> Request:
 
 
 def _reason(context: DebateContext, precedent: Precedent) -> Request:
-    """Return the request for the reason of a precedent's labels, which is the same in every debate."""
+    """Return the request for the reason of a precedent's labels, which is the same in every trial on the same item."""
     request = context.request(
         "clerk",
         extra={
