@@ -1,4 +1,8 @@
-"""HTTP requests to model servers: post JSON, read the response to its end, and turn failures into ModelErrors."""
+"""HTTP requests to model servers: post JSON, read the response to its end, and turn failures into ModelErrors.
+
+Chat uses aiohttp, because streams over the openai package take ten times the processor time of aiohttp, and over its
+HTTP client alone three times. Rare requests (``core.llm.sdk``: model lists, embeddings, batches) use the packages.
+"""
 
 from __future__ import annotations
 
