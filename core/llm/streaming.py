@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 import json
 import re
 import time
@@ -94,15 +93,22 @@ class Lines:
                 timer.cancel()
         if self._content.exception() is not None and (received := _bytes_before_break(self._content)):
             return received
-        received = await (self._final() if self._last else self._content.readany())
+        received = await self._next_bytes()
         self._quiet_until = loop.time() + COALESCE_SECONDS
         return received
 
-    async def _final(self) -> bytes:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_OF_STREAM_SECONDS):
-                return await self._content.readany()
-        return b""
+    async def _next_bytes(self) -> bytes:
+        while True:
+            try:
+                async with asyncio.timeout(END_OF_STREAM_SECONDS) as clock:
+                    return await self._content.readany()
+            except TimeoutError:
+                if self._last:
+                    return b""
+                if not clock.expired():
+                    raise
+            except RuntimeError as error:  # aiohttp reports bytes that are no part of the body only to a later read
+                raise aiohttp.ClientPayloadError("the body is not framed as HTTP requires") from error
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -334,6 +334,24 @@ def test_garbage_after_the_end_is_ignored() -> None:
         assert (reply.text, reply.usage.completion_tokens) == (REPLY, 7)
 
 
+def test_stream_that_its_server_spoils_with_other_bytes_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(event(piece(REPLY)))
+        await asyncio.sleep(0.1)
+        assert request.transport is not None
+        request.transport.write(b"Fatal error: out of memory\r\n")  # without the size of a chunk
+        request.transport.close()
+        return response
+
+    with pytest.raises(errors.CutStream) as caught:
+        ask(behave)
+    assert caught.value.partial == REPLY
+
+
 def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
