@@ -1,11 +1,11 @@
 """One annotator: the baselines that a debate has to beat.
 
 Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*, section 3.1: vanilla, chain of thought (zero-shot),
-self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine). Maada et
-al. 2025, *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM* (2024), section 4: the single model with 0 to 3
+self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine). Maada et al.
+2025, *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM* (2024), section 4: the single model with 0 to 3
 examples, and N votes without reasoning, with examples if ``shots`` is set, so that D_rate can be measured with
-examples, too. Liu et al. 2023, *G-Eval*, section 2, the baseline of MAJ-Eval: evaluation steps, a form to fill in,
-several samples, their mean.
+examples, too. Its presets ask as the magistrate of the courts does. Liu et al. 2023, *G-Eval*, section 2, the baseline
+of MAJ-Eval: evaluation steps, a form to fill in, several samples, their mean.
 
 Requests: 1 for ``vanilla``, ``cot`` and ``few_shot``; k for ``vote``, ``self_consistency`` and ``form``; 3 for
 ``self_refine``. One more for each unreadable reply.
@@ -177,8 +177,10 @@ SPEC = ProtocolSpec(
         "self-refine": Preset("Self-refine (Tseng et al., T = 0)", {"method": "self_refine"}, {"": 0.0}, "paper"),
         "single-agent": Preset("Single agent (Maada et al.)", {"method": "vanilla"}, templates="ecj"),
         "vanilla": Preset("Vanilla, with the prompts of Moot (T = 0)", {"method": "vanilla"}, {"": 0.0}),
-        "few-shot": Preset("One example per label (Courtroom, T = 0.5)", {"method": "few_shot", "shots": 1}, {"": 0.5}),
-        "parallel-5": Preset("Five votes (Courtroom, T = 0.5)", {"method": "vote", "k": 5}, {"": 0.5}),
+        "few-shot": Preset(
+            "One example per label (Courtroom, T = 0.5)", {"method": "few_shot", "shots": 1}, {"": 0.5}, "courtroom"
+        ),
+        "parallel-5": Preset("Five votes (Courtroom, T = 0.5)", {"method": "vote", "k": 5}, {"": 0.5}, "courtroom"),
         "g-eval": Preset("Form filling (G-Eval, k = 20, T = 1)", {"method": "form", "k": 20}, {"": 1.0}),
     },
     temperature=_temperature,
