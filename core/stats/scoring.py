@@ -560,7 +560,8 @@ class _Patterns:
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
         With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
-        None if a correlation has no interval, or if correlations of 1 or -1 do not show the possible error.
+        None if one of few cases is a correlation without an interval, or if correlations of 1 or -1 do not show the
+        possible error.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -572,11 +573,12 @@ class _Patterns:
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
         has_ends = metric.interval in ("share", "f1")
-        is_unknown = variance <= TINY or before.interval is None or after.interval is None
+        is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
+        has_few = is_constant or self._fewest_cases(metric, column, first, second) < _MIN_CASES
+        is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
         if metric.interval == "correlation" and quantile and is_unknown:
             return None
-        is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
-        if not is_constant and self._fewest_cases(metric, column, first, second) >= _MIN_CASES:
+        if not has_few:
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
