@@ -432,8 +432,8 @@ def test_varied_settings_of_a_sweep_are_named_in_words(filled: ProjectSession) -
     spec = SweepSpec("ecj", {}, role_models, {"extra_rounds": [0, 1]}, size=8)
     filled.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     shown = html(open_page("lab"))
-    assert '<th class="l">Extra rounds</th>' in shown
-    assert '<th class="l">Model</th>' in shown
+    assert '<th class="text">Extra rounds</th>' in shown
+    assert '<th class="text">Model</th>' in shown
 
 
 TWO_MODELS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical")] * 2, {}, 8), mode="json")
@@ -463,15 +463,15 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
 def test_ranking_of_a_sweep_names_its_score(filled: ProjectSession, kind: Kind, measure: str) -> None:
     codebooks.save(filled, codebooks.change(BOOK, kind=kind))
     filled.store.lab.update_sweep(filled.store.lab.begin_sweep(TWO_MODELS).number, {}, "done")
-    assert f">{measure}</th>" in html(open_page("lab"))
+    assert f">{measure}</span></th>" in html(open_page("lab"))
 
 
 def test_sweep_names_saved_debates_and_configurations_that_stopped_early(filled: ProjectSession) -> None:
     from app.screens.lab import sweep
 
     configuration = sweeps.all_configurations(SPEC.validate_python(TWO_MODELS))[0]
-    rows = [sweep._line(sweeps.RankedConfiguration(configuration, 0, n, None, None, "", False), [], 8) for n in (4, 8)]
-    assert ["stopped after" in row for row in rows] == [True, False]
+    rows = [sweep._row(sweeps.RankedConfiguration(configuration, 0, n, None, None, "", False), [], 8) for n in (4, 8)]
+    assert ["stopped after" in row[-1] for row in rows] == [True, False]
     at = open_page("lab")
     rounds = at.text_input(key="sweep-param-ecj-extra_rounds")
     rounds.set_value("0, 1").run()

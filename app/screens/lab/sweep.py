@@ -8,10 +8,11 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.state import LabState, state
 from app.widgets.alerts import STATE_TONES, badge_html, error_box, error_boxes, notice
-from app.widgets.elements import choose, line, literal
+from app.widgets.elements import choose, line, literal, table
 from core.codebook import Kind
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -179,20 +180,19 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
 def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> None:
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
-    head = "".join(f'<th class="l">{escape(prompt_templates.title_of(name))}</th>' for name in varied)
-    body = "".join(
-        _line(ranked, [settings[name] for name in varied], size)
-        for ranked, settings in zip(ranking, values, strict=True)
-    )
     scores = [ranked.score for ranked in ranking]
     kind = next((score.kind for score in scores if score is not None), kind)
     counted = "a correlation of 0" if kind == "rating" else "wrong"
-    name = escape(history.metric_names(scores, kind))
-    measure = f'<th title="Unresolved documents count as {counted}">{name}</th>'
-    st.html(
-        f'<table class="moot-table"><tr><th></th>{head}{measure}'
-        f'<th>95% interval</th><th>n</th><th>Unresolved</th><th>Cost</th><th class="l"></th></tr>{body}</table>'
+    measure = Markup('<span title="Unresolved documents count as {}">{}</span>').format(
+        counted, history.metric_names(scores, kind)
     )
+    text = [*map(prompt_templates.title_of, varied), "Note"]
+    heads = ["No.", *text[:-1], measure, "95% interval", "n", "Unresolved", "Cost", "Note"]
+    rows = [
+        _row(ranked, [settings[name] for name in varied], size)
+        for ranked, settings in zip(ranking, values, strict=True)
+    ]
+    table(heads, rows, text=text)
 
 
 def _values(ranked: RankedConfiguration) -> dict[str, str]:
@@ -206,18 +206,20 @@ def _values(ranked: RankedConfiguration) -> dict[str, str]:
     }
 
 
-def _line(ranked: RankedConfiguration, values: Sequence[str], size: int) -> str:
+def _row(ranked: RankedConfiguration, values: Sequence[str], size: int) -> list[str]:
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
-    cells = "".join(f'<td class="l">{escape(value)}</td>' for value in values)
     score, n, unresolved = Estimate(), 0, 0
     if ranked.score is not None:
         score, unresolved = ranked.score.strict, ranked.score.unresolved
         n = ranked.score.n + unresolved
     is_stopped = not ranked.remaining and ranked.documents < size
-    note = ranked.problem or (f"stopped after {ranked.documents}" if is_stopped else "")
-    return (
-        f"<tr><td>{ranked.configuration.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
-        f"<td>{format_interval(score.interval)}</td><td>{n}</td><td>{unresolved}</td>"
-        f"<td>{format_price(ranked.cost_usd)}</td>"
-        f'<td class="l">{escape(note)}</td></tr>'
-    )
+    return [
+        f"{ranked.configuration.number + 1}",
+        *values,
+        Markup("<b>{}</b>").format(format_number(score.value)),
+        format_interval(score.interval),
+        f"{n}",
+        f"{unresolved}",
+        format_price(ranked.cost_usd),
+        ranked.problem or (f"stopped after {ranked.documents}" if is_stopped else ""),
+    ]

@@ -10,11 +10,12 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.elements import download, heading, icon_button, line, literal
+from app.widgets.elements import download, heading, icon_button, line, literal, table
 from app.widgets.labels import tags, tile_html
 from app.widgets.layout import empty
 from app.widgets.prompt_preview import request_preview
@@ -572,33 +573,27 @@ def _protocol_file(plan: Plan, save: Save) -> None:
 def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | None) -> None:
     """Draw calls, tokens and cost of each role, the basis of the estimate, and how far the budget goes."""
 
-    def row(name: str, model: str, calls: int, prompt: int, completion: int, cost: float | None, kind: str = "") -> str:
-        return (
-            f'<tr class="{kind}"><td>{name}</td><td class="l">{escape(model)}</td><td>{calls:,}</td>'
-            f"<td>{format_tokens(prompt)}</td><td>{format_tokens(completion)}</td><td>{format_price(cost)}</td></tr>"
-        )
+    def numbers(calls: int, prompt: int, completion: int, cost: float | None) -> list[str]:
+        return [f"{calls:,}", format_tokens(prompt), format_tokens(completion), format_price(cost)]
 
     rows = [
-        row(
-            f'<span class="who">{tile_html(role.role, role.title, small=True)}{escape(role.title)}</span>',
+        [
+            Markup('<span class="who">{}{}</span>').format(
+                Markup(tile_html(role.role, role.title, small=True)), role.title
+            ),
             describe_model(role.role_model),
-            role.calls,
-            role.prompt_tokens,
-            role.completion_tokens,
-            role.cost_usd,
-        )
+            *numbers(role.calls, role.prompt_tokens, role.completion_tokens, role.cost_usd),
+        ]
         for role in estimate.roles
     ]
     if len(rows) > 1:
         prompt = sum(role.prompt_tokens for role in estimate.roles)
         completion = sum(role.completion_tokens for role in estimate.roles)
-        rows.append(row("Total", "", estimate.calls, prompt, completion, estimate.cost_usd, "total"))
+        total = ["Total", "", *numbers(estimate.calls, prompt, completion, estimate.cost_usd)]
+        rows.append([Markup("<b>{}</b>").format(cell) for cell in total])
     times = f", {estimate.iterations} times" if estimate.iterations > 1 else ""
     heading(f"Estimate for all {format_count(estimate.documents, 'document')}{times}")
-    st.html(
-        '<table class="moot-table"><thead><tr><th>Role</th><th class="l">Model</th><th>Calls</th><th>Tokens in</th>'
-        f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
+    table(["Role", "Model", "Calls", "Tokens in", "Tokens out", "Cost"], rows, text=["Model"])
     line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
     cost = (estimate.cost_usd or 0.0) / estimate.iterations
     if budget_usd is not None and cost > budget_usd:
