@@ -380,11 +380,18 @@ class AuthorsState:
     """Text that was sent last and is asked about."""
     shown_at: Value[dict[str, float]] = Value({})
     """Unix time at which each question was first shown in this tab."""
+    saved_at: Value[float | None] = Value(None)
+    """Unix time at which this tab last saved a text, an answer or a setting."""
 
     def start(self, author: str) -> None:
         """Write as this author, with nothing written yet."""
         self.author = author
         self.renew()
+        self.note_saved()
+
+    def note_saved(self) -> None:
+        """Set the time of the last save to now."""
+        self.saved_at = time.time()
 
     def renew(self) -> None:
         """Start a new text or conversation."""
@@ -394,6 +401,7 @@ class AuthorsState:
     def sent(self, document_id: str, conversation: str) -> None:
         """Note that the draft was sent as a text of a conversation."""
         self.document, self.conversation, self.draft = document_id, conversation, ""
+        self.note_saved()
 
     def note_shown(self, question: str) -> float:
         """Return the time at which a question was first shown, which is now if it was not."""

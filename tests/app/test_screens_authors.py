@@ -153,7 +153,9 @@ def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession
     session.store.codebooks.save(BOOK)
     at = open_page("authors")
     show(at, "Settings")
+    assert "moot-saved" not in html(at), "nothing was saved on this page"
     at.number_input(key="authors-set-m").set_value(2).run()
+    assert "moot-saved" in html(at)
     at.text_area(key="authors-set-names").set_value("Zork\n\n Ada ").run()
     assert (labelling.load_settings(session).m, labelling.load_settings(session).names) == (2, ("Zork", "Ada"))
     at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()

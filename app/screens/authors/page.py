@@ -37,7 +37,7 @@ def main() -> None:
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
-        saved(session.saved_at())
+        saved(state.authors.saved_at)
     match state.authors.view:
         case "Answer for others":
             _annotate(session, current)
@@ -276,6 +276,7 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
                 seconds=time.time() - shown_at,
                 group=group,
             )
+            state.authors.note_saved()
 
     def draw() -> None:
         remaining = reads_until - time.time()
@@ -420,6 +421,7 @@ def _settings(session: ProjectSession) -> None:
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
     with error_notices():
         labelling.save_settings(session, **{name: value})
+        state.authors.note_saved()
 
 
 main()
