@@ -132,12 +132,16 @@ def score_tables(scores: Scores) -> None:
     with st.expander("All metrics", key="evaluate-tables"):
         names, cells = scores.table(format_estimate)
         rows = [
-            {label_noun(scores.kind): name, "n": scores.labels[name].n, **dict(zip(names, row, strict=True))}
+            {
+                label_noun(scores.kind).capitalize(): name,
+                "n": scores.labels[name].n,
+                **dict(zip(names, row, strict=True)),
+            }
             for name, row in cells.items()
         ]
         st.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
         overall = [
-            {"metric": metric.name, "value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
+            {"Metric": metric.name, "Value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
         ]
         st.dataframe(overall, hide_index=True, width="content", height="content", key="evaluate-tables-overall")
 

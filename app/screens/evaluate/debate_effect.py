@@ -148,20 +148,17 @@ def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) ->
             rows.append({"step": round_.name, "series": name, **estimate_data(share)})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=basis, key="debate-rounds"):
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart", title="Rounds")
-        table = [
-            {
-                "round": round_.name,
-                "agent": agents.get(agent.agent, agent.agent),
-                "accuracy": _percent(agent.accuracy),
-                "kept": agent.kept,
-                "corrected": agent.to_right,
-                "regressed": agent.to_wrong,
-            }
+        counts = [
+            [
+                round_.name,
+                agents.get(agent.agent, agent.agent),
+                share_html(agent.accuracy),
+                *(f"{count:,}" for count in (agent.kept, agent.to_right, agent.to_wrong)),
+            ]
             for round_ in rounds
             for agent in round_.agents
         ]
-        right = {"accuracy": st.column_config.TextColumn(alignment="right")}
-        st.dataframe(table, hide_index=True, key="debate-rounds-table", column_config=right)
+        table(["Round", "Agent", "Accuracy", "Kept", "Corrected", "Regressed"], counts, text=("Agent",))
 
         def agreement(round_: Round) -> str:
             pairs = [
