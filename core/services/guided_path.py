@@ -85,7 +85,10 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         run for run in session.all_runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary
     ]
     full_run = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
-    wanted = min(REVIEWS, max((run.documents if run.state == "done" else run.ended for run in ended), default=0))
+    pilots = [run for run in ended if run.state != "done" or run.documents < documents]  # of the rest: step Accuracy
+    wanted = min(
+        REVIEWS, max((run.documents if run.state == "done" else run.ended for run in pilots or ended), default=0)
+    )
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
     missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted

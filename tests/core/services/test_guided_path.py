@@ -165,6 +165,24 @@ def test_stopped_run_is_reviewed_and_then_resumed(workspace: Workspace) -> None:
     assert (next_step.action, next_step.words, next_step.new_run) == ("Resume run", "0 of 9 debated, stopped", False)
 
 
+def test_reviewed_pilot_stays_reviewed_after_the_run_on_all_documents(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "whole")
+    pilot_id = sample_world.build(session.project)
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    finish(session, pilot_id)
+    session.store.documents.add([Document(f"more {n}", {"text": "x"}) for n in range(32)])
+    for document_id in session.store.runs.document_ids(pilot_id):
+        for item in ("a", "b"):
+            actions.edit(session, pilot_id, [document_id], item, True)
+        actions.submit(session, pilot_id, [document_id])
+    settings = make_settings(sample_world.CODEBOOK, codebook_version=number)
+    run = session.store.runs.create(settings, session.store.documents.ids())
+    asyncio.run(store_debate(session.project, run.run_id, "more 0", {}, {"a": True, "b": True}))
+    finish(session, run.run_id)
+    steps = {step.name: step.state for step in guided_path.overview(session).steps}
+    assert (steps["review"], steps["whole"], steps["accuracy"]) == ("done", "done", "now")
+
+
 def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "failed")
     session.store.documents.add([Document("a", {"text": "x"})])
