@@ -328,6 +328,10 @@ def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool 
 
 
 def open_step(step: guided_path.Step) -> None:
-    """Open the page of a step, with the setup of a new run if that is the next step."""
+    """Open the page of a step, with the setup of a new run if that is the next step.
+
+    Review starts at the first document that waits, because the one that it showed last may be decided.
+    """
     state.run.show_setup(step.new_run and step.state == "now")
+    state.review.document = None
     open_page(step.page)

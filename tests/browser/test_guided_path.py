@@ -75,6 +75,8 @@ def test_a_new_user_reaches_an_accuracy_estimate(open_studio: OpenStudio, tmp_pa
     expect(card).to_contain_text(re.compile("Review|All steps done"))
     if "All steps done" not in card.inner_text():
         page.locator(".st-key-path-next button").click()
+        verdict = page.locator(".review-focus .panel-head", has_text="Your verdict")
+        expect(verdict).to_contain_text("Pending")  # not the document that was reviewed last
         review_all(page, "All steps done")
     else:
         visit(page, "Review")
