@@ -86,6 +86,16 @@ def test_trial_has_its_stages_in_order() -> None:
         assert words in prompt
 
 
+def test_judges_of_the_paper_see_the_arguments_without_their_labels() -> None:
+    def judge(**params: str) -> str:
+        _, requests = run_debate(SPEC, context_of(SPEC, "choice", **params), court_replies("SSSSS"))
+        return next(request for request in requests if request.role == "judge_1").messages[1].content
+
+    assert "The defence:\n<analysis " in judge(preset="paper")
+    assert "the label is Price" not in judge(preset="paper")
+    assert "The defence argues that the label is Price:" in judge()
+
+
 def test_second_answer_of_a_binary_choice_is_the_other_label() -> None:
     _, requests = run_debate(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court_replies("S"))
     assert roles(requests) == ["magistrate", "prosecutor", "defender", "judge_1"]
