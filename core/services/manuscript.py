@@ -17,6 +17,7 @@ from core.codebook import CHOICE_ITEM, Codebook, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
 from core.debate.protocol_spec import PRESET, ProtocolSpec
+from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names
@@ -179,7 +180,7 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         words = [f"{param.title.lower()} = {param.format(used[param.name])}" for param in shown]
         yield f"Parameters: {'; '.join(words)}."
     if settings.protocol == PANEL:
-        persona_set = personas.parse_persona_set(str(values["personas"]))
+        persona_set = panel.persona_set_of(values)
         members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
         yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
     if vote := spec.describe_vote(values, kind):
@@ -236,7 +237,7 @@ def _codebook(codebook: Codebook) -> Iterable[Block]:
 def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:
     """Return the appendix with the personas of a panel, or with the description of a custom protocol."""
     if settings.protocol == PANEL and _spec(settings) is not None:
-        persona_set = personas.parse_persona_set(str(protocols.params_of(settings)["personas"]))
+        persona_set = panel.persona_set_of(protocols.params_of(settings))
         return {"Appendix: personas": (Listing("Personas", personas.dump_yaml(persona_set)),)}
     if script := str(settings.params.get(protocols.custom.SCRIPT, "")):
         return {"Appendix: protocol": (Listing("Description", script),)}

@@ -31,6 +31,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from statistics import fmean
 
 from core import prompts
@@ -82,7 +83,7 @@ class _Speaker:
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Debate in all groups in parallel, then average and summarise."""
-    persona_set = parse_persona_set(str(context.params["personas"]))
+    persona_set = persona_set_of(context.params)
     groups = yield from run_parallel(*(_group(context, persona_set, group) for group in persona_set.groups))
     finals = {
         group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
@@ -163,10 +164,6 @@ def _persona_request(
     round: int = 0,
     history: Sequence[AttributedReply] = (),
 ) -> Request:
-    is_simple = context.params["style"] == "simple"
-    persona = member.persona
-    if is_simple:  # only what the prompt shows, because the built-in model reads the inputs instead
-        persona = Persona(name=persona.name, demographics=persona.demographics)
     return context.request(
         member.role,
         template=template,
@@ -174,10 +171,11 @@ def _persona_request(
         round=round,
         replies_to=[turn.role for turn in history if turn.role != member.role],
         extra={
-            "persona": persona.model_dump(mode="json", exclude={"evidence"}),
+            "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
+            "characteristics": member.group.characteristics,
             "assignment": prompts.delimit(persona_set.task, "task") if persona_set.task else "",
-            "simple": is_simple,
+            "simple": context.params["style"] == "simple",
         },
         history=tuple(history),
     )
@@ -228,7 +226,7 @@ def _values(reply: Reply | None) -> Mapping[str, Value]:
 
 
 def _roles(params: Params) -> tuple[Role, ...]:
-    persona_set = _persona_set(params)
+    persona_set = persona_set_of(params)
     roles = [
         Role(
             member.role,
@@ -247,7 +245,7 @@ def _roles(params: Params) -> tuple[Role, ...]:
 
 def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, RequestCount]:
     """Return the counts by role as if turns rotated; the sum is exact at both ends."""
-    persona_set, turns = _persona_set(params), int(params["turns"])
+    persona_set, turns = persona_set_of(params), int(params["turns"])
     counts: dict[str, RequestCount] = {}
     choices = RequestCount(0, 0)
     for group in persona_set.groups:
@@ -262,8 +260,19 @@ def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, Request
     return {**counts, COORDINATOR: choices, AGGREGATOR: exactly(1)}
 
 
-def _persona_set(params: Params) -> PersonaSet:
-    return parse_persona_set(str(params.get("personas", "")))
+def persona_set_of(params: Params) -> PersonaSet:
+    """Return the personas of a panel. Simple roles have the name of their group and a number, and no attributes."""
+    persona_set = parse_persona_set(str(params.get("personas", "")))
+    if params.get("style") != "simple":
+        return persona_set
+    numbers = count(1)
+    groups = [
+        group.model_copy(
+            update={"personas": tuple(Persona(name=f"{group.name[:76]} {next(numbers)}") for _ in group.personas)}
+        )
+        for group in persona_set.groups
+    ]
+    return persona_set.model_copy(update={"groups": tuple(groups)})
 
 
 def _check(params: Params, _codebook: Codebook) -> str:
@@ -318,7 +327,7 @@ _PARAMS = (
         "style",
         "Persona style",
         "full",
-        "All five attributes, or a simple role for comparison.",
+        "All five attributes, or the name and characteristics of the group alone.",
         choices={"full": "Full personas", "simple": "Simple roles"},
     ),
 )
