@@ -10,8 +10,9 @@ into groups, an author writes a persona for each kept dimension.
 Requests: p + m + d, with p pieces of sources, m = 1 if there is more than one stakeholder to merge, d kept dimensions;
 one more for each unreadable reply, and for each persona whose name is taken.
 
-Deviations: long sources are read in pieces. If a merger's reply is unreadable twice, the groups stay as the scouts
-named them. Evidence is located in the source instead of being trusted.
+Deviations: long sources are read in pieces. Each persona is written in a request of its own, which names all groups;
+the prompt of appendix A.11 lists all perspectives at once. If a merger's reply is unreadable twice, the groups stay as
+the scouts named them. Evidence is located in the source instead of being trusted.
 """
 
 from __future__ import annotations
@@ -170,11 +171,17 @@ def _merger(
 
 
 def _persona_writer(
-    finding: FoundDimension, task: str, used_names: Sequence[str], templates: Mapping[str, Template]
+    finding: FoundDimension,
+    groups: Sequence[str],
+    task: str,
+    used_names: Sequence[str],
+    templates: Mapping[str, Template],
 ) -> Request:
+    """Return the request for a persona. ``groups`` are all groups of the panel, to which the persona may relate."""
     values = {
         "assignment": prompts.delimit(task, "task"),
         "group": finding.stakeholder,
+        "others": tuple(group for group in groups if group != finding.stakeholder),
         "characteristics": prompts.delimit(finding.characteristics) if finding.characteristics else "",
         "dimension": prompts.delimit(finding.dimension),
         "evidence": prompts.delimit("\n".join(quote.words for quote in finding.evidence)),
@@ -188,8 +195,9 @@ def _personas(
     findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template]
 ) -> Step[tuple[Persona, ...]]:
     """Request a persona for each dimension, with unique names; an unreadable persona has a plain name."""
+    groups = tuple(dict.fromkeys(finding.stakeholder for finding in findings))
     first = yield from _ask_for_json(
-        tuple(_persona_writer(finding, task, (), templates) for finding in findings), templates
+        tuple(_persona_writer(finding, groups, task, (), templates) for finding in findings), templates
     )
     personas = [_persona(finding, reply) for finding, reply in zip(findings, first, strict=True)]
     duplicates = [
@@ -197,7 +205,7 @@ def _personas(
     ]
     if duplicates:
         used_names = list(dict.fromkeys(persona.name for persona in personas))
-        requests = tuple(_persona_writer(findings[n], task, used_names, templates) for n in duplicates)
+        requests = tuple(_persona_writer(findings[n], groups, task, used_names, templates) for n in duplicates)
         for n, reply in zip(duplicates, (yield from _ask_for_json(requests, templates)), strict=True):
             personas[n] = _persona(findings[n], reply)
     return tuple(_with_unique_names(personas))

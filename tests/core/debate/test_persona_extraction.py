@@ -90,6 +90,15 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     )
 
 
+def test_writer_of_a_persona_sees_the_other_groups() -> None:
+    _, requests = extract([SourceDocument("a.md", TEXT)], respond)
+    families, schools = (request.messages[1].content for request in requests if request.role == "author")
+    assert "Other stakeholder groups: Schools\n\nEvaluation dimension:" in families
+    assert "Other stakeholder groups: Families\n" in schools
+    _, requests = extract([SourceDocument("a.md", TEXT)], lambda request: respond(request, scout=scout_reply(PARENTS)))
+    assert "Other stakeholder groups" not in requests[-1].messages[1].content
+
+
 def test_lists_inside_another_object_are_read() -> None:
     scout = f'{{"stakeholder_analysis": {scout_reply(PARENTS, TEACHERS)}}}'
     merger = f'{{"merged": {MERGED}}}'
