@@ -127,7 +127,7 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
                 "the difference between iterations is drift."
             )
             return
-        facts([(drift.later, drift.sentence) for drift in drifts])
+        facts([(drift.later, drift.sentence) for drift in drifts], text=True)
 
 
 def _repeat_canaries(session: ProjectSession, run: RunRow) -> None:

@@ -208,7 +208,8 @@ def choose_base(session: ProjectSession, base: RunRow | None) -> None:
             (heading, value)
             for heading, value in configuration.configuration(run.settings, run.documents).items()
             if heading in (configuration.MODELS, configuration.PROMPTS, "Parameters", "Seed")
-        ]
+        ],
+        text=True,
     )
     if st.button("Use this run", type="primary", key="lab-open-run"):
         use_run(session, run)

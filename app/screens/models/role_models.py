@@ -315,4 +315,4 @@ def _scores_table(session: ProjectSession, results: Sequence[ModelScores]) -> No
         )
         for result in results
     ]
-    text_table(("Model", "Role", "Run", "Documents", *(metric.name for metric in shown)), rows)
+    text_table(("Model", "Role", "Run", "Documents", *(metric.name for metric in shown)), rows, text=("Role", "Run"))
