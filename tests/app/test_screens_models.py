@@ -171,6 +171,11 @@ def test_recommendations_name_the_run(session: ProjectSession) -> None:
     assert f'<td class="text">{session.run_name(run.run_id)}</td>' in html(open_page("models"))
 
 
+def test_models_of_a_custom_protocol_without_a_file_name_the_next_step(session: ProjectSession) -> None:
+    planning.save_plan(session, planning.Plan(protocol="custom"))
+    assert "Choose a file under Settings on Run." in html(open_page("models"))
+
+
 def test_unreachable_server_is_reported(session: ProjectSession) -> None:
     at = open_page("models")
     at.button(key="test-llamacpp").click().run()

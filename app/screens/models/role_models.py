@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.pages import page_link
 from app.state import bound, state
 from app.widgets.alerts import error_notices
 from app.widgets.elements import heading, icon_button, line, literal
@@ -70,6 +71,10 @@ def table(
 
     Models above the price ``ceiling`` are not offered.
     """
+    if not roles:
+        line("The protocol file names the roles. Choose a file under Settings on Run.")
+        page_link("run")
+        return
     with st.container(key="role-models", gap="small"):
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
