@@ -36,6 +36,7 @@ _CONTEXT = re.compile(
 )
 _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 """A refused output limit, which may name the context, too."""
+_CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
     r"insufficient (credit|fund|balance)|payment required|spending limit|any credits|in good standing|budget_exceeded|"
@@ -239,6 +240,11 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
     if status < 300:
         return errors.MalformedStream(message, ADDRESS_REMEDY)
     return errors.BadRequest(message)
+
+
+def is_cut(error: ModelError) -> bool:
+    """Return True if a server refuses to send a reply because it reached its output limit, as OpenAI does."""
+    return bool(_CUT.search(error.server_text))
 
 
 def _too_long(status: int, server_text: str) -> bool:

@@ -430,6 +430,10 @@ class _Exchange:
             except (errors.CutStream, errors.Stalled, errors.MalformedStream):
                 if not builder.finish_reason:  # otherwise only the usage or the last line is missing
                     raise
+            except errors.BadRequest as error:
+                if not failures.is_cut(error):
+                    raise
+                builder.note_finish("length")
             return builder.build(unsent)
         except errors.ModelError as error:
             error.partial, error.billed = builder.so_far, builder.billed

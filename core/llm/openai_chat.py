@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from core import errors
 from core.debate.turns import Usage
 from core.llm import http, streaming
 from core.llm.capabilities import ModelCapabilities
-from core.llm.failures import from_event
+from core.llm.failures import from_event, from_status
 from core.llm.request import NAME, ModelRequest, Schema
 from core.runs import RoleModel
 
@@ -46,6 +47,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
     is_whole = response.content_type in ("application/json", "text/html")
     buffered = bytearray()
     is_error = False
+    stray = b""
     reading = streaming.Lines(response, role_model)
     async for lines in reading:
         for line in lines:
@@ -56,6 +58,8 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
                     if line.startswith(b"event:"):
                         is_error = line[6:].strip() == b"error"
                     _take_other_line(line, buffered, role_model, is_whole=is_whole)
+                    if b":" not in line:
+                        stray = stray or line
                 else:
                     if buffered and not is_whole:
                         _take_buffered(buffered, builder, is_error=is_error)
@@ -82,10 +86,14 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
         if builder.finish_reason:
             reading.last()
         builder.check_stall()  # some servers send comments while their backend does not answer
-    if buffered:
-        _take_buffered(buffered, builder, is_error=is_error)
-        if is_whole:  # a whole reply is complete even without a finish reason
-            builder.finish_reason = builder.finish_reason or "stop"
+    body = bytes(buffered) or stray
+    _take_buffered(buffered, builder, is_error=is_error)
+    if body and not builder.has_choices:
+        code = str(streaming.decode(body, role_model).get("code"))  # some servers put the status there
+        status = int(code) if re.fullmatch(r"[45]\d\d", code) else response.status
+        raise from_status(status, body, response.headers, role_model)
+    if body and is_whole:
+        builder.finish_reason = builder.finish_reason or "stop"  # a whole reply is complete even without it
 
 
 def _take_other_line(line: bytes, buffered: bytearray, role_model: RoleModel, *, is_whole: bool) -> None:
@@ -123,10 +131,11 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))
     if isinstance(event.get("usage"), dict):
-        builder.usage = _usage(event["usage"])
+        builder.note_usage(_usage(event["usage"]))
     choices = event.get("choices")
     if not isinstance(choices, list):
         return
+    builder.has_choices = True
     for choice in choices:
         if not isinstance(choice, dict):
             raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")

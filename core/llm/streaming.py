@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import aiohttp
@@ -143,12 +143,14 @@ def decode_or_none(line: bytes) -> dict[str, Any] | None:
 def _decode_leniently(line: bytes) -> Any:
     """Return JSON that orjson refuses, None for anything else.
 
-    That is JSON with an escaped lone surrogate, which is valid, and with invalid UTF-8, which is replaced as the
-    standard for event streams requires.
+    That is JSON with an escaped lone surrogate, which is valid, with Python's NaN or Infinity, and with invalid UTF-8,
+    which is replaced as the standard for event streams requires.
     """
     text = line.decode("utf-8", "replace")
     try:
-        if "\\ud" in text.lower():  # the options read numbers that orjson refuses, and no others can be too large
+        if (
+            "\\ud" in text.lower() or "NaN" in text or "Infinity" in text
+        ):  # the options read numbers that orjson refuses, and no others can be too large
             return json.loads(text, parse_int=float, parse_constant=lambda _name: None)
         return orjson.loads(text)
     except (ValueError, RecursionError):
@@ -195,7 +197,7 @@ class ReplyBuilder:
     """Builder of the reply to a request from the pieces that are received.
 
     ``prompt_characters`` are the length of the messages that were sent. ``max_tokens`` bounds a stream without an end.
-    ``has_deltas`` is True if any text came in deltas.
+    ``has_deltas`` is True if any text came in deltas, ``has_choices`` if any part of a reply came, even an empty one.
     """
 
     request: ModelRequest
@@ -206,6 +208,7 @@ class ReplyBuilder:
     reasoning: list[str] = field(default_factory=list)
     refusal: str = ""
     has_deltas: bool = False
+    has_choices: bool = False
     finish_reason: str = ""
     logprobs: bool = False
     _tokens: list[tuple[bytes, float]] = field(default_factory=list)
@@ -291,6 +294,12 @@ class ReplyBuilder:
             characters += len(decoder.decode(written[max(position, 0) : max(position + len(piece), 0)]))
             position += len(piece)
         return tuple(places)
+
+    def note_usage(self, usage: Usage) -> None:
+        """Note reported tokens: the highest of each number, because some servers report them in parts."""
+        if self.usage is not None:
+            usage = Usage(*map(max, astuple(usage), astuple(self.usage)))
+        self.usage = usage
 
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""

@@ -81,6 +81,14 @@ def test_output_limit_uses_its_newer_name_or_is_left_out() -> None:
     assert len(outcome.sent) == 4
 
 
+def test_refusal_to_send_a_reply_that_reached_its_limit_is_a_cut_reply() -> None:
+    words = "Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens."
+    outcome = ask(refusing(FINE, (has("max_tokens"), 400, error_body(words, type="invalid_request_error"))), times=2)
+    assert [(reply.text, reply.finish_reason) for reply in outcome.replies] == [("", "length")] * 2
+    assert outcome.capabilities.limit == "max_tokens"
+    assert len(outcome.sent) == 2
+
+
 def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
     words = error_body("max_tokens is too large: 4000. This model supports at most 512 completion tokens.")
     outcome = ask(refusing(FINE, (lambda body: body["max_tokens"] > 512, 400, words)), times=2, max_tokens=4000)
