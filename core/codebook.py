@@ -381,15 +381,24 @@ def _new_id(name: str, used_ids: set[str]) -> str:
     raise AssertionError("unreachable: more salts than ids")  # pragma: no cover
 
 
-def parse_codebook(data: Mapping[str, Any], *, source: str = "the codebook", is_stored: bool = False) -> Codebook:
+def parse_codebook(
+    data: Mapping[str, Any],
+    *,
+    source: str = "the codebook",
+    is_stored: bool = False,
+    lines: Mapping[yaml_text.Location, int] | None = None,
+) -> Codebook:
     """Parse a codebook from plain data (YAML, JSON, a form).
 
-    Raises CodebookError naming every wrong field, and for a name that is too long unless the codebook ``is_stored``.
+    Raises CodebookError naming every wrong field, with its line if ``lines`` has it, and for a name that is too long
+    unless the codebook ``is_stored``.
     """
     try:
         codebook = Codebook.model_validate(data)
     except ValidationError as error:
-        raise CodebookError(f"{source}: {_error_text(error, data)}.", "Correct it and try again.") from error
+        raise CodebookError(
+            f"{source}: {_error_text(error, data, lines or {})}.", "Correct it and try again."
+        ) from error
     for number, name in enumerate(codebook.names, 1):
         if not is_stored and (problem := name_problem(name)):
             raise CodebookError(f"{source}: label {number}: {problem}.", "Correct it and try again.")
@@ -408,13 +417,14 @@ _TEXT_KEYS = ("name", "unit", "domain", "guideline", "description", "include", "
 
 def load_yaml(text: str, *, source: str = "the codebook") -> Codebook:
     """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
-    data, _ = yaml_text.parse(text, source, CodebookError, _TEXT_KEYS)
+    data, root = yaml_text.parse(text, source, CodebookError, _TEXT_KEYS)
     if not isinstance(data, dict):
+        found = "nothing" if data is None else "a list" if isinstance(data, list) else "a single value"
         raise CodebookError(
-            f"{source}: expected name, kind, unit and labels, found {type(data).__name__}.",
+            f"{source}: expected name, kind, unit and labels, found {found}.",
             "See the sample codebook for the layout.",
         )
-    codebook = parse_codebook(data, source=source)
+    codebook = parse_codebook(data, source=source, lines=yaml_text.line_numbers(root))
     codes = [label.code for label in codebook.labels if label.code is not None]
     if repeated := {code for code in codes if codes.count(code) > 1}:
         raise CodebookError(f"{source}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
@@ -428,15 +438,23 @@ def dump_yaml(codebook: Codebook) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
+def _error_text(error: ValidationError, data: Mapping[str, Any], lines: Mapping[yaml_text.Location, int]) -> str:
+    """Return all problems, each with its line if that is known."""
     parts = []
     for problem in error.errors(include_url=False):
-        location = [str(step) for step in problem["loc"]]
-        if len(location) > 1 and location[0] == "labels" and location[1].isdigit():
-            location[:2] = [_label_name(data, int(location[1]))]
-        message = problem_message(problem)
-        parts.append(f"{' > '.join(location)}: {message}" if location else message)
-    return "; ".join(parts)
+        path, message = problem["loc"], problem_message(problem)
+        location = [str(step + 1 if isinstance(step, int) else step) for step in path]
+        if location[-1:] in (["int"], ["float"]):  # a code may be either
+            del location[-1]
+            message = "expected a number"
+        elif location[-1:] == ["scale"] and problem["type"] == "model_type":
+            message = "expected fields, such as {min: 1, max: 5}"
+        if len(path) > 1 and path[0] == "labels" and isinstance(path[1], int):
+            location[:2] = [_label_name(data, path[1])]
+        places = (path[:end] for end in range(len(path), 0, -1))
+        line = next((f"line {lines[place]}" for place in places if place in lines), "")
+        parts.append(": ".join(filter(None, (line, " > ".join(location), message))))
+    return "; ".join(dict.fromkeys(parts))
 
 
 def _label_name(data: Mapping[str, Any], index: int) -> str:

@@ -54,6 +54,8 @@ _EXPECTED = {
     "model_type": "expected fields, such as {name: Food}",
     "extra_forbidden": "this field does not exist",
     "missing": "this field is required",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "expected a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "expected a number"),
 }
 """Plain words for pydantic's messages, by type of the error."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -18,9 +18,19 @@ MAX_NODES = 200_000
 MAX_DIGITS = 1000
 """Limit of the length of a number: the time to compute ``1:1:1...`` (base 60) grows with the square of its length."""
 
+MAX_LEVELS = 6
+"""Levels down to which lines are known."""
+Location: TypeAlias = tuple[str | int, ...]
+"""Keys and positions that lead to a value."""
+
 _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions of PyYAML for malformed text, and for values that do not match their tag (``!!int``)."""
 
+_REMEDIES = {
+    "mapping values are not allowed here": "Put a text with a colon in quotes, or check the indentation.",
+    "found character '\\t' that cannot start any token": "Indent with spaces, not with tabs.",
+}
+"""What to do about frequent problems that PyYAML finds."""
 _TEXT = "tag:yaml.org,2002:str"
 _NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _TYPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp"))
@@ -53,9 +63,31 @@ def parse(
     except _MALFORMED as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
-        raise error_type(f"{source}{at}: this is not YAML.", "Check the indentation and quotes there.") from error
+        remedy = _REMEDIES.get(getattr(error, "problem", ""), "Check the indentation and quotes there.")
+        raise error_type(f"{source}{at}: this is not YAML.", remedy) from error
     problem = f"{source} has more than {MAX_NODES:,} values; aliases (*name) count as often as they are used."
     raise error_type(problem, "Shorten it.")
+
+
+def line_numbers(root: yaml.Node | None) -> dict[Location, int]:
+    """Return the line of every key and list entry of a YAML document."""
+    lines: dict[Location, int] = {}
+
+    def visit(location: Location, node: yaml.Node) -> None:
+        if location in lines or len(location) > MAX_LEVELS:
+            return
+        lines[location] = node.start_mark.line + 1
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                visit((*location, str(key.value)), value)
+                lines[(*location, str(key.value))] = key.start_mark.line + 1
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                visit((*location, index), value)
+
+    if root is not None:
+        visit((), root)
+    return lines
 
 
 def _size(node: yaml.Node, sizes: dict[int, float]) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from core import prompts, yaml_text
@@ -135,7 +134,6 @@ def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
 
 
 MAX_ROLES, MAX_TIMES = 12, 10
-MAX_DEPTH = 6
 MAX_CHARACTERS = 200_000
 """Most characters of a description."""
 
@@ -147,7 +145,6 @@ _RESERVED_NAMES = frozenset({"reask", "verdict", "gold", "reviewed", "author", "
 
 _Line: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True)]
 _Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Location: TypeAlias = tuple[str | int, ...]
 
 
 def _as_loop(data: Any) -> Any:
@@ -242,14 +239,14 @@ def parse_definition(text: str, source: str = "the protocol file") -> ProtocolDe
     if problem is None:
         return definition
     location, message, offset = problem
-    lines = _line_numbers(root)
+    lines = yaml_text.line_numbers(root)
     while location and location not in lines:
         location = location[:-1]
     line = lines.get(location, 1) + offset
     raise UsageError(f"{source}, line {line}: {message}.", "Correct the line and try again.")
 
 
-def _first_problem(error: ValidationError) -> tuple[_Location, str, int]:
+def _first_problem(error: ValidationError) -> tuple[yaml_text.Location, str, int]:
     """Return (location, message, 0) of the first error; unknown keys come first, as they explain missing ones."""
     errors = sorted(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
     location = errors[0]["loc"]
@@ -260,11 +257,11 @@ def _first_problem(error: ValidationError) -> tuple[_Location, str, int]:
     return location, f"{name}: {message}" if name else "expected a mapping with name, roles, order and decides", 0
 
 
-def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, int]]:
+def _problems(definition: ProtocolDefinition) -> Iterator[tuple[yaml_text.Location, str, int]]:
     """Yield (location, message, line offset) of each mistake that concerns several parts of a definition."""
     names = definition.roles
 
-    def unknown(location: _Location, roles: Sequence[str]) -> Iterator[tuple[_Location, str, int]]:
+    def unknown(location: yaml_text.Location, roles: Sequence[str]) -> Iterator[tuple[yaml_text.Location, str, int]]:
         for role in roles:
             if role not in names:
                 yield location, f"the role '{role}' does not exist; the roles are: {', '.join(names)}", 0
@@ -295,24 +292,3 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
         2, len(definition.decides.vote)
     ):
         yield ("decides",), "a vote needs at least two roles, each once", 0
-
-
-def _line_numbers(root: yaml.Node | None) -> dict[_Location, int]:
-    """Return the line of every key and list entry of a YAML document."""
-    lines: dict[_Location, int] = {}
-
-    def visit(location: _Location, node: yaml.Node) -> None:
-        if location in lines or len(location) > MAX_DEPTH:
-            return
-        lines[location] = node.start_mark.line + 1
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                visit((*location, str(key.value)), value)
-                lines[(*location, str(key.value))] = key.start_mark.line + 1
-        elif isinstance(node, yaml.SequenceNode):
-            for index, value in enumerate(node.value):
-                visit((*location, index), value)
-
-    if root is not None:
-        visit((), root)
-    return lines
