@@ -287,5 +287,9 @@ def _format_part(part: dict[str, Any]) -> str:
     spans = scores.get("intervals", {})
     metrics = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
     metrics |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
+    metrics |= {
+        f"{step['step'].lower()} with the majority": (step["with_majority"], step["with_majority_interval"])
+        for step in part["agreement"]
+    }
     shown = "  ".join(f"{name} {_score(*pair)}" for name, pair in metrics.items() if pair[0] is not None)
     return f"{format_count(part['documents'], 'document')}  {shown}"

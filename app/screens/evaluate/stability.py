@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import streamlit as st
 
 from app.widgets import charts, layout
 from app.widgets.elements import sentences, table
-from app.widgets.metric_tables import estimate_data, estimate_html
+from app.widgets.metric_tables import estimate_data, estimate_html, share_html
 from core.codebook import Codebook
 from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, coverage
+from core.services.evaluation.annotation_arrays import step_titles
 from core.services.evaluation.calibration import Certainty, Kind, certainty
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.project_session import ProjectSession
+from core.stats.debate_rounds import Round
 from core.stats.intervals import format_estimate, format_interval
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.repeated_runs import Repeated
@@ -159,6 +161,19 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         shown = [metric for metric in metrics(run.settings.codebook.kind) if metric.key in _SUBSET_SCORES]
         heads = ["Documents", "Count", "Share", "Scored", *(metric.name for metric in shown)]
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
+        if agreement := list(agreement_rows([part.rounds for part in result.values()], step_titles(run))):
+            table(["Step", "Agreement", *map(str.capitalize, result)], agreement, text=("Agreement",))
+
+
+def agreement_rows(parts: Sequence[Sequence[Round]], titles: Mapping[str, str]) -> Iterator[list[str]]:
+    """Yield rows with the agreement of each step's agents, by part: with the majority, and of each two in sequence."""
+    for step in zip(*parts, strict=True):
+        name = step[0].name
+        yield [name, "with the majority", *(share_html(round_.with_majority) for round_ in step)]
+        for pairs in zip(*(round_.consecutive for round_ in step), strict=True):
+            first, second, _ = pairs[0]
+            agents = f"{titles.get(first, first)} and {titles.get(second, second)}"
+            yield [name, agents, *(share_html(share) for *_, share in pairs)]
 
 
 def part_cells(part: ambiguity.DocumentSubset, shown: Sequence[Metric]) -> list[str]:

@@ -17,6 +17,8 @@ from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats import scoring
 from core.stats.arrays import Mask
+from core.stats.debate_rounds import Round, rounds
+from core.stats.intervals import Estimate, ends
 from core.stats.repeated_runs import difference_rate
 
 VOTE_METHODS = ("vote", "self_consistency")
@@ -31,6 +33,8 @@ class DocumentSubset:
     """share of the run's documents in the pre-pass, None if there are none"""
     scores: scoring.Scores | None
     """over those with a reference and a verdict; None without documents"""
+    rounds: tuple[Round, ...]
+    """steps in which several agents answered"""
 
 
 def is_prepass(settings: RunSettings) -> bool:
@@ -123,8 +127,9 @@ def scores_by_ambiguity(
     annotator: str = VERDICT,
     reference: Reference = "gold",
 ) -> dict[str, DocumentSubset]:
-    """Return the scores of a run on its ``ambiguous`` and on its ``normal`` documents.
+    """Return the scores of a run, and the agreement of its agents, on ``ambiguous`` and on ``normal`` documents.
 
+    Source: *Courtroom-LLM*, section 4.2 and figures 6 and 7.
     Raises NoSuchRun for an unknown run, and UsageError if ``prepass_id`` is not a pre-pass.
     """
     run = session.run(run_id)
@@ -134,13 +139,28 @@ def scores_by_ambiguity(
     design = annotation_arrays.sampling_design(session, run, reference, loaded)
     rate = np.array([rates.get(document, np.nan) for document in loaded.documents], dtype=np.float64)
     voted = ~np.isnan(rate)
+    codebook, groups = run.settings.codebook, annotation_arrays.group_codes(session, run)
+    steps = [stage for stage in annotation_arrays.stages(session, run) if len(stage.members) > 1]
 
     def part(rows: Mask) -> DocumentSubset:
         count = int(rows.sum())
-        # The others keep their place in the design: without a reference they do not count.
-        part_reference = np.where(rows[:, None], judged, np.nan)
-        scores = score(run.settings.codebook, part_reference, predicted, design=design) if count else None
-        return DocumentSubset(count, count / int(voted.sum()) if voted.any() else None, scores)
+
+        def values(grid: annotation_arrays.Grid) -> annotation_arrays.Grid:
+            """Return a grid without the other documents, which keep their place in the design."""
+            return np.where(rows[:, None], grid, np.nan)
+
+        return DocumentSubset(
+            count,
+            count / int(voted.sum()) if voted.any() else None,
+            score(codebook, values(judged), predicted, design=design) if count else None,
+            rounds(
+                values(loaded.reference),
+                [(stage.title, {role: values(grid) for role, grid in stage.members.items()}) for stage in steps],
+                kind=codebook.kind,
+                design=design,
+                groups=groups,
+            ),
+        )
 
     return {"ambiguous": part(rate <= theta), "normal": part(rate > theta)}
 
@@ -163,6 +183,21 @@ def to_json(parts: Mapping[str, DocumentSubset]) -> dict[str, dict[str, Any]]:
             "documents": part.documents,
             "share": part.share,
             "scores": scoring.to_json(part.scores) if part.scores is not None else None,
+            "agreement": [
+                {
+                    "step": round_.name,
+                    **_share("with_majority", round_.with_majority),
+                    "consecutive": [
+                        {"agents": [first, second], **_share("share", share)}
+                        for first, second, share in round_.consecutive
+                    ],
+                }
+                for round_ in part.rounds
+            ],
         }
         for name, part in parts.items()
     }
+
+
+def _share(name: str, estimate: Estimate) -> dict[str, Any]:
+    return {name: estimate.value, f"{name}_interval": ends(estimate.interval)}

@@ -202,6 +202,27 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0
 
 
+def test_agreement_of_judges_is_given_for_ambiguous_and_normal_documents(project, session):
+    settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
+    vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1"])
+    court = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1", "d2"])
+
+    async def debates():
+        for id, second in {"d0": "a", "d1": "b"}.items():
+            await store_debate(project, vote.run_id, id, {"one": both("a"), "two": both(second)}, both("a"))
+            rulings = {"judge_1": both("a"), "judge_2": both(second)}
+            await store_debate(project, court.run_id, id, rulings, both("a"))
+        await store_debate(project, court.run_id, "d2", {"judge_1": both("a"), "judge_2": both("b")}, both("a"))
+
+    asyncio.run(debates())
+    parts = ambiguity.scores_by_ambiguity(session, court.run_id, vote.run_id, 0.5)
+    agreement = {name: part["agreement"] for name, part in ambiguity.to_json(parts).items()}
+    (ambiguous,), (normal,) = agreement["ambiguous"], agreement["normal"]
+    assert (ambiguous["with_majority"], normal["with_majority"]) == (0.5, 1.0)
+    assert [(pair["agents"], pair["share"]) for pair in ambiguous["consecutive"]] == [(["judge_1", "judge_2"], 0.0)]
+    assert [pair["share"] for pair in normal["consecutive"]] == [1.0]
+
+
 def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, run):
     settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
     vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])
