@@ -36,10 +36,10 @@ def saved(at: float | None, verb: str = "Saved") -> None:
         st.html(f'<span class="moot-saved">✓ {verb} {format_clock(at)}</span>')
 
 
-def line(text: str, tone: str = "") -> None:
-    """Draw a line of small text, escaped; nothing for an empty one."""
+def line(text: str, tone: str = "", *, width: int | Literal["stretch", "content"] = "stretch") -> None:
+    """Draw a line of small text, escaped unless it is Markup; nothing for an empty one."""
     if text:
-        st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
+        st.html(f'<div class="moot-line {tone}">{escape(text)}</div>', width=width)
 
 
 def sentences(*lines: str) -> None:

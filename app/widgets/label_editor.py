@@ -387,7 +387,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
         if count > len(label_proposals) and st.button(button, key="propose-every", help=words):
             add(proposals.proposals)
     if proposals.proposals and proposals.net is not None:
-        st.html(f'<div class="moot-line q xs">All of them together. {escape(str(proposals.net))}.</div>')
+        line(f"All of them together. {proposals.net}.", "q xs")
 
 
 _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}

@@ -71,7 +71,7 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     assert "Free. The built-in model writes 40 words per second" in shown
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
-    assert "<td>36</td>" in shown  # 12 documents times 3 calls
+    assert "<td><b>36</b></td>" in shown  # 12 documents times 3 calls
 
 
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:

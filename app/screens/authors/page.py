@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app import context
 from app.screens.authors import results
@@ -218,7 +218,7 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
             return
         reactions = labelling.load_labelling(session).reactions(submission.document_id)
         with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
-            st.html(f'<div class="moot-line"><b>{escape(recommendation.name)}</b></div>')
+            line(Markup("<b>{}</b>").format(recommendation.name))
             if all(reaction.helpful is not None for reaction in reactions):
                 st.button("Show me", key="authors-click", on_click=labelling.react, args=(session, submission))
                 return

@@ -9,6 +9,7 @@ from typing import Any
 
 import altair as alt
 import streamlit as st
+from markupsafe import Markup
 
 from app.state import reset_widgets
 from app.widgets import charts, palette
@@ -98,8 +99,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         key="data-table",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        position = f"{first + 1:,} to {first + len(documents):,} of {total:,}"
-        st.html(f'<div class="moot-line q">{position}</div>', width="content")
+        line(f"{first + 1:,} to {first + len(documents):,} of {total:,}", "q", width="content")
         st.space("stretch")
         pagination(pages, key=PAGE_NUMBER, width=320)
 
@@ -153,11 +153,11 @@ def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
                 counts = [format_count(added, "document")]
                 counts += [f"{repeated:,} existed already"] if repeated else []
                 counts += [f"{rejected:,} rejected"] if rejected else []
-                reasons = f"<br>{escape('; '.join(first_rejected(session, import_)))}" if rejected else ""
-                st.html(
-                    f'<div class="moot-line"><b>{escape(import_.file_name) or "unnamed"}</b> '
-                    f"{format_timestamp(import_.at)}: {', '.join(counts)}<span class=q>{reasons}</span></div>",
-                    width="stretch",
+                reasons = Markup("<br>{}").format("; ".join(first_rejected(session, import_))) if rejected else ""
+                line(
+                    Markup("<b>{}</b> {}: {}<span class=q>{}</span>").format(
+                        import_.file_name or "unnamed", format_timestamp(import_.at), ", ".join(counts), reasons
+                    )
                 )
                 if rejected:
                     content = partial(service.rejected_rows_csv, session, import_.id)

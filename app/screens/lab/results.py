@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from html import escape
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.components import component
 from app.screens.lab import definitions, prompt
@@ -45,7 +45,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
     price = None if instant else _forecast(session, plan, slot)
     with panel("Results", _summary(trial), key="lab-did") as head:
         if price:
-            st.html(f'<div class="moot-line"><b>Next test:</b> {escape(price)}</div>')
+            line(Markup("<b>Next test:</b> {}").format(price))
         if trial is None:
             empty(
                 "No tests yet",
@@ -58,7 +58,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
         else:
             status = trials.trial_status(session, trial)
             with head:
-                st.html(f'<div class="moot-line q xs">{escape(_cost(status))}</div>', width="content")
+                line(_cost(status), "q xs", width="content")
             _trial_results(session, status, slot)
         _holdout(session, plan, slot)
     if trial is not None and not trial.held_out:  # a test of one document opens it at once
@@ -202,7 +202,7 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     only = "only " if split.development else ""
     words = f"Held-out split of {count}: {times}" if count else f"No held-out split: {only}{labelled}"
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
-        st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
+        line(Markup("<b>{}</b>").format(words))
         with st.popover("Score held-out", disabled=not count):
             line(
                 "Scores the draft, or the version in the editor, against the version before it, "

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
@@ -257,7 +258,7 @@ def _model_table(name: str, listed: ModelListing) -> None:
 def price_ceiling() -> float | None:
     """Draw the field for the price limit and return the limit."""
     ceiling = preferences.load().ceiling
-    st.html('<div class="moot-line q xs">Price limit ($ per million output tokens)</div>', width="content")
+    line("Price limit ($ per million output tokens)", "q xs", width="content")
     st.number_input(
         "Price limit in dollars per million output tokens",
         min_value=0.0,
@@ -281,7 +282,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
     for spec, price in models.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
-            st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{words}</div>', width="stretch")
+            line(Markup("<code>{}</code><br>{}").format(spec, words))
             if icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}"):
                 connection, _, model = spec.partition("/")
                 models.set_price(workspace, connection, model, None)

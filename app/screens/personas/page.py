@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app import context
 from app.pages import open_page
@@ -333,7 +334,7 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
             for group in personas.costs(session, run):
                 turns, tokens = format_count(group.turns, "turn"), f"{group.tokens:,} tokens"
                 text = f"{turns}, {tokens} ({group.per_document:,.0f} per document), {format_price(group.cost_usd)}"
-                st.html(f'<div class="moot-line"><b>{escape(group.name)}</b> <span class="q">{text}</span></div>')
+                line(Markup('<b>{}</b> <span class="q">{}</span>').format(group.name, text))
 
 
 main()

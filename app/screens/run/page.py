@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from html import escape
 
 import streamlit as st
 
@@ -17,7 +16,7 @@ from app.screens.run import setup
 from app.state import RunState, SessionState, bound, state
 from app.widgets import layout
 from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
-from app.widgets.elements import choose, literal, saved
+from app.widgets.elements import choose, line, literal, saved
 from app.widgets.labels import label_data, role_data
 from core.debate import protocols
 from core.errors import MootError
@@ -309,7 +308,7 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
         if active != run_id:
-            st.html('<div class="moot-line q">Active:</div>', width="content")
+            line("Active:", "q", width="content")
             st.button(
                 literal(f"Watch {session.run_name(active)}"),
                 icon=":material/visibility:",
@@ -318,7 +317,7 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
                 args=(active,),
             )
         if queued:
-            st.html('<div class="moot-line q">Queue:</div>', width="content")
+            line("Queue:", "q", width="content")
         for row in queued:
             st.button(
                 literal(f"{row.title}, {name_iteration(row.settings)}" if row.settings.iteration else row.title),
@@ -331,7 +330,7 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
             )
         if on_hold:
             names = ", ".join(row.title for row in on_hold)
-            st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
+            line(f"On hold: {names}", "q", width="content")
             resume = partial(control.start_runs, session, on_hold)
             st.button("Resume all" if len(on_hold) > 1 else "Resume", key="resume-on-hold", on_click=resume)
 
@@ -347,7 +346,7 @@ def _savings(run: RunRow, reused: cost_estimate.FromStore, adaptive: cost_estima
         share = format_percent(run.cached_tokens / run.prompt_tokens)
         lines.append(f"<b>{share}</b> of the prompt tokens came from the servers' prompt caches.")
     if lines:
-        st.html("".join(f'<div class="moot-line q">{line}</div>' for line in lines))
+        st.html("".join(f'<div class="moot-line q">{words}</div>' for words in lines))
 
 
 def _adaptive_savings(adaptive: cost_estimate.AdaptiveSavings) -> str:

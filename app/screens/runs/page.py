@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any, Literal
 
 import streamlit as st
+from markupsafe import Markup
 
 from app import context
 from app.components import component, reported
@@ -151,7 +151,7 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
         if not runs:
             line("Select runs to open or compare them. J and K move, X selects, Enter opens, R renames, P pins.")
         else:
-            st.html(f'<div class="moot-line"><b>{len(runs)} selected</b></div>', width="content")
+            line(Markup("<b>{} selected</b>").format(len(runs)), width="content")
             comparable = _comparable(runs)
             st.button(
                 "Compare",
@@ -192,7 +192,7 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
 def _undo_bar(session: ProjectSession) -> None:
     if state.runs.undo is not None:
         done, act = state.runs.undo
-        st.html(f'<div class="moot-line">{escape(done)}</div>', width="content")
+        line(done, width="content")
         st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session, act), key="runs-undo")
 
 
