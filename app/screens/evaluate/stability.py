@@ -163,6 +163,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         table(heads, [[name.capitalize(), *part_cells(part, shown)] for name, part in result.items()])
         if agreement := list(agreement_rows([part.rounds for part in result.values()], step_titles(run))):
             table(["Step", "Agreement", *map(str.capitalize, result)], agreement, text=("Agreement",))
+            sentences("Agreement needs no reference. It counts every document on which several agents decided.")
 
 
 def agreement_rows(parts: Sequence[Sequence[Round]], titles: Mapping[str, str]) -> Iterator[list[str]]:
