@@ -319,7 +319,7 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
     """Return the columns with the results of a run and the document id, in a table that Moot exported; else none.
 
     They follow the document id, or in a file for Hugging Face the status of the review. If others follow it too, the
-    columns were moved, and results are known by their names.
+    columns were moved, and results are known by their names, for Hugging Face by their place before the reviewers.
     """
     if not {"run_id", "review_status"} <= set(columns):
         return frozenset()
@@ -327,6 +327,8 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
     named = {name for name in columns if _ABOUT_RUN.fullmatch(name) or name.endswith(endings)}
     ids = [index for index, name in enumerate(columns) if name.startswith(_ID_OF_EXPORT)]
     following = columns[ids[-1] if ids else columns.index("review_status") :]
+    if not endings and REVIEW_DETAILS[-1] in following:
+        following = following[: following.index(REVIEW_DETAILS[-1]) + 1]
     return frozenset((*(following if named.issuperset(following) or not endings else named), *_ABOUT_EXPORT))
 
 

@@ -22,7 +22,7 @@ from core.ingest.gold_options import parse_gold_option, parse_value_option, same
 from core.ingest.mapping import ColumnMapping
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import Table, join_tables, rejected_csv
+from core.ingest.table import REVIEW_DETAILS, Table, join_tables, rejected_csv
 from tests.each_row import each_row
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
@@ -1047,6 +1047,14 @@ def test_export_of_moot_with_moved_columns_keeps_its_text(order: Callable[[list[
     mapping = suggest_mapping(table(json.dumps(moved), "run.json"))
     assert (mapping.text, mapping.id) == ("text", "document_id")
     assert [source.column for source in mapping.gold] == ["gold_label", "reviewed_label"] or order is sorted
+
+
+def test_hugging_face_export_of_moot_with_its_text_at_the_end_keeps_its_text() -> None:
+    names = ("id", "run_id", "status", "review_status", "label", "reviewed", "unresolved", *REVIEW_DETAILS, "text")
+    cells = ("r1", "verdict", "Pending", 1, [], [], None, False, [], [])
+    rows = [dict(zip(names, (f"d{n}", *cells, f"Some words {n}"), strict=True)) for n in range(6)]
+    mapping = suggest_mapping(table(json.dumps(rows), "train.json"))
+    assert (mapping.text, mapping.id, mapping.gold) == ("text", "id", ())
 
 
 @each_row(
