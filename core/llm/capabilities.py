@@ -46,7 +46,7 @@ _BOUNDS = re.compile(
     r"max_?length|max_?items|min_?items|not permitted|unsupported keyword|invalid schema", re.IGNORECASE
 )
 _LENGTHS = re.compile(r"max_?length|max_?items|min_?items", re.IGNORECASE)
-_LIMIT = re.compile(r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict", re.IGNORECASE)
+_LIMIT = re.compile(r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict|maximum tokens you", re.IGNORECASE)
 _MAX_VALUE = re.compile(
     r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
     r"|limit(?: is| of|:)?|<=?|≤|\d >|\[\d+,|\(inclusive\) to)\s*`?(\d{1,7})\b(?!>)(?P<exclusive> \(exclusive\))?",

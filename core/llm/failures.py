@@ -27,9 +27,11 @@ from core.runs import RoleModel
 
 _CONTEXT = re.compile(
     r"context.{0,20}(length|size|window|limit)|exceed_context_size|maximum context|too many (input )?tokens|"
-    r"tokens in request more than|(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
-    r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
-    r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
+    r"tokens in request more than|"
+    r"(prompt|input|request|messages?|text|query|sequence|conversation|tokens)\b.{0,30}too long|超长|"
+    r"max(imum)? (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|max_seq_len|\bn_keep\b|"
+    r"exceeds? the (available |model )?context|exceeded model token limit|prompt length.{0,60}exceed|max input char|"
+    r"number of input tokens.{0,30}exceed|token count.{0,30}(exceed|but model only)|reduce the (length|number|size)|request too large|must be reduced|"
     r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length|"
     r"too large to process",
     re.IGNORECASE,

@@ -104,6 +104,7 @@ def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
         "max_tokens: 4000 > 512, which is the maximum allowed number of output tokens for m",
         "Unable to submit request because it has a maxOutputTokens value of 4000 but the supported range is from 1 (inclusive) to 513 (exclusive).",
         "Input validation error: `max_new_tokens` must be <= 512. Given: 4000",
+        "The maximum tokens you requested exceeds the model limit of 512. Try again with a maximum tokens value that is lower than 512.",
     ],
 )
 def test_maximum_is_found_in_the_words_of_many_servers(words: str) -> None:
@@ -306,6 +307,14 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, error_body("input tokens exceed the configured limit of 272000 tokens."), errors.ContextTooLong),
         (400, error_body("Provider returned error", code=400, metadata={"raw": '{"error":{"message":"maximum context length is 8192 tokens"}}'}), errors.ContextTooLong),
         (413, {}, errors.ContextTooLong),
+        (400, {"error": "Cannot truncate prompt with n_keep (5000) >= n_ctx (4096)"}, errors.ContextTooLong),
+        (500, error_body("Prompt length 5000 is greater than max_seq_len 4096"), errors.ContextTooLong),
+        (400, error_body("Unable to submit request because the input token count is 1200000 but model only supports up to 1048576."), errors.ContextTooLong),
+        (400, error_body("Invalid request: Your request exceeded model token limit: 8192"), errors.ContextTooLong),
+        (400, error_body("Prompt 超长", code="1261"), errors.ContextTooLong),
+        (400, {"error_code": 336007, "error_msg": "the max input characters is 20000"}, errors.ContextTooLong),
+        (400, {"errors": [{"message": "the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model"}]}, errors.ContextTooLong),
+        (400, error_body("The sum of prompt length (5000.0) and query length (0) should not exceed max_num_tokens (4096)"), errors.ContextTooLong),
         (410, {"error": "The requested model is deprecated and no longer supported by provider x"}, errors.NoSuchModel),
         (400, error_body("The model `m` has been decommissioned and is no longer supported.", code="model_decommissioned"), errors.NoSuchModel),
         (400, error_body("Authentication Error, Invalid proxy server token passed.", type="auth_error"), errors.Unauthorised),

@@ -105,7 +105,7 @@ def test_complete_reply_without_a_finish_reason_is_read() -> None:
     with pytest.raises(errors.CutStream):
         ask(sending(b'{"choices": [{"delta": {"content": "half"}}]}', kind="text/event-stream"))
     with pytest.raises(errors.EmptyReply):
-        ask(sending(b"{}", kind="application/json"))
+        ask(sending(b'{"choices": []}', kind="application/json"))
 
 
 @each_row(
