@@ -31,7 +31,8 @@ _CONTEXT = re.compile(
     r"(prompt|input|request|messages?|text|query|sequence|conversation|tokens)\b.{0,30}too long|超长|"
     r"max(imum)? (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|max_seq_len|\bn_keep\b|"
     r"exceeds? the (available |model )?context|exceeded model token limit|prompt length.{0,60}exceed|max input char|"
-    r"number of input tokens.{0,30}exceed|token count.{0,30}(exceed|but model only)|reduce the (length|number|size)|request too large|must be reduced|"
+    r"number of input tokens.{0,30}exceed|token count.{0,30}(exceed|but model only)|"
+    r"reduce the (length|number|size)|request too large|must be reduced|"
     r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length|"
     r"too large to process",
     re.IGNORECASE,

@@ -95,6 +95,13 @@ def test_schema_is_sent_as_format() -> None:
     assert outcome.sent[0]["format"]["required"] == ["reasoning", "labels"]
 
 
+def test_schema_is_left_out_for_versions_that_know_no_schema() -> None:
+    words = {"error": "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"}
+    outcome = ask(refusing(answer, (lambda body: "format" in body, 400, words)), dialect="ollama", json_schema="on")
+    assert outcome.reply.text == "none"
+    assert outcome.reply.refused_params == ("response_format",)
+
+
 def test_missing_model_suggests_ollama_pull() -> None:
     absent = {"error": 'model "m" not found, try pulling it first'}
     with pytest.raises(errors.NoSuchModel) as caught:
