@@ -73,9 +73,9 @@ def differing_options(before: RunSettings, wanted: RunSettings, prompts: Mapping
         pairs |= {
             "--model": (before.specs, _with_pinned_classifier(wanted.specs, before.specs)),
             "--param": (_parameters(before), _parameters(wanted)),
-            "--seed": (before.seed, wanted.seed),
             "--prompt": ({name: before.templates[name].text for name in prompts if name in before.templates}, prompts),
         }
+    pairs["--seed"] = (before.seed, wanted.seed)
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
     return [option for option, (had, has) in pairs.items() if had != has]

@@ -181,6 +181,8 @@ def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
         tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/classifier", "--protocol", "ecj"
     )
     assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
+    single = annotate(tmp_path, "--resume", "r0001", "--seed", "4", "--protocol", "single")
+    assert "--codebook, --protocol and --seed are ignored" in single.stderr
 
 
 def test_resume_reports_a_limit_and_a_prompt_that_it_ignores(tmp_path: Path) -> None:
