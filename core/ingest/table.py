@@ -248,7 +248,7 @@ def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int
     """Return how many of the rows below a header are further headers.
 
     Qualtrics writes question texts and import ids. SurveyMonkey writes the options of a question, which name the
-    columns that have no name, below a first column without an option.
+    columns that have no name, below a first column without an option. There are no sentences below other questions.
     """
     for count, row in enumerate(rows[:2], 1):
         cells = [text for cell in row if (text := as_text(cell).strip())]
@@ -256,8 +256,10 @@ def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int
             return count
     names, options = ([as_text(cell).strip() for cell in row] for row in (header, rows[0] if rows else ()))
     unnamed = [option for name, option in zip(names, options, strict=False) if not name]
+    others = [option for *pair, option in zip(names, [*names[1:], "end"], options, strict=False) if all(pair)]
+    has_sentence = any(len(option.split()) >= SENTENCE_WORDS for option in others)
     if unnamed and all(unnamed) and names[0] and not options[0] and not any(map(NUMBER.fullmatch, unnamed)):
-        return 1
+        return 0 if has_sentence else 1
     return 0
 
 

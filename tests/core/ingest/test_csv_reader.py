@@ -127,6 +127,7 @@ def test_options_of_a_question_below_the_header_name_its_columns() -> None:
     assert (table.column("Tell us more"), table.line_numbers) == (("Good soup",), (3,))
     assert table.notes == ("Below the header, and left out: Food Service Open-Ended Response.",)
     assert len(read("id,text,\n1,Great,x\n")) == len(read(",text\n0,Great\n")) == 1  # rows, not options
+    assert read("Food,text,label,\n,The soup was cold again,bad,x\n1,Great,good,\n").read == 2
 
 
 @each_row("second", ["id,text,food", "\ufeffid,text,food", '\ufeff"id","text","food"'])
