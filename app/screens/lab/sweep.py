@@ -21,7 +21,7 @@ from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, sweeps
-from core.services.lab.sweeps import SPEC, RankedConfiguration, SweepRow, SweepSpec
+from core.services.lab.sweeps import RankedConfiguration, SweepRow, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
@@ -139,7 +139,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         error_box(error)
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        spec = SPEC.validate_python(row.spec)
+        spec = sweeps.read_spec(row)
         badge = badge_html(row.state, STATE_TONES.get(row.state, ""))
         about = (format_count(len(ranking), "configuration"), f"up to {spec.size} documents", row.message)
         st.html(

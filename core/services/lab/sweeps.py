@@ -33,6 +33,107 @@ from core.services.runs import planning
 from core.store.lab import SweepRow as SweepRow
 from core.store.lab import SweepState
 
+MAX_CONFIGURATIONS = 64
+MIN_DOCUMENTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSpec:
+    """Definition of a sweep: versions by slot, one model for all roles, and values of each parameter.
+
+    ``size`` documents are drawn with ``seed``. ``budget_usd`` limits the whole sweep, None sets no limit.
+    """
+
+    protocol: str
+    versions: Mapping[str, Sequence[str]]
+    role_models: Sequence[RoleModel]
+    params: Mapping[str, Sequence[Any]]
+    size: int = 20
+    seed: int = 0
+    budget_usd: float | None = None
+
+
+SPEC = TypeAdapter(SweepSpec)
+"""Conversion of a definition from and to plain data."""
+
+
+@dataclass(slots=True)
+class SweepProgress:
+    """Progress of a sweep.
+
+    ``documents`` are in the order in which rungs take them, None before the first start. ``runs`` are run ids by rung
+    and number of the configuration ("1/3"). ``problems`` are errors by number of the configuration. ``remaining`` are
+    the numbers of the configurations in the next rung, None for all. ``budget_usd`` replaces the budget of the
+    definition, None keeps that budget. ``spent`` is True if the budget paused the sweep. ``active_run`` is the id of
+    the run that a pause stops, empty between runs.
+    """
+
+    documents: list[str] | None = None
+    runs: dict[str, str] = field(default_factory=dict)
+    problems: dict[int, str] = field(default_factory=dict)
+    remaining: list[int] | None = None
+    active_run: str = ""
+    budget_usd: float | None = None
+    spent: bool = False
+
+
+PROGRESS = TypeAdapter(SweepProgress)
+"""Conversion of the progress from and to plain data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One combination of ``versions`` by slot, a model and ``params``."""
+
+    number: int
+    versions: Mapping[str, str]
+    role_model: RoleModel
+    params: Mapping[str, Any]
+
+
+def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
+    """Return all combinations, starting with the first value of each list.
+
+    Raises UsageError for fewer than two or too many configurations.
+    """
+    slots, names = list(spec.versions), list(spec.params)
+    crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
+    configurations = []
+    for number, values in enumerate(crossed):
+        if number == MAX_CONFIGURATIONS:
+            raise UsageError(f"This sweep has more than {MAX_CONFIGURATIONS} configurations.", "Choose fewer values.")
+        versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
+        configurations.append(
+            Configuration(
+                number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True))
+            )
+        )
+    if len(configurations) < 2:
+        raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
+    return tuple(configurations)
+
+
+def rung_sizes(count: int, size: int) -> tuple[int, ...]:
+    """Return the documents per configuration on each rung, for ``count`` of them and ``size`` on the last rung."""
+    rounds = max(1, ceil(log2(count)))
+    sizes = [max(min(size, MIN_DOCUMENTS), size // 2 ** (rounds - 1 - number)) for number in range(rounds)]
+    return tuple(sizes)
+
+
+def survivors(scores: Mapping[int, float | None]) -> tuple[int, ...]:
+    """Return the better half of the configurations, at least one; those without a score leave first, then late ones."""
+    order = sorted(scores, key=lambda number: (-1.0 if (value := scores[number]) is None else value, -number))
+    return tuple(sorted(order[len(order) // 2 :]))
+
+
+def count_debates(count: int, size: int) -> int:
+    """Return the total number of debates, counting documents of earlier rungs once."""
+    total, before, remaining = 0, 0, count
+    for documents in rung_sizes(count, size):
+        total += remaining * (documents - before)
+        before, remaining = documents, max(1, ceil(remaining / 2))
+    return total
+
 
 @dataclass(frozen=True, slots=True)
 class RankedConfiguration:
@@ -82,7 +183,7 @@ def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | 
 
     Raises ProjectError for a stored sweep that is not valid, and if its state cannot be saved.
     """
-    spec, progress, stop_event = _read_spec(row), read_progress(row), threading.Event()
+    spec, progress, stop_event = read_spec(row), read_progress(row), threading.Event()
     if session.active_sweeps.setdefault(row.number, stop_event) is not stop_event:
         return
     progress.spent = False
@@ -141,7 +242,7 @@ def rank_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedC
         raise _unreadable(row) from error
 
 
-def _read_spec(row: SweepRow) -> SweepSpec:
+def read_spec(row: SweepRow) -> SweepSpec:
     """Return the definition of a stored sweep. Raises ProjectError if it is not valid."""
     try:
         return SPEC.validate_python(row.spec)
@@ -162,7 +263,7 @@ def _unreadable(row: SweepRow) -> ProjectError:
 
 
 def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
-    spec = _read_spec(row)
+    spec = read_spec(row)
     configurations = all_configurations(spec)
     progress = read_progress(row)
     remaining = set(range(len(configurations)) if progress.remaining is None else progress.remaining)
@@ -347,105 +448,3 @@ def _run_thread(runner: _SweepRunner) -> None:
             runner.save_progress(*ended)
     finally:
         del runner.session.active_sweeps[runner.number]
-
-
-MAX_CONFIGURATIONS = 64
-MIN_DOCUMENTS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class SweepSpec:
-    """Definition of a sweep: versions by slot, one model for all roles, and values of each parameter.
-
-    ``size`` documents are drawn with ``seed``. ``budget_usd`` limits the whole sweep, None sets no limit.
-    """
-
-    protocol: str
-    versions: Mapping[str, Sequence[str]]
-    role_models: Sequence[RoleModel]
-    params: Mapping[str, Sequence[Any]]
-    size: int = 20
-    seed: int = 0
-    budget_usd: float | None = None
-
-
-SPEC = TypeAdapter(SweepSpec)
-"""Conversion of a definition from and to plain data."""
-
-
-@dataclass(slots=True)
-class SweepProgress:
-    """Progress of a sweep.
-
-    ``documents`` are in the order in which rungs take them, None before the first start. ``runs`` are run ids by rung
-    and number of the configuration ("1/3"). ``problems`` are errors by number of the configuration. ``remaining`` are
-    the numbers of the configurations in the next rung, None for all. ``budget_usd`` replaces the budget of the
-    definition, None keeps that budget. ``spent`` is True if the budget paused the sweep. ``active_run`` is the id of
-    the run that a pause stops, empty between runs.
-    """
-
-    documents: list[str] | None = None
-    runs: dict[str, str] = field(default_factory=dict)
-    problems: dict[int, str] = field(default_factory=dict)
-    remaining: list[int] | None = None
-    active_run: str = ""
-    budget_usd: float | None = None
-    spent: bool = False
-
-
-PROGRESS = TypeAdapter(SweepProgress)
-"""Conversion of the progress from and to plain data."""
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """One combination of ``versions`` by slot, a model and ``params``."""
-
-    number: int
-    versions: Mapping[str, str]
-    role_model: RoleModel
-    params: Mapping[str, Any]
-
-
-def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
-    """Return all combinations, starting with the first value of each list.
-
-    Raises UsageError for fewer than two or too many configurations.
-    """
-    slots, names = list(spec.versions), list(spec.params)
-    crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
-    configurations = []
-    for number, values in enumerate(crossed):
-        if number == MAX_CONFIGURATIONS:
-            raise UsageError(f"This sweep has more than {MAX_CONFIGURATIONS} configurations.", "Choose fewer values.")
-        versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
-        configurations.append(
-            Configuration(
-                number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True))
-            )
-        )
-    if len(configurations) < 2:
-        raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
-    return tuple(configurations)
-
-
-def rung_sizes(count: int, size: int) -> tuple[int, ...]:
-    """Return the documents per configuration on each rung, for ``count`` of them and ``size`` on the last rung."""
-    rounds = max(1, ceil(log2(count)))
-    sizes = [max(min(size, MIN_DOCUMENTS), size // 2 ** (rounds - 1 - number)) for number in range(rounds)]
-    return tuple(sizes)
-
-
-def survivors(scores: Mapping[int, float | None]) -> tuple[int, ...]:
-    """Return the better half of the configurations, at least one; those without a score leave first, then late ones."""
-    order = sorted(scores, key=lambda number: (-1.0 if (value := scores[number]) is None else value, -number))
-    return tuple(sorted(order[len(order) // 2 :]))
-
-
-def count_debates(count: int, size: int) -> int:
-    """Return the total number of debates, counting documents of earlier rungs once."""
-    total, before, remaining = 0, 0, count
-    for documents in rung_sizes(count, size):
-        total += remaining * (documents - before)
-        before, remaining = documents, max(1, ceil(remaining / 2))
-    return total
