@@ -24,6 +24,8 @@ from core.services.author_labelling import files, labelling
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
+Field = Callable[[str], dict[str, Any]]
+"""Returns the arguments that bind a widget to the setting of this name."""
 KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card number", "name": "name"}
 
 
@@ -349,73 +351,81 @@ def _settings(session: ProjectSession) -> None:
 
     left, right = st.columns(2, gap="small")
     with left, panel("Model and questions", key="authors-settings"):
-        plan = planning.load_plan(session)
-        planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
-        specs = list(dict.fromkeys((settings.model, *planned)))
-        st.selectbox(
-            "Model",
-            specs,
-            accept_new_options=True,
-            **field("model"),
-            help="connection/model. It filters, predicts, writes questions and chats.",
-        )
-        line(labelling.model_notice(settings.model))
-        first, second = st.columns(2)
-        first.number_input(
-            "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."
-        )
-        second.number_input(
-            "Reading time (s)",
-            0.0,
-            60.0,
-            step=1.0,
-            **field("reading_seconds"),
-            help="A question can be answered after this time.",
-        )
-        first.number_input(
-            "Selected labels (k)",
-            1,
-            100,
-            **field("k"),
-            help="The most relevant labels; only these are asked and used for suggestions.",
-        )
-        second.number_input(
-            "Relevant labels needed",
-            1,
-            100,
-            **field("min_relevant"),
-            help="No questions about a text with fewer relevant labels.",
-        )
-        st.toggle(
-            "Select predictors before they run",
-            **field("predictors_first"),
-            help="Runs only k predictors per text: cheaper with many labels and a paid model.",
-        )
+        _question_settings(session, settings, field)
     with right, panel("Privacy and suggestions", key="authors-privacy"):
+        _suggestion_settings(session, settings, field)
 
-        def save_names(text: str) -> None:
-            _save_setting(session, "names", tuple(filter(None, map(str.strip, text.split("\n")))))
 
-        st.text_area(
-            "Names to mask",
-            height=80,
-            help="One on each line, in addition to frequent given names.",
-            **bound("authors-set-names", "\n".join(settings.names), save_names),
-        )
-        st.number_input(
-            "Answers before suggestions",
-            0,
-            100_000,
-            **field("warm_up"),
-            help="Warm-up: this many answers are collected before anything is suggested.",
-        )
-        st.text_area(
-            "Catalogue of suggestions (YAML)",
-            height=220,
-            **field("catalogue"),
-            placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
-            help="Entries with name, text, keywords for the baseline, and values by name of a label.",
-        )
+def _question_settings(session: ProjectSession, settings: labelling.LabellingSettings, field: Field) -> None:
+    """Draw the model, and which questions are asked."""
+    plan = planning.load_plan(session)
+    planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
+    specs = list(dict.fromkeys((settings.model, *planned)))
+    st.selectbox(
+        "Model",
+        specs,
+        accept_new_options=True,
+        **field("model"),
+        help="connection/model. It filters, predicts, writes questions and chats.",
+    )
+    line(labelling.model_notice(settings.model))
+    first, second = st.columns(2)
+    first.number_input("Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked.")
+    second.number_input(
+        "Reading time (s)",
+        0.0,
+        60.0,
+        step=1.0,
+        **field("reading_seconds"),
+        help="A question can be answered after this time.",
+    )
+    first.number_input(
+        "Selected labels (k)",
+        1,
+        100,
+        **field("k"),
+        help="The most relevant labels; only these are asked and used for suggestions.",
+    )
+    second.number_input(
+        "Relevant labels needed",
+        1,
+        100,
+        **field("min_relevant"),
+        help="No questions about a text with fewer relevant labels.",
+    )
+    st.toggle(
+        "Select predictors before they run",
+        **field("predictors_first"),
+        help="Runs only k predictors per text: cheaper with many labels and a paid model.",
+    )
+
+
+def _suggestion_settings(session: ProjectSession, settings: labelling.LabellingSettings, field: Field) -> None:
+    """Draw the names to mask, and the suggestions."""
+
+    def save_names(text: str) -> None:
+        _save_setting(session, "names", tuple(filter(None, map(str.strip, text.split("\n")))))
+
+    st.text_area(
+        "Names to mask",
+        height=80,
+        help="One on each line, in addition to frequent given names.",
+        **bound("authors-set-names", "\n".join(settings.names), save_names),
+    )
+    st.number_input(
+        "Answers before suggestions",
+        0,
+        100_000,
+        **field("warm_up"),
+        help="Warm-up: this many answers are collected before anything is suggested.",
+    )
+    st.text_area(
+        "Catalogue of suggestions (YAML)",
+        height=220,
+        **field("catalogue"),
+        placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
+        help="Entries with name, text, keywords for the baseline, and values by name of a label.",
+    )
 
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
