@@ -313,7 +313,9 @@ def test_run_without_verdicts_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
     for view in ("scores", "debate", "errors", "stability", "models"):
-        assert "No verdict to score" in texts(draw(session, "evaluate", evaluate_tab=view)), view
+        shown = texts(draw(session, "evaluate", evaluate_tab=view))
+        assert "No verdict to score" in shown, view
+        assert "Scores follow as debates end" in shown, view  # the run has not begun
 
 
 def test_compare_needs_two_runs(session, project):

@@ -124,7 +124,9 @@ def _no_scored_documents(evaluation: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun = reference_names(evaluation.reference).noun
     advice = "Retry unresolved documents on Run, or start a run with other models or definitions."
-    if set(evaluation.coverage.left_out) == {"failed"}:
+    if "waiting" in evaluation.coverage.left_out:
+        advice = "Scores follow as debates end: watch or resume them on Run."
+    elif set(evaluation.coverage.left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
     layout.empty(
         "No verdict to score",
