@@ -505,7 +505,7 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
             st.selectbox(
                 "Preset",
                 ["", *spec.presets],
-                format_func=lambda name: spec.presets[name].title if name else "Custom",
+                format_func=lambda name: spec.presets[name].title if name else "None",
                 help="Rounds, repetitions and temperatures as published. A role's own temperature takes precedence.",
                 **bound(
                     f"param-{spec.name}-{PRESET}",
