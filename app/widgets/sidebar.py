@@ -203,8 +203,8 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
     if status is None:
         return
     progress: str = status.state
-    if status.state == "running":
-        progress = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
+    if status.state == "running" and status.eta_seconds is not None:
+        progress = format_eta(status.eta_seconds)
     share = 100 * status.ended / status.documents if status.documents else 0
     saved_at = session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
