@@ -22,10 +22,15 @@ MAX_SIDE_BY_SIDE = 3  # references; more are in a list
 
 def run_words(run: RunRow) -> str:
     """Return the name and size of a run, once, and its progress and state unless it is done."""
-    size = format_count(run.documents, "document")
     if run.state != "done":
-        size = f"{run.ended:,} of {run.documents:,}, {run.state}"
-    return run.title if size in run.title.split(", ") else f"{run.title}, {size}"
+        return f"{run.title}, {run.ended:,} of {run.documents:,}, {run.state}"
+    return name_with_size(run.title, run.documents)
+
+
+def name_with_size(name: str, documents: int) -> str:
+    """Return the name of a run with its number of documents, unless the name has this number already."""
+    size = format_count(documents, "document")
+    return name if size in name.split(", ") else f"{name}, {size}"
 
 
 def run_date(run: RunRow) -> str:

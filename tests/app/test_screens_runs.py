@@ -168,6 +168,14 @@ def test_archived_run_is_not_offered_on_run_data_and_lab(session):
     assert len(lab.selectbox(key="lab-run").options) == 1
 
 
+def test_run_picker_names_the_size_of_a_run_once(session):
+    finished(session)
+    finished(session, limit=1)
+    options = open_page("run").selectbox(key="run-picker").options
+    assert options[0].count("1 document") == 1
+    assert options[1].endswith(" documents")
+
+
 def test_new_table_has_the_current_selection_after_an_interrupted_run_without_a_table(session, monkeypatch):
     run = finished(session)
     at = open_page("runs")

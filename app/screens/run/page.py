@@ -18,6 +18,7 @@ from app.widgets import layout
 from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
 from app.widgets.elements import choose, line, literal, saved
 from app.widgets.labels import label_data, role_data
+from app.widgets.run_picker import name_with_size
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_money, format_percent, plural
@@ -69,7 +70,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
     layout.write_url(run=shown)
     titles = {RunState.NEW: "New run"} if shown == RunState.NEW else {}
     # without counts that would be out of date while a run is active
-    titles |= {run.run_id: f"{run.title}, {format_count(run.documents, 'document')}" for run in reversed(runs)}
+    titles |= {run.run_id: name_with_size(run.title, run.documents) for run in reversed(runs)}
     choose(st.selectbox, "Run", titles, width=300, **bound("run-picker", shown, select))
 
 
