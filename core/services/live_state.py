@@ -29,6 +29,8 @@ NOTHING = -1
 """Revision of a client that has received nothing."""
 TAIL = 90
 """Characters of a running turn that a tile shows."""
+RETRYING = ", retrying"
+"""End of the reason why a turn waits, if another attempt follows."""
 
 Json: TypeAlias = dict[str, Any]
 Cursor: TypeAlias = tuple[int, int]
@@ -135,7 +137,7 @@ class _LiveTurn:
                     self.is_done = False
             case TurnWaiting():
                 # A short wait is over before it is shown, so the words alone say that another attempt follows.
-                self.waiting = f"{event.reason}, retrying" if event.seconds else event.reason
+                self.waiting = event.reason + (RETRYING if event.seconds else "")
                 self.waiting_until = now + event.seconds
             case TurnDone():
                 self.turn, self.waiting, self.is_done = event.turn, "", True
@@ -244,8 +246,9 @@ class LiveRunState:
         for debate in self._flight.values():
             debate.revision = self._revision
             for turn in debate.turns.values():
-                if not turn.is_done and not turn.waiting:
-                    turn.waiting, turn.revision = reason, self._revision
+                if not turn.is_done:
+                    turn.waiting = turn.waiting.removesuffix(RETRYING) or reason
+                    turn.waiting_until, turn.revision = 0.0, self._revision
 
     def _end(self, event: VerdictReached) -> None:
         debate = self._flight.pop(event.document_id, None) or self._finished.pop(event.document_id, None)

@@ -217,6 +217,10 @@ def test_only_an_error_before_another_attempt_says_that_it_is_retried() -> None:
     assert [event["waiting"] for event in live.snapshot(ClientCursor("d1"))] == ["server fault, retrying"] * 2
     live.publish(TurnWaiting(RUN, "d1", 0, "server fault", 0.0))
     assert [event["waiting"] for event in live.snapshot(ClientCursor("d1"))] == ["server fault"] * 2
+    live.publish(TurnWaiting(RUN, "d1", 0, "server fault", 4.0))
+    live.publish(status("paused"))
+    shown = [event for event in live.snapshot(ClientCursor("d1")) if event["kind"] in ("turn", "tile")]
+    assert [(event["waiting"], event["wait"]) for event in shown] == [("server fault", 0.0)] * 2
 
 
 def test_waiting_shows_the_time_left_until_the_next_delta() -> None:
