@@ -17,6 +17,7 @@ Dialect: TypeAlias = Literal["builtin", "openai", "ollama"]
 KEYRING_SERVICE = "moot"
 _ENDPOINT = re.compile(r"/*(/(chat/completions|completions|models|embeddings|responses))?/*$")
 """End of a pasted address that is not a part of the base URL."""
+_OLLAMA_ENDPOINT = re.compile(r"/api(/\w+)?$")
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
@@ -66,7 +67,7 @@ class Connection(_Frozen):
         return f"Set {self.environment_variables[-1]} or type a key on the Models page."
 
 
-_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1", "0.0.0.0"})
 _CUSTOMARY: Mapping[str, str] = {
     "openai": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
@@ -119,6 +120,8 @@ def parse_connection(name: str, url: str, dialect: Dialect | None = None) -> Con
     if dialect is None:
         native = (name == "ollama" or port == 11434) and not parts.path.endswith("/v1")
         dialect = "ollama" if native else "openai"
+    if dialect == "ollama":
+        url = _OLLAMA_ENDPOINT.sub("", url)
     return Connection(name=name, base_url=url, dialect=dialect)
 
 

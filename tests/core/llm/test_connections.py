@@ -9,6 +9,7 @@ import keyring.backend
 import pytest
 
 from core.llm.connections import PRESETS, Connection, find_key, parse_connection, remember_key
+from tests.each_row import each_row
 
 KEY = "sk-secret"
 PROVIDERS = [preset for preset in PRESETS if len(preset.environment_variables) == 2]
@@ -76,3 +77,20 @@ def test_key_in_the_keyring_belongs_to_one_origin(memory: MemoryKeyring) -> None
     for address in ("http://models.example/v1", "https://models.example:444/v1", "https://evil.example/v1"):
         assert find_key(parse_connection("mine", address)) is None
     assert find_key(parse_connection("yours", "https://models.example/v1")) is None
+
+
+@each_row(
+    ("address", "base_url"),
+    [
+        ("http://127.0.0.1:11434/api", "http://127.0.0.1:11434"),
+        ("http://127.0.0.1:11434/api/chat", "http://127.0.0.1:11434"),
+        ("http://127.0.0.1:11434/api/generate/", "http://127.0.0.1:11434"),
+        ("http://127.0.0.1:11434/v1/chat/completions", "http://127.0.0.1:11434/v1"),
+        ("http://models.example/api", "http://models.example/api"),
+        ("http://0.0.0.0:8000/v1//", "http://0.0.0.0:8000/v1"),
+    ],
+)
+def test_end_of_a_pasted_address_that_names_an_endpoint_is_removed(address: str, base_url: str) -> None:
+    connection = parse_connection("mine", address)
+    assert connection.base_url == base_url
+    assert connection.local == ("example" not in address)
