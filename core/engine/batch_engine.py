@@ -58,11 +58,13 @@ _QUOTA_EXCEEDED = re.compile(r"enqueued token limit|token_limit_exceeded|too man
 class _Waiting:
     """A request without a reply, and the documents whose debates wait for it.
 
-    ``request`` is kept without its texts, because there may be thousands; ``characters`` is their length.
+    ``request`` is kept without its texts, because there may be thousands; ``characters`` is their length, ``params``
+    are the parameters by name.
     """
 
     request: Request
     characters: int
+    params: Mapping[str, Any]
     reserved: float
     documents: dict[str, None] = field(default_factory=dict)
 
@@ -194,11 +196,12 @@ class BatchEngine(ReplayingEngine):
                 return
             if job is not None and job.run_id != self.run_id:
                 max_cost = 0.0  # the other run pays
-            waiting = _Waiting(replace(request, messages=(), inputs={}, document=None), request.characters, max_cost)
+            body, params = self._batches.body(pending.role_model, request, self.settings)
+            stored_request = replace(request, messages=(), inputs={}, document=None)
+            waiting = _Waiting(stored_request, request.characters, params, max_cost)
             self._waiting[key] = waiting
             self.budget.held += max_cost
             if job is None:
-                body = self._batches.body(pending.role_model, request, self.settings)
                 await files.add(key, pending.role_model, request_line(key, body))
         if pending.document.id not in waiting.documents:
             waiting.documents[pending.document.id] = None
@@ -418,7 +421,12 @@ class BatchEngine(ReplayingEngine):
         return failures
 
     def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
-        """Record a failed request: it is submitted again, or its debate gets the error."""
+        """Record a failed request: it is submitted again, or its debate gets the error.
+
+        A request with a parameter that the server refuses is submitted again without it.
+        """
+        waiting = self._waiting.get(key)
+        differs = waiting is not None and self._batches.learn(job.role_model, error, waiting.params)
         self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage, self.settings)
@@ -426,9 +434,9 @@ class BatchEngine(ReplayingEngine):
             self.progress.billed(usage, cost)
             self.budget.spent += cost or 0.0
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
-        if not error.retryable or self._attempts[key] >= MAX_ATTEMPTS:
+        if not (error.retryable or differs) or self._attempts[key] >= MAX_ATTEMPTS:
             self._errors[key] = ReplyError(error.kind, str(error))
-        if (waiting := self._waiting.get(key)) is not None:
+        if waiting is not None:
             self.sink.attempt(
                 FailedAttempt(
                     run_id=job.run_id,

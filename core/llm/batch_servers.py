@@ -17,9 +17,11 @@ from typing import Any, Literal, TypeAlias
 
 from core import errors
 from core.debate.turns import Reply, Request, Usage
+from core.errors import ModelError
+from core.formatting import as_sentence
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
-from core.llm.failures import from_status, hide_key, server_message
+from core.llm.failures import from_status, hide_key, is_cut, server_message
 from core.llm.models import ModelLibrary, check_whole, without_key
 from core.llm.request import encode_body
 from core.llm.sdk import openai_client, translated_errors
@@ -235,9 +237,10 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
     )
     if "batch_expired" in str(error):
         raise errors.TimedOut(
-            f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}", ASK_AGAIN
+            as_sentence(f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}"),
+            ASK_AGAIN,
         )
-    raise errors.ServerFault(f"{role_model.model} at {role_model.connection}, in a batch: {text}", "")
+    raise errors.ServerFault(as_sentence(f"{role_model.model} at {role_model.connection}, in a batch: {text}"), "")
 
 
 class BatchLibrary:
@@ -266,13 +269,25 @@ class BatchLibrary:
             )
         return self._servers[name]
 
-    def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
-        """Return the body of a live call, adapted to the server and not streamed."""
+    def body(
+        self, role_model: RoleModel, request: Request, settings: RunSettings
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Return the body of a live call, adapted to the server and not streamed, and its parameters for ``learn``."""
         model_request = self._library.build_request(None, role_model, request, settings)
         capabilities = self._library.capabilities.get(model_request.connection, role_model.model)
         refused = {*capabilities.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(model_request).items() if name not in refused}
-        return openai_chat.body(model_request, capabilities, optional, model_request.schema_for(capabilities))
+        schema = model_request.schema_for(capabilities)
+        body = openai_chat.body(model_request, capabilities, optional, schema)
+        params = model_request.sent(body, schema)
+        return body, {name: params[name] for name in params if name not in ("messages", "response_format")}
+
+    def learn(self, role_model: RoleModel, error: ModelError, params: Mapping[str, Any]) -> bool:
+        """Learn from a refused request with these parameters; return True if the next attempt will differ."""
+        capabilities = self._library.capabilities.get(self._library.connection_of(role_model), role_model.model)
+        if isinstance(error, errors.ContextTooLong):
+            return capabilities.learn_context(error.server_text, params)
+        return isinstance(error, errors.BadRequest) and capabilities.learn(error.server_text, params)
 
     def reply(
         self,
@@ -291,7 +306,12 @@ class BatchLibrary:
         capabilities = self._library.capabilities.get(request.connection, role_model.model)
         builder = streaming.ReplyBuilder(request, streaming.ignore_delta, prompt_characters)
         try:
-            openai_chat.take(body_of(row, role_model), builder)
+            try:
+                openai_chat.take(body_of(row, role_model), builder)
+            except errors.BadRequest as error:
+                if not is_cut(error):
+                    raise
+                builder.note_finish("length")
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
             reply = builder.build()
             if capabilities.limit:

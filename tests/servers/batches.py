@@ -5,7 +5,8 @@ rows without an output line), ``fail`` (share of rows with a 500 in the error fi
 out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
 connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends), ``forget``
 (404 for each batch by its id), ``gone`` (404 for each download), ``end`` (status of a batch that ends, cancelled or
-expired, with half of its rows), ``empty`` (True: every reply in a batch is empty). ``POST /reset`` forgets all files,
+expired, with half of its rows), ``empty`` (True: every reply in a batch is empty), ``reject`` (messages by name of a
+parameter, with which rows that have it are refused). ``POST /reset`` forgets all files,
 batches and faults. ``GET /stats`` counts requests by custom_id.
 """
 
@@ -137,6 +138,8 @@ class Batches:
                 bad.append({**row, "error": {"code": "batch_expired", "message": "Out of time."}})
             elif self.chance.random() < self.config.get("fail", 0):
                 bad.append({**row, "response": {"status_code": 500, "body": {"error": {"message": "Out of order."}}}})
+            elif refused := [words for name, words in self.config.get("reject", {}).items() if name in request["body"]]:
+                bad.append({**row, "response": {"status_code": 400, "body": {"error": {"message": refused[0]}}}})
             else:
                 self.answered[request["custom_id"]] += 1
                 body = self.reply(request["body"])

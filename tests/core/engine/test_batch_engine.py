@@ -82,6 +82,19 @@ def test_failed_expired_and_missing_rows_are_resent_and_answered_rows_are_not(tm
     assert max(stats(server)["answered"].values()) == 1
 
 
+def test_refused_parameters_are_left_out_as_in_a_live_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(6))
+    refusals = {
+        "response_format": "'response_format' of type 'json_schema' is not supported with this model.",
+        "temperature": "Unsupported value: 'temperature' does not support 0.2 with this model.",
+    }
+    configure(server, reject=refusals)
+    options = ("--protocol", "single", "--param", "schema=on", "--param", "temperature=0.2")
+    result = run(tmp_path, server, *options).json
+    assert (result["verdicts"], result["failed"], result["calls"]) == (6, 0, 6)
+    assert stats(server)["sizes"] == [6, 6, 6]
+
+
 def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, crash=True)
@@ -518,7 +531,8 @@ def test_error_rows_of_vllm_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     source.with_suffix(".output.jsonl").write_text("\n".join(failed) + "\n")
     result = run(tmp_path, url, "--resume", "r0001", code=3)
-    assert "1 request of a batch is in" in result.stderr, "only the server fault can be repeated"
+    repeated = "the server fault as it is, the long one with a lower output limit"
+    assert "2 requests of a batch are in" in result.stderr, repeated
     assert "An earlier reply failed: s answered 500 for m: EngineCore encountered an issue." in result.stderr
     kinds = rows(tmp_path, "SELECT kind FROM attempts ORDER BY kind")
     assert kinds == [("context too long",), ("no such model",), ("server fault",)]
