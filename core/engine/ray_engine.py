@@ -46,6 +46,7 @@ class RayEngine(ReplayingEngine):
 
     Pausing and stopping end the job. The replies that its workers paid for are in the log by then, and are merged now
     or when the run resumes. So are failed attempts, but not those that were under way when a worker was ended.
+    ``folder`` is the one in which each run has a folder of its own.
     """
 
     def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:
@@ -58,8 +59,9 @@ class RayEngine(ReplayingEngine):
         ]
         self._limits = {name: limits for name, limits in models.own_limits.items() if name in used}
         self._prices = models.prices.user_prices
-        self._folder = folder
-        self._reader = ReplyLogReader(folder / "replies")
+        # It is deleted in the end. Without the prefix, a foreign project file could name any folder of the user.
+        self._folder = folder / f"moot-{self.run_id}"
+        self._reader = ReplyLogReader(self._folder / "replies")
         self._to_share: list[Reply] = []
         self._merged_files: set[Path] = set()
 

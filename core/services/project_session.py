@@ -359,7 +359,7 @@ class ProjectSession:
                 from core.engine.ray_engine import RayEngine  # with Parquet, which nothing else in a run needs
 
                 folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser().resolve()
-                return RayEngine(work, dependencies, models, folder / work.run.run_id)
+                return RayEngine(work, dependencies, models, folder)
 
     def _publish(self, live_run: LiveRunState, event: Event) -> None:
         live_run.publish(event)

@@ -46,8 +46,18 @@ def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray
 
 def test_job_has_the_limits_of_its_connections(engine: RayEngine, tmp_path: Path) -> None:
     asyncio.run(engine._prepare([]))
-    limits = orjson.loads((tmp_path / "job.json").read_bytes())["limits"]
+    limits = orjson.loads((engine._folder / "job.json").read_bytes())["limits"]
     assert limits["fake"]["requests_per_minute"] == 60
+
+
+def test_folder_with_the_name_of_a_run_is_kept(engine: RayEngine, tmp_path: Path) -> None:
+    kept = tmp_path / engine.run_id / "in" / "thesis.txt"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    engine._todo.clear()
+    asyncio.run(engine.run())
+    assert kept.exists()
+    assert not engine._folder.exists()
 
 
 def test_only_the_user_can_access_the_folder_of_a_job(engine: RayEngine, tmp_path: Path) -> None:
