@@ -75,6 +75,7 @@ async def start_python(
 ) -> asyncio.subprocess.Process:
     """Start Python with this import path in a process group of its own, which Ctrl-C does not reach.
 
+    Nothing is imported from the current folder (``-P``), which may be somebody else's.
     ``env`` are further environment variables, ``options`` those of ``create_subprocess_exec``.
     """
     if sys.platform == "win32":
@@ -83,7 +84,7 @@ async def start_python(
         options["start_new_session"] = True
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, env={**os.environ, **path, **(env or {})}, **options
+        sys.executable, "-P", *arguments, env={**os.environ, **path, **(env or {})}, **options
     )
 
 

