@@ -329,6 +329,8 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
 
 
 MAX_UNPACKED = 200_000_000  # bytes; a million words with five labels have about 60 MB
+MAX_VALUES = 6_000_000
+"""Limit of values in the description of a file. A classifier of 200 MB has fewer; ``[{},{}`` would need gigabytes."""
 _PARTS = frozenset({"DictNode", "ListNode", "TupleNode", "JsonNode", "TypeNode", "NdArrayNode"})
 """The parts of the description in a skops file that plain values and arrays need."""
 
@@ -369,12 +371,17 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 def _unpacked_size(archive: zipfile.ZipFile) -> int:
     """Return the bytes that a file unpacks to. ValueError for parts that plain values and arrays do not need.
 
+    ValueError also for more than ``MAX_VALUES`` values.
+
     An array counts as often as the description refers to it, because skops may read it each time.
     """
     sizes = {member.filename: member.file_size for member in archive.infolist()}
     parts: list[dict[str, Any]] = []
     if sum(sizes.values()) <= MAX_UNPACKED:
-        json.loads(archive.read("schema.json"), object_hook=parts.append)
+        schema = archive.read("schema.json")
+        if schema.count(b",") > MAX_VALUES:
+            raise ValueError("more values than a classifier has")
+        json.loads(schema, object_hook=parts.append)
     if any(part.get("__loader__", "DictNode") not in _PARTS for part in parts):
         raise ValueError("a part that a classifier does not need")
     files = (part.get("file") for part in parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -107,6 +108,18 @@ def test_refuses_a_file_that_unpacks_to_too_much() -> None:
             file.write(bytes(10**7))
     with pytest.raises(InputError, match="larger than"):
         classifier.loads(packed.getvalue(), name="a.skops")
+
+
+def test_refuses_a_description_of_too_many_values() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b"[" + b"{}," * classifier.MAX_VALUES + b"{},{}]")
+    tracemalloc.start()
+    with pytest.raises(InputError):
+        classifier.loads(packed.getvalue())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
 
 
 def test_refuses_an_array_that_is_read_too_often() -> None:
