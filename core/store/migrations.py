@@ -36,10 +36,14 @@ def newest() -> int:
 
 
 def _version(cursor: DuckDBPyConnection, definitions: frozenset[tuple[str, str, str]]) -> int | None:
-    """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project."""
-    if not any((kind, name) == ("table", "main.moot_schema") for kind, name, _ in definitions):
-        return None if definitions else 0
-    return max(_applied(cursor), default=0)
+    """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project.
+
+    The table of versions is read only if its definition is Moot's: a generated column would run foreign SQL.
+    """
+    if not definitions:
+        return 0
+    (own_table,) = (row for row in _expected(newest()) if row[:2] == ("table", "main.moot_schema"))
+    return max(_applied(cursor), default=0) if own_table in definitions else None
 
 
 def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
@@ -122,7 +126,7 @@ def _expected(version: int) -> frozenset[tuple[str, str, str]]:
 def _applied(cursor: DuckDBPyConnection) -> dict[int, str]:
     """Return the digests of the scripts that created the file, by number."""
     rows = cursor.execute("FROM main.moot_schema LIMIT 1000").fetchall()
-    return {row[0]: str(row[2]) if len(row) > 2 else "" for row in rows}
+    return {version: digest for version, _, digest in rows}
 
 
 def _apply(cursor: DuckDBPyConnection, number: int, script: str) -> None:
