@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import tempfile
 import time
 import uuid
@@ -308,10 +309,11 @@ class BatchEngine(ReplayingEngine):
             answered = state.answered
             none = f"; {join_names(state.outputs)} {plural(len(state.outputs), 'has', 'have')} no reply to them"
             answer_note = f", {answered} {plural(answered, 'is', 'are')} answered" if answered else none
+        output, model = str(path.with_suffix(".output.jsonl")), job.role_model.model
+        command = shlex.join(["vllm", "run-batch", "-i", str(path), "-o", output, "--model", model])
         return (
             f"{format_count(request_count, 'request')} of a batch {plural(request_count, 'is', 'are')} in {path}"
-            f"{answer_note}; put the replies beside it, as in: vllm run-batch -i {path} "
-            f"-o {path.with_suffix('.output.jsonl')} --model {job.role_model.model}{self._failure}"
+            f"{answer_note}; put the replies beside it, as in: {command}{self._failure}"
         )
 
     async def _poll(self, job: BatchJob) -> BatchState | None:
