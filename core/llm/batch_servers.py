@@ -33,6 +33,10 @@ METADATA_KEY = "moot"
 """Metadata key for our name of a batch, to find a batch whose id never reached us."""
 MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
+SECONDS, RETRIES = 600.0, 2
+"""Limits of one request to the API."""
+MAX_ANSWER_BYTES, MAX_DOWNLOAD_BYTES = 16_000_000, 8_000_000_000
+"""Limits of what the API answers, and of a file of replies, which is read line by line."""
 ASK_AGAIN = "Resume the run to request it again, or use --engine live."
 """Remedy for a request without a reply."""
 
@@ -59,7 +63,8 @@ class OpenAIBatches:
 
     def __init__(self, connection: Connection, key: str | None) -> None:
         self._connection = connection
-        self._client = openai_client(connection, key, {})
+        self._client = openai_client(connection, key, SECONDS, MAX_ANSWER_BYTES, RETRIES)
+        self._downloads = openai_client(connection, key, SECONDS, MAX_DOWNLOAD_BYTES, RETRIES)
 
     async def submit(self, path: Path, name: str) -> str:
         """Upload the file and start a batch on it."""
@@ -92,14 +97,17 @@ class OpenAIBatches:
         return BatchState(state.status in _ENDED, answered, outputs, problem, state.status == "cancelled")
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
-        """Download a file line by line."""
+        """Download a file line by line. Raises Runaway for a line of more than ``streaming.MAX_LINE`` bytes."""
         remainder = b""
         with self._translated("send a file of replies"):
-            async with self._client.files.with_streaming_response.content(output) as response:
+            async with self._downloads.files.with_streaming_response.content(output) as response:
                 async for chunk in response.iter_bytes():
                     *lines, remainder = (remainder + chunk).split(b"\n")
                     for line in lines:
                         yield line
+                    if len(remainder) > streaming.MAX_LINE:
+                        name, limit = self._connection.name, streaming.MAX_LINE
+                        raise errors.Runaway(f"{name} sent a file with a line of more than {limit:,} bytes.")
         yield remainder
 
     async def cancel(self, batch: str) -> None:
@@ -111,8 +119,9 @@ class OpenAIBatches:
             return
 
     async def close(self) -> None:
-        """Close the client."""
+        """Close the clients."""
         await self._client.close()
+        await self._downloads.close()
 
     @contextmanager
     def _translated(self, action: str) -> Iterator[None]:

@@ -22,13 +22,29 @@ T = TypeVar("T")
 
 
 def openai_client(
-    connection: Connection, key: str | None, http: Mapping[str, Any], **options: Any
+    connection: Connection, key: str | None, seconds: float, max_bytes: int, retries: int
 ) -> openai.AsyncOpenAI:
-    """Return a client of an OpenAI-compatible server; ``http`` are further options of its HTTP client."""
+    """Return a client of an OpenAI-compatible server, which follows no redirects.
+
+    A request without an answer for ``seconds`` raises APITimeoutError. A response of more than ``max_bytes`` bytes
+    raises ValueError, or APIConnectionError with that cause.
+    """
     import openai
 
-    client = openai.DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False, verify=trusted_signers(), **http)
-    return openai.AsyncOpenAI(base_url=connection.base_url, api_key=key or "none", http_client=client, **options)
+    client = openai.DefaultAsyncHttpx2Client(
+        timeout=seconds,
+        follow_redirects=False,
+        trust_env=False,
+        verify=trusted_signers(),
+        event_hooks=_limited_to(max_bytes),
+    )
+    return openai.AsyncOpenAI(
+        base_url=connection.base_url,
+        api_key=key or "none",
+        http_client=client,
+        max_retries=retries,
+        default_headers=_UNCOMPRESSED,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -44,13 +60,12 @@ def ask_openai(
     ask: Callable[[openai.AsyncOpenAI], Awaitable[T]],
     retries: int = 0,
 ) -> T:
-    """Return what ``ask`` returns for a client of an OpenAI-compatible server, which follows no redirects.
+    """Return what ``ask`` returns for a client of an OpenAI-compatible server.
 
-    Blocks for at most ``seconds``, retries included; then TimeoutError is raised. A response of more than
-    ``max_bytes`` bytes raises ValueError, or APIConnectionError with that cause.
+    Blocks for at most ``seconds``, retries included; then TimeoutError is raised. ``max_bytes`` as in
+    ``openai_client``.
     """
-    http = {"timeout": seconds, "event_hooks": _limited_to(max_bytes)}
-    client = openai_client(connection, find_key(connection), http, max_retries=retries, default_headers=_UNCOMPRESSED)
+    client = openai_client(connection, find_key(connection), seconds, max_bytes, retries)
     return asyncio.run(_within(seconds, client, ask(client)))
 
 

@@ -1,13 +1,13 @@
 """A server with OpenAI's Files and Batches that answers like an annotator, with configurable faults.
 
 ``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
-rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that time
-out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
-connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends), ``forget``
-(404 for each batch by its id), ``gone`` (404 for each download), ``end`` (status of a batch that ends, cancelled or
-expired, with half of its rows), ``empty`` (True: every reply in a batch is empty), ``reject`` (messages by name of a
-parameter, with which rows that have it are refused). ``POST /reset`` forgets all files,
-batches and faults. ``GET /stats`` counts requests by custom_id.
+rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that
+time out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but
+the connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends),
+``forget`` (404 for each batch by its id), ``gone`` (404 for each download), ``unbroken`` (each download is one long
+line), ``end`` (status of a batch that ends, cancelled or expired, with half of its rows), ``empty`` (True: every reply
+in a batch is empty), ``reject`` (messages by name of a parameter, with which rows that have it are refused). ``POST
+/reset`` forgets all files, batches and faults. ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Batches:
             request.transport.abort()
         if self.config.get("gone"):
             return web.json_response({"error": {"message": "No such File object"}}, status=404)
-        return web.Response(body=self.files[request.match_info["id"]])
+        return web.Response(
+            body=b"x" * 100_000 if self.config.get("unbroken") else self.files[request.match_info["id"]]
+        )
 
     async def create(self, request: web.Request) -> web.Response:
         request_body = await request.json()

@@ -16,7 +16,7 @@ from core.debate.events import RunStatus
 from core.debate.turns import Reply, Request
 from core.engine import batch_engine
 from core.engine.interfaces import BatchJob, Dependencies
-from core.llm import batch_servers
+from core.llm import batch_servers, streaming
 from core.llm.batch_servers import FolderBatches, read_row
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
@@ -262,6 +262,23 @@ def test_empty_replies_are_billed_once_if_a_download_breaks_off(
     assert stats(server)["sizes"] == [2, 2, 2]
     assert not breaks
     assert result.json["cost_usd"] == pytest.approx(3 * 2 * 110 * 0.5e-6)
+
+
+def test_run_pauses_if_a_download_has_no_line_breaks(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "MAX_LINE", 50_000)
+    write(tmp_path, *texts(2))
+    configure(server, unbroken=True)
+    result = run(tmp_path, server, code=3)
+    assert "a line of more than 50,000 bytes" in result.stderr
+
+
+def test_answer_of_a_batch_server_has_a_limit(tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_servers, "MAX_ANSWER_BYTES", 50)
+    write(tmp_path, *texts(2))
+    result = run(tmp_path, server, code=3)
+    assert "the response has more than 50 bytes" in result.stderr
 
 
 def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path: Path, server: str) -> None:
