@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 Value: TypeAlias = bool | int | float | str
 """The value of an annotation: present or absent, a rating, or a label's id."""
@@ -104,6 +104,11 @@ class Evidence:
     def supported(self) -> bool:
         """True if the quoted words are in the document."""
         return self.match != "missing"
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return True if a value is a number; True and False are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def differs(value: Value, reference: Value) -> bool:

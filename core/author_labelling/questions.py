@@ -23,7 +23,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, TypeAdapter
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, OpenForm, normalise
-from core.documents import Value
+from core.documents import Value, is_number
 from core.hashing import digest
 
 MAX_OPTIONS = 4
@@ -73,7 +73,7 @@ class Feature:
     @property
     def is_scale(self) -> bool:
         """True if the values are the points of a scale, from the lowest."""
-        return any(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values.values())
+        return any(is_number(value) for value in self.values.values())
 
 
 def features_of(codebook: Codebook) -> tuple[Feature, ...]:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from core.codebook import Codebook
 from core.debate.context import DebateContext
 from core.debate.turns import Reply, Verdict
-from core.documents import Value, as_rating
+from core.documents import Value, as_rating, is_number
 
 Vote: TypeAlias = Mapping[str, Value]
 """One annotator's value for each item; a missing item is an abstention."""
@@ -96,7 +96,7 @@ def is_majority(count: int, total: int) -> bool:
 def _agree(values: Sequence[Value | None], within: float) -> bool:
     if None in values:
         return False
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [value for value in values if is_number(value)]
     if len(numbers) == len(values):
         return max(numbers) - min(numbers) <= within
     return len(set(values)) == 1

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import VERDICT, Document, Evidence, Value, majority_reference
+from core.documents import VERDICT, Document, Evidence, Value, is_number, majority_reference
 from core.errors import ExportError
 from core.ingest.table import REVIEW_DETAILS, dump_json, unique_names
 
@@ -180,9 +180,7 @@ def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> Name
             return names.get(label_id) if isinstance(label_id, str) else None
         case "rating":
             rated = ((name, values.get(item)) for item, name in names.items())
-            numbers = {
-                name: value for name, value in rated if isinstance(value, int | float) and not isinstance(value, bool)
-            }
+            numbers = {name: value for name, value in rated if is_number(value)}
             return numbers or None
         case "multilabel":
             resolved = [item for item in names if values.get(item) is not None]

@@ -172,6 +172,10 @@ class MarkedReply:
         below = "\n".join(line for line in lines if not _LISTED.match(line))
         return bool(names.mentions(below)) or _NAMED_ROLE.search(below) is not None
 
+    def line_start(self, position: int) -> int:
+        """Return the start of the line of a position."""
+        return self.lines.rfind("\n", 0, position) + 1
+
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
         end = self.lines.find("\n", position)
@@ -263,7 +267,7 @@ def _of_document(unit: str) -> re.Pattern[str]:
 
 def is_of_document(marked: MarkedReply, start: int) -> bool:
     """Return True if the words before ``start``, on its line or above, ascribe what follows to the document."""
-    begin = marked.lines.rfind("\n", 0, start) + 1
+    begin = marked.line_start(start)
     if CONTENT.search(marked.lines, begin, start):
         return _is_ascribed(marked, max(begin, start - LOOK_BACK), start)
     above = [
@@ -295,7 +299,7 @@ def is_reported(marked: MarkedReply, start: int, *, denied: bool = True) -> bool
     heading, with further lines that end with a colon above it. A whole sentence before ``start`` is ignored ("The
     extractor missed B. Labels: A, B"), unless it is about the form of replies.
     """
-    begin = marked.lines.rfind("\n", 0, start) + 1
+    begin = marked.line_start(start)
     before = marked.lines[max(begin, start - LOOK_BACK) : start]
     if before and not SENTENCE_END.split(before)[-1]:
         return _FORM.search(before.casefold()) is not None

@@ -123,7 +123,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
     So does a block quotation. The words are those before the decision in its sentence, a heading above it, or the
     beginning of its line up to a colon. A heading must say that the decision is the reply's own.
     """
-    begin = max(marked.lines.rfind("\n", 0, start) + 1, earlier)
+    begin = max(marked.line_start(start), earlier)
     before = marked.lines[max(begin, start - LOOK_BACK) : start].casefold()
     if is_quoted(marked, start):
         return False
@@ -142,7 +142,7 @@ def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
 
 def is_quoted(marked: MarkedReply, start: int) -> bool:
     """Return True if a decision is in a block quotation, or ascribed to the document."""
-    line = marked.lines[marked.lines.rfind("\n", 0, start) + 1 : start]
+    line = marked.lines[marked.line_start(start) : start]
     return line.lstrip().startswith(">") or is_of_document(marked, start)
 
 

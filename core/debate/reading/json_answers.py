@@ -12,6 +12,7 @@ from core.debate.reading.json_blocks import DEPTH, entry_name, lookup, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
 from core.debate.reading.tokens import NEGATION_KINDS, NO_ANSWER, UNITS, MaybeAnswer, tokenise
+from core.documents import is_number
 
 CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -186,7 +187,7 @@ def _is_doubt(key: str, value: Any, names: Names) -> bool:
     """Return True if the value of a key beside a label doubts it: "probability": 0.1, "critique": "incorrect"."""
     is_certainty = _CERTAINTY.fullmatch(key) is not None
     if is_certainty or _RELEVANCE.search(key):
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return value == 0 or (is_certainty and (value < 0.5 or 10 < value < 50))
         if isinstance(value, str) and (_LOW.match(value.casefold()) or UNLIKELY.fullmatch(value.casefold())):
             return True

@@ -17,7 +17,7 @@ from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.tokens import LEFT_OPEN, NUMERALS, UNITS
 from core.debate.turns import Reading
-from core.documents import Value
+from core.documents import Value, is_number
 
 _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
@@ -402,7 +402,7 @@ class _CollectedRatings:
             self.unknown.setdefault(str(name)[:200])
         elif value is None:
             self.reasons[item] = LEFT_OPEN
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif is_number(value):
             self.rate(item, value)
         else:
             text = _in_digits(f": {str(value)[:200].strip()}")[2:]
