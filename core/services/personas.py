@@ -296,7 +296,7 @@ def from_yaml(content: bytes, name: str) -> PersonaSet:
 
 def with_panel(plan: Plan) -> Plan:
     """Return the plan with a panel of the project's personas as its protocol."""
-    return plan if uses_project_personas(plan) else replace(plan, protocol=PANEL, params={})
+    return plan if uses_project_personas(plan) else plan.with_protocol(PANEL)
 
 
 def last_panel(session: ProjectSession) -> RunRow | None:

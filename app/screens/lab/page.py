@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from app import context
@@ -83,7 +81,7 @@ def lab_plan(session: ProjectSession) -> Plan:
     book = codebooks.current(session)
     protocol = state.lab.protocol or plan.protocol
     name = prompt_preview.protocol_for(book, protocol) if book is not None else plan.protocol
-    return plan if name == plan.protocol else replace(plan, protocol=name, params={})
+    return plan if name == plan.protocol else plan.with_protocol(name)
 
 
 def is_instant(plan: Plan) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from app import context
@@ -48,7 +46,7 @@ def main() -> None:
                 **bound(
                     "models-protocol",
                     plan.protocol,
-                    lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
+                    lambda name: save(lambda plan: plan.with_protocol(name)),
                 ),
             )
         line(spec.summary, "q")

@@ -352,7 +352,7 @@ def _protocol(plan: Plan, codebook: Codebook, save: Save) -> None:
         **bound(
             "run-protocol",
             plan.protocol,
-            lambda name: save(lambda plan: replace(plan, protocol=name, params={})),
+            lambda name: save(lambda plan: plan.with_protocol(name)),
         ),
     )
     spec = protocols.find(plan.protocol, plan.params)

@@ -93,6 +93,10 @@ class Plan:
         """
         return self.role_models.get(role) or self.role_models.get(family(role)) or self.default_model
 
+    def with_protocol(self, name: str) -> Plan:
+        """Return this plan with another protocol, with its default parameters."""
+        return replace(self, protocol=name, params={})
+
     def with_role_model(self, role: str, role_model: RoleModel) -> Plan:
         """Return this plan with another model for one role."""
         return replace(self, role_models={**self.role_models, role: role_model})
