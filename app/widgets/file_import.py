@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,11 @@ def dropped_files() -> list[UploadedFile]:
     with st.container(key="unseen-drop"):
         _DROP(key="file-drop")
         return st.file_uploader("Dropped files", key=state.data.uploader("drop"), accept_multiple_files=True)
+
+
+def names_and_contents(files: Iterable[UploadedFile]) -> list[tuple[str, bytes]]:
+    """Return uploaded files as imports take them."""
+    return [(file.name, file.getvalue()) for file in files]
 
 
 def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[bytes, str], None]) -> None:

@@ -55,11 +55,11 @@ class Progress(RunStatus):
     priced: bool = True
     _ended_at: deque[float] = field(default_factory=deque)
 
-    def paid(self, usage: Usage, cost_usd: float | None) -> None:
+    def paid(self, reply: Reply) -> None:
         """Count a new reply."""
         self.calls += 1
-        self.cached_tokens += usage.cached_tokens
-        self.billed(usage, cost_usd)
+        self.cached_tokens += reply.usage.cached_tokens
+        self.billed(reply.usage, reply.cost_usd)
 
     def billed(self, usage: Usage, cost_usd: float | None) -> None:
         """Count tokens and dollars, with or without a reply."""
@@ -153,7 +153,7 @@ class Engine(ABC):
             models=models,
             store=self.store,
             budget=self.budget,
-            on_paid=lambda reply: self.progress.paid(reply.usage, reply.cost_usd),
+            on_paid=self.progress.paid,
             on_lost=self.progress.billed,
             run_id=self.run_id,
             publish=self.publish,

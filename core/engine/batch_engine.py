@@ -415,7 +415,7 @@ class BatchEngine(ReplayingEngine):
                 continue
             if not self.store.contains(key):
                 if job.run_id == self.run_id:
-                    self.progress.paid(reply.usage, reply.cost_usd)
+                    self.progress.paid(reply)
                     self.budget.spent += reply.cost_usd or 0.0
                     self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))

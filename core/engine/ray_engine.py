@@ -193,7 +193,7 @@ class RayEngine(ReplayingEngine):
             if not self.store.contains(reply.key):
                 self._fresh.add(reply.key)
                 if reply.run_id == self.run_id:
-                    self.progress.paid(reply.usage, reply.cost_usd)
+                    self.progress.paid(reply)
         await gather_all(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh)
         for attempt in await asyncio.to_thread(take_attempts, self._folder / ATTEMPTS):
             self.progress.billed(attempt.usage, attempt.cost_usd)

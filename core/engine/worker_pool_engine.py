@@ -130,7 +130,7 @@ class WorkerPoolEngine(Engine):
         stored = await self.store.fetch(reply.key) if self.store.contains(reply.key) else None
         if stored is None:
             await self.store.commit(reply)
-            self.progress.paid(reply.usage, reply.cost_usd)
+            self.progress.paid(reply)
         else:
             reply = replace(stored, reading=reply.reading, evidence=reply.evidence)
         self._record_turn(pending, reply, cached=stored is not None)

@@ -289,7 +289,7 @@ def debates_html(
 def _debate(record: DocumentRecord, turns: list[Turn], codebook: Codebook) -> dict[str, Any]:
     """Return a debate for ``debates_html``; the labels of a reviewer only where they differ from the verdict."""
     decided: dict[str, Value | None] = dict(record.values)
-    final = {item: record.value(item) for item in codebook.items}
+    final = record.current_values(codebook.items)
     return {
         "document_id": record.document.id,
         "fields": record.document.fields,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -134,6 +134,10 @@ class DocumentRecord:
         """Return the current value: the reviewer's, else the verdict's."""
         review = self.reviews.get(item)
         return self.values.get(item) if review is None else review.value
+
+    def current_values(self, items: Iterable[str]) -> dict[str, Value | None]:
+        """Return the current value of each item."""
+        return {item: self.value(item) for item in items}
 
 
 class DocumentRecords(ReadRepository):

@@ -43,7 +43,7 @@ def main() -> None:
     layout.write_url(import_id=None)
     session = context.require_project()
     pending_import_notices(context.pending_imports().of_project(session.path))
-    read(session, [(file.name, file.getvalue()) for file in file_import.dropped_files()])
+    read(session, file_import.names_and_contents(file_import.dropped_files()))
     if state.data.gold_draft is not None:
         map_gold(session, state.data.gold_draft)
     elif not count_documents(session):
@@ -54,7 +54,7 @@ def main() -> None:
 
 def file_form(session: ProjectSession) -> None:
     """Draw an uploader and a path field; files that can be read become the pending import."""
-    files: list[SourceFile] = [(file.name, file.getvalue()) for file in file_import.chosen_files("data-file")]
+    files: list[SourceFile] = [*file_import.names_and_contents(file_import.chosen_files("data-file"))]
     with st.form("data-by-path", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input("Or the path of a file", key="data-path", placeholder="/home/me/reviews.csv")
         submitted = st.form_submit_button("Read")
@@ -230,7 +230,7 @@ class ImportPage:
 
     def add_dropped_files(self) -> None:
         """Read the files again together with those that were dropped on the page."""
-        more = [(file.name, file.getvalue()) for file in file_import.dropped_files()]
+        more = file_import.names_and_contents(file_import.dropped_files())
         if not more:
             return
         state.data.clear_uploaders()

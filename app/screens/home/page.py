@@ -60,7 +60,7 @@ def start_with_files(session: ProjectSession | None) -> None:
             state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
-        read = [(file.name, file.getvalue()) for file in files]
+        read = file_import.names_and_contents(files)
         if not file_import.read_files(read, session, "new" if fresh else "add"):
             return
     open_page("data")

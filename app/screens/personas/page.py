@@ -27,7 +27,7 @@ from app.widgets.elements import (
     literal,
     saved,
 )
-from app.widgets.file_import import draft_upload
+from app.widgets.file_import import draft_upload, names_and_contents
 from app.widgets.layout import header, panel
 from core.debate.persona_extraction import UNLIMITED
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
@@ -136,7 +136,7 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
         )
         if uploads:
             with error_boxes():
-                personas.add_sources(session, [(upload.name, upload.getvalue()) for upload in uploads])
+                personas.add_sources(session, names_and_contents(uploads))
                 state.data.clear_uploaders()
                 st.rerun()
         for number, (name, text) in enumerate(stored.items()):

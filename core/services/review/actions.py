@@ -164,7 +164,7 @@ def submit(
         draw = draws.get(record.document.id)
         selection = asdict(draw) if draw else {"how": "chosen"}
         selection.pop("document_id", None)
-        blind = {item: record.value(item) for item in codebook.items} if record.second_reading else None
+        blind = record.current_values(codebook.items) if record.second_reading else None
         marks = (ReviewChange("blind", None, blind),) if blind else ()
         decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, selection))
     return _record_action(session, run_id, decisions, by)

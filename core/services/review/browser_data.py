@@ -95,7 +95,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     if is_hidden:
         return data
     return data | {
-        "values": {item: record.value(item) for item in codebook.items},
+        "values": record.current_values(codebook.items),
         "verdict": dict(record.values),
         "unresolved": dict(record.unresolved),
         "roles": {role: dict(values) for role, values in record.roles.items()},

@@ -288,7 +288,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
     return ReviewRow(
         document_id=record.document.id,
         text=record.document.text,
-        values={item: record.value(item) for item in codebook.items},
+        values=record.current_values(codebook.items),
         gold=majority_reference(record.document.gold, codebook.items),
         roles=lists,
         edited=frozenset(
