@@ -148,8 +148,9 @@ def is_dash(cell: Any) -> bool:
     return as_text(cell).strip() in ("-", "–", "—")
 
 
-def _words(name: str) -> str:
-    return re.sub(r"(?<=[^\W_])[_-]+(?=[^\W_])", " ", name)
+def words_of(name: str) -> str:
+    """Return a name for comparison in which hyphens and underscores between words are spaces."""
+    return re.sub(r"(?<=[^\W_])[_-]+(?=[^\W_])", " ", normalise(name))
 
 
 class LabelIndex:
@@ -160,8 +161,8 @@ class LabelIndex:
         self._names = {normalise(label.name): label for label in codebook.labels}
         by_words: dict[str, list[Label]] = {}
         for name, label in self._names.items():
-            by_words.setdefault(_words(name), []).append(label)
-        self._by_words = {words: labels[0] for words, labels in by_words.items() if len(labels) == 1}
+            by_words.setdefault(words_of(name), []).append(label)
+        self.by_words = {words: labels[0] for words, labels in by_words.items() if len(labels) == 1}
         self._codes = {float(label.code): label for label in codebook.labels if label.code is not None}
         self._seen: dict[str, Label | None] = {}
         self.max_commas = max((label.name.count(",") for label in codebook.labels), default=0)
@@ -172,9 +173,12 @@ class LabelIndex:
         Hyphens and underscores count as spaces where only one label has the same words.
         """
         if text not in self._seen:
-            name = normalise(text)
-            self._seen[text] = self._names.get(name) or self._by_code(text) or self._by_words.get(_words(name))
+            self._seen[text] = self._names.get(normalise(text)) or self._by_code(text) or self.find_name(text)
         return self._seen[text]
+
+    def find_name(self, text: str) -> Label | None:
+        """Return the label with this name or with the same words, otherwise None. Codes are not names."""
+        return self._names.get(normalise(text)) or self.by_words.get(words_of(text))
 
     def _by_code(self, text: str) -> Label | None:
         try:

@@ -91,8 +91,9 @@ def _is_label(name: str, codebook: Codebook | None) -> bool:
 def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
-    A choice takes the column called ``label``. Of several such columns the one spelled exactly like the label wins,
-    else the first. UsageError when there is none at all; labels without a column have no gold.
+    Hyphens and underscores count as spaces where only one label has the same words. A choice takes the column called
+    ``label``. Of several such columns the one spelled exactly like the label wins, else the first. UsageError when
+    there is none at all; labels without a column have no gold.
     """
     columns: dict[str, str] = {}
     for column in table.columns:
@@ -101,7 +102,10 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
         label_column = next((columns[name] for name in _ALL_LABELS if name in columns), None)
         sources = [GoldSource(label_column, "choice")] if label_column else []
     else:
-        pairs = [(name, name if name in table.columns else columns.get(normalise(name))) for name in codebook.names]
+        index = LabelIndex(codebook)
+        by_words = {label.name: column for column in reversed(table.columns) if (label := index.find_name(column))}
+        named = {name: columns.get(normalise(name), by_words.get(name)) for name in codebook.names}
+        pairs = [(name, name if name in table.columns else column) for name, column in named.items()]
         sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
     if not sources and codebook.kind == "choice" and any(codebook.find(column) for column in table.columns):
         raise UsageError(

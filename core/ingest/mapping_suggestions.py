@@ -30,6 +30,7 @@ from core.ingest.gold import (
     parse_binary,
     parse_rating,
     split_list,
+    words_of,
 )
 from core.ingest.mapping import ColumnMapping
 from core.ingest.table import NUMBER, REVIEW_DETAILS, Table, as_text, chat_messages, clip, field_text, has_text
@@ -336,20 +337,21 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
     good = parse_rating if codebook.kind == "rating" else parse_binary
     sources: dict[tuple[str, str], GoldSource] = {}
-    names = sorted(((normalise(name), name) for name in codebook.names), key=lambda pair: -len(pair[0]))
+    spellings = [(normalise, {normalise(name): name for name in codebook.names})]
+    spellings.append((words_of, {words: label.name for words, label in LabelIndex(codebook).by_words.items()}))
     for column, values in cells.items():
         filled = [cell for cell in values if not is_blank(cell)]
         is_mark = has_only_crosses(filled) or has_only_own_name(column, filled)
         if not is_mark and sum(good(cell) is not None for cell in filled) < max(_MIN_FITTING * len(filled), 1):
             continue
-        folded = normalise(column)
-        for key, label in names:
-            suffix = folded.removeprefix(key)
-            if suffix == folded or (suffix and suffix[0] not in "_-@. :"):
-                continue
-            rater = column[len(column) - len(suffix) :].lstrip("_-@. :") or GOLD_RATER
-            sources.setdefault((label, rater), GoldSource(column, "label", label, rater))
-            break
+        for fold, names in spellings:
+            folded = fold(column)
+            keys = [key for key in names if folded == key or (folded.startswith(key) and folded[len(key)] in "_-@. :")]
+            if keys:
+                key = max(keys, key=len)
+                rater = column[len(column) - len(folded) + len(key) :].lstrip("_-@. :") or GOLD_RATER
+                sources.setdefault((names[key], rater), GoldSource(column, "label", names[key], rater))
+                break
     without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
     # a suffix of only one label is not a rater

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, Label, Scale, parse_codebook
+from core.codebook import Codebook, Label, Scale, load_yaml, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
@@ -1313,3 +1313,15 @@ def test_numbers_as_labels_are_codes_unless_two_are_equal(second: str, codes: li
     mapping = ColumnMapping(text="text", gold=(GoldSource("gold", "choice"),))
     codebook = codebook_from_gold(table(f"text,gold\na,1\nb,{second}\n"), mapping)
     assert [label.code for label in codebook.labels] == codes
+
+
+def test_columns_with_the_words_of_a_label_are_its_gold() -> None:
+    book = load_yaml("labels: [{name: Waiting time}, {name: Value-for-money}, {name: a b}, {name: a-b}]")
+    read = table("text,Waiting_time,value for money,a_b,a-b\nLate again,1,0,1,0\nCheap and quick,0,1,1,0\n")
+    # "a_b" has the words of two labels.
+    expected = [("Waiting_time", "Waiting time"), ("value for money", "Value-for-money"), ("a-b", "a-b")]
+    assert [(source.column, source.label) for source in same_name_gold(read, book)] == expected
+    assert [(source.column, source.label) for source in suggest_mapping(read, book).gold] == expected
+    by_raters = table("text,Waiting_time_A1,Waiting_time_A2\nLate again,1,0\nCheap and quick,0,1\n")
+    suggested = suggest_mapping(by_raters, book.only(book.labels[0].id)).gold
+    assert [(source.label, source.rater) for source in suggested] == [("Waiting time", "A1"), ("Waiting time", "A2")]
