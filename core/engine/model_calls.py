@@ -23,7 +23,7 @@ from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.hashing import digest
 from core.llm.connections import Limits
-from core.llm.embeddings import BATCH, decode_vector, encode_vector, vector_key
+from core.llm.embeddings import batches, decode_vector, encode_vector, vector_key
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
@@ -189,8 +189,7 @@ class ModelCaller:
         """
         keys = {text: vector_key(role_model, text) for text in texts}
         missing = [text for text, key in keys.items() if not self.store.contains(key)]
-        for start in range(0, len(missing), BATCH):
-            chunk = missing[start : start + BATCH]
+        for chunk in batches(missing):
             attempt = partial(self._embed, role_model, chunk)
             await self._share(digest([keys[text] for text in chunk]), partial(self._retry, attempt))
         replies = {text: await self.store.fetch(key) or Reply() for text, key in keys.items()}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import invalidate_caches
 from importlib.util import find_spec
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 TFIDF, MINILM = "tfidf", "minilm"
 """Similarities without a server: character n-grams, and MiniLM if installed."""
 
-BATCH = 64
+BATCH, BATCH_CHARACTERS = 64, 400_000
+"""Most texts of a request, and most characters of several texts: OpenAI accepts 300,000 tokens."""
 SECONDS = 60.0
 """Longest wait for the vectors of a batch, retries included."""
 MAX_BYTES = 32_000_000
@@ -93,8 +94,7 @@ class ServerEmbedder:
         """Return the vectors of texts and the tokens that are billed, which ``take_tokens`` does not count."""
         rows: list[Sequence[float]] = []
         total = 0
-        for start in range(0, len(texts), BATCH):
-            chunk = texts[start : start + BATCH]
+        for chunk in batches(texts):
             vectors, tokens = self._ask(chunk)
             total += tokens or -(-sum(map(len, chunk)) // CHARACTERS_PER_TOKEN)
             if len(vectors) != len(chunk):
@@ -115,6 +115,18 @@ class ServerEmbedder:
                 self._max_characters = max(map(len, chunk)) // 2
                 if self._max_characters < MIN_CHARACTERS:
                     raise
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Divide texts into requests that a server accepts."""
+    start = characters = 0
+    for end, text in enumerate(texts):
+        characters += len(text)
+        if end > start and (end - start == BATCH or characters > BATCH_CHARACTERS):
+            yield texts[start:end]
+            start, characters = end, len(text)
+    if texts:
+        yield texts[start:]
 
 
 def vector_key(role_model: RoleModel, text: str) -> str:

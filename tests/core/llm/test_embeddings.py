@@ -96,6 +96,21 @@ def test_embeddings_are_in_the_order_of_the_texts(connections: dict[str, Connect
     assert embed([""]).tolist() == [[1.0, 1.0]], "servers refuse an empty text, so a placeholder is sent"
 
 
+def test_requests_for_embeddings_are_limited_in_texts_and_characters() -> None:
+    long, most = "x" * 150_000, embeddings.BATCH
+    for texts, sizes in (
+        ([], []),
+        (["a"], [1]),
+        (["a"] * (2 * most), [most, most]),
+        (["a"] * (most + 1), [most, 1]),
+        ([long] * 5, [2, 2, 1]),
+        (["a", long * 4, "b"], [1, 1, 1]),
+    ):
+        chunks = list(embeddings.batches(texts))
+        assert [len(chunk) for chunk in chunks] == sizes
+        assert [text for chunk in chunks for text in chunk] == texts
+
+
 @pytest.mark.parametrize("model", MALFORMED)
 def test_vectors_that_cannot_be_compared_are_refused(connections: dict[str, Connection], model: str) -> None:
     embed = embeddings.embedder(f"near/{model}", connections)
