@@ -6,6 +6,7 @@ Here are the command group ``moot``, ``studio`` and ``demo``; the other commands
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +44,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
         console.open_standard_streams()
+        sys.excepthook = console.print_traceback
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

@@ -12,10 +12,12 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -69,6 +71,12 @@ def print_message(text: object) -> None:
 def print_error(error: object) -> None:
     """Print an error on stderr; on a terminal in red."""
     _print_stderr(click.style("moot: ", bold=True) + click.style(printable(error), fg="red"))
+
+
+def print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of a defect on stderr. Its message may quote a foreign project file."""
+    lines = "".join(traceback.format_exception(kind, error, trace)).splitlines()
+    _print_stderr("\n".join(map(printable, lines)))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -161,3 +161,9 @@ def test_redirected_output_has_every_character_in_any_encoding(encoding, tmp_pat
     if encoding != "utf-8":
         report = evaluate("--json")
         assert "朝食 é" in json.loads(report)["runs"][0]["labels"]
+
+
+def test_traceback_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    error = ValueError("Input: \x1b[2J\x1b]0;title\x07")
+    console.print_traceback(ValueError, error, None)
+    assert capsys.readouterr().err.splitlines() == ["ValueError: Input: \ufffd[2J\ufffd]0;title\ufffd"]
