@@ -216,7 +216,7 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
         review_note="\n".join(signed).strip(),
         review_flag=is_flagged,
         review_error_types=tuple(dict.fromkeys(tag for of_actor in marks.values() for tag in of_actor.get("tags", ()))),
-        values={item: record.value(item) for item in items} if record.status or decided else {},
+        values=record.current_values(items) if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),
         roles=run.settings.specs,
@@ -240,7 +240,7 @@ def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorV
     """
     reviewers = []
     for actor, review in record.people.items():
-        fallback = record.values if review.status else {item: record.value(item) for item in items}
+        fallback = record.values if review.status else record.current_values(items)
         values = {item: review.values.get(item, fallback.get(item)) for item in items}
         reviewers.append(AnnotatorValues(actor, values, at=review.at, status=review.status or record.review_status))
     return tuple(reviewers)

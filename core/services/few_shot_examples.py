@@ -33,7 +33,7 @@ def example_library(store: Store, models: ModelLibrary, documents: LoadDocuments
 
     Blocks while the pool is frozen for the first time. Raises UsageError for an unknown way to compare texts.
     """
-    shots = protocols.for_settings(run.settings).shots(run.settings.params)
+    shots = protocols.shots(run.settings)
     if shots == 0:
         return no_examples
     vectors = _vectors_model(run.settings, models)
@@ -53,7 +53,7 @@ def forecast_library(
     It would have the pool of the first of ``earlier`` runs with one. Finds none if texts are compared by a model,
     which may cost as much as the forecast saves.
     """
-    shots = protocols.for_settings(settings).shots(settings.params)
+    shots = protocols.shots(settings)
     if shots == 0 or _vectors_model(settings, models) is not None:
         return no_examples
     frozen = (store.precedents.frozen(run_id) for run_id in earlier)
@@ -114,7 +114,7 @@ def copy_pool(store: Store, source: str, target: str) -> None:
 
 def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
     """Return a warning if a run on these documents asks for examples and would find none."""
-    if protocols.for_settings(settings).shots(settings.params) == 0:
+    if protocols.shots(settings) == 0:
         return []
     if _unused(store, settings, document_ids):
         return []

@@ -46,6 +46,11 @@ def roles_of(settings: RunSettings) -> tuple[Role, ...]:
     return for_settings(settings).roles(params_of(settings))
 
 
+def shots(settings: RunSettings) -> int:
+    """Return the number of examples that a run's prompts show. Raises UsageError like ``for_settings``."""
+    return for_settings(settings).shots(settings.params)
+
+
 def params_of(settings: RunSettings) -> Params:
     """Return the parameters of a run, with defaults for missing ones. Raises UsageError like ``for_settings``."""
     return {**for_settings(settings).parse_params(), **settings.params}

@@ -403,7 +403,7 @@ class _SweepRunner:
 
     def _freeze_examples(self, run: RunRow, earlier: Iterable[str], ids: Sequence[str]) -> None:
         """Let all runs of the sweep show the same examples, none of the documents with these ids."""
-        if protocols.for_settings(run.settings).shots(run.settings.params):
+        if protocols.shots(run.settings):
             for run_id in earlier:
                 few_shot_examples.copy_pool(self.session.store, run_id, run.run_id)
             few_shot_examples.example_pool(self.session.store, run, without=ids)

@@ -404,7 +404,7 @@ def create_runs(
                 details=RunDetails(name=propose_name(iteration_settings, len(document_ids), [*earlier, *runs])),
             )
         )
-    if iterations > 1 and protocols.for_settings(settings).shots(settings.params):
+    if iterations > 1 and protocols.shots(settings):
         few_shot_examples.example_pool(session.store, runs[0])
         for run in runs[1:]:
             few_shot_examples.copy_pool(session.store, runs[0].run_id, run.run_id)
