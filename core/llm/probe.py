@@ -17,6 +17,7 @@ from core.documents import Document
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
+from core.llm.failures import parse_error_body
 from core.llm.http import read_start
 from core.llm.prices import provider_of
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
@@ -222,19 +223,21 @@ def list_models(connection: Connection) -> tuple[ModelCard, ...]:
 
 def _from_openai(connection: Connection) -> list[ModelCard]:
     async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
-        cards: list[ModelCard] = []
+        cards: dict[str, ModelCard] = {}
         after: dict[str, str] = {}
         for _ in range(MAX_PAGES):
             page: Any = await client.get("/models", cast_to=object, options={"params": after})
             listed = page.get("data") if isinstance(page, dict) else page
             entries = model_entries(listed)
             if not isinstance(listed, list) or (listed and not entries):
-                raise ValueError("the response has no list of models")
-            cards += [ModelCard(str(entry["id"])) for entry in entries if entry.get("id")]
-            if listed is page or not page.get("has_more") or not page.get("last_id"):
+                problem = parse_error_body(orjson.dumps(page))[0] if isinstance(page, dict) else ""
+                raise ValueError(f"the response has no list of models{': ' * bool(problem)}{problem}")
+            cards |= {str(entry["id"]): ModelCard(str(entry["id"])) for entry in entries if entry.get("id")}
+            last = "" if listed is page or not page.get("has_more") else str(page.get("last_id") or "")
+            if last in ("", *after.values()):
                 break
-            after = {"after_id": str(page["last_id"])}
-        return cards
+            after = {"after_id": last}
+        return list(cards.values())
 
     return ask_openai(connection, LIST_SECONDS, LIST_BYTES, ask)
 

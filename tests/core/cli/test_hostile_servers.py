@@ -151,14 +151,26 @@ def test_malformed_model_list_is_handled(listed: Any, ollama: bool) -> None:
         moot("models", "--connection", url, "--json")
 
 
+def test_error_in_place_of_a_model_list_is_shown() -> None:
+    with Scripted(answer(200, {"error": {"message": "the key has expired"}})) as server:
+        result = moot("models", "--connection", f"toy={server.url}", "--json")
+    assert "the key has expired" in str(result.json["connections"])
+
+
 def test_models_are_listed_from_a_bare_list_and_from_all_pages() -> None:
     async def pages(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         after = request.query.get("after_id")
         return web.json_response({"data": [{"id": after or "a"}, {"id": "b"}], "has_more": not after, "last_id": "c"})
 
-    for behave, names in ((answer(200, [{"id": "b"}, {"id": "a"}]), "ab"), (pages, "abbc")):
+    endless = answer(200, {"data": [{"id": "a"}], "has_more": True, "last_id": "a"})
+    for behave, names, requests in (
+        (answer(200, [{"id": "b"}, {"id": "a"}]), "ab", 1),
+        (pages, "abc", 2),
+        (endless, "a", 2),
+    ):
         with Scripted(behave) as server:
             assert [card.name for card in list_models(parse_connection("toy", server.url))] == list(names)
+            assert len(server.paths) == requests
             assert moot("models", "--connection", f"toy={server.url}", "--json").json["connections"]
 
 
