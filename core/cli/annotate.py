@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -19,7 +19,7 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
-from core.runs import SAMPLING_PARAMS, RoleModel, RunRow, RunSettings
+from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import (
@@ -30,6 +30,7 @@ from core.services.codebooks.keyword_matches import (
 )
 from core.services.data.importing import (
     MIN_ROWS,
+    BuiltDocuments,
     Header,
     ImportOptions,
     ImportPreview,
@@ -125,21 +126,9 @@ def annotate_file(
             ambiguity.difference_rates(existing, plan.ambiguous)
     for note in (*built.notes, *run_warnings.settings_warnings(settings, workspace.models)):
         console.print_message(note)
-    if built.unknown_gold:
-        console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
-    if built.rejected:
-        rejected = len(built.rejected)
-        merged = f"merged {built.merged}, " if built.merged else ""
-        counts = f"read {built.read}, kept {built.kept}, {merged}rejected {rejected}"
-        console.print_message(f"{counts} (stored in the project):")
-        for row in built.rejected[:SHOWN_REJECTED]:
-            console.print_message(f"  {row}")
-        if rejected > SHOWN_REJECTED:
-            console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
-        if source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
-            console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
-    elif built.merged:
-        console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
+    _print_counts(built)
+    if built.rejected and source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
+        console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)
     for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
         console.print_message(overflow.sentence(settings))
@@ -156,6 +145,23 @@ def annotate_file(
     ):
         console.print_message(note)
     return _execute(session, [row.run_id for row in rows])
+
+
+def _print_counts(built: BuiltDocuments) -> None:
+    """Print how many rows were not read as they are, and the first rejected ones."""
+    if built.unknown_gold:
+        console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
+    if built.rejected:
+        rejected = len(built.rejected)
+        merged = f"merged {built.merged}, " if built.merged else ""
+        counts = f"read {built.read}, kept {built.kept}, {merged}rejected {rejected}"
+        console.print_message(f"{counts} (stored in the project):")
+        for row in built.rejected[:SHOWN_REJECTED]:
+            console.print_message(f"  {row}")
+        if rejected > SHOWN_REJECTED:
+            console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
+    elif built.merged:
+        console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
 
 
 def start_runs(
@@ -461,7 +467,7 @@ def _exit_code(rows: tuple[RunRow, ...]) -> int:
     return console.SOME_FAILED if any(row.failed for row in rows) else console.OK
 
 
-ENGINES = ("live", "batch", "ray")
+ENGINES = get_args(EngineName)
 SEED = click.IntRange(-(2**53), 2**53)
 """Range of seeds that every server reads exactly; many read JSON numbers as 64-bit floats."""
 
