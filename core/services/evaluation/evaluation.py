@@ -36,7 +36,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
-from core.stats.arrays import Mask, coded
+from core.stats.arrays import Mask, coded, counted_documents
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores
@@ -88,13 +88,13 @@ class Basis:
     """what the reference assumes"""
 
     @classmethod
-    def from_design(cls, design: Design, has_reference: Mask, warning: str = "") -> Self:
-        """Return the basis of a score; ``has_reference`` marks the documents with a reference."""
+    def from_design(cls, design: Design, scored: Mask, warning: str = "") -> Self:
+        """Return the basis of a score; ``scored`` marks its documents."""
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
-            return cls(kind, design.units(has_reference), warning=warning)
+            return cls(kind, design.units(scored), warning=warning)
         if design.by_hand:
-            return cls("by_hand", int(has_reference.sum()), design.sample.population)
+            return cls("by_hand", int(scored.sum()), design.sample.population)
         return cls("sample", design.sample.drawn, design.sample.population)
 
     @property
@@ -202,6 +202,7 @@ def evaluate(
     loaded = verdict_arrays(session, run, reference)
     design = sampling_design(session, run, reference, loaded)
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
+    scored, _ = counted_documents(~np.isnan(gold), ~np.isnan(predicted))
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
         without_gaps = replace(loaded, verdicts=np.nan_to_num(loaded.verdicts, nan=-1.0))  # all documents are drawn
@@ -213,9 +214,7 @@ def evaluate(
         run=run,
         reference=reference,
         scores=all_scores,
-        basis=Basis.from_design(
-            design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
-        ),
+        basis=Basis.from_design(design, scored, latent_truth.warning(session) if reference == LATENT else ""),
         coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),

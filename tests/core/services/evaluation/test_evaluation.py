@@ -45,6 +45,7 @@ def test_report_is_the_headless_contract(session, run_id):
         "n": 4,
         "excluded": 3,
     }
+    assert report["basis"]["units"] == 4, "excluded documents are behind no interval"
     for average in ("macro", "micro"):
         assert {"precision": 0.75, "recall": 0.75, "f1": 0.75}.items() <= report[average].items()
     alpha = {"n": 4, "tp": 1, "fp": 1, "fn": 1, "tn": 1, "accuracy": 0.5, "precision": 0.5, "recall": 0.5, "f1": 0.5}
