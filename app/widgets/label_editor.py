@@ -383,7 +383,8 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
         if len(label_proposals) > 1 and st.button(f"Add these {len(label_proposals)}", key="propose-all"):
             add(label_proposals)
         count, words = len(proposals.proposals), ", ".join(proposal.word for proposal in proposals.proposals[:30])
-        button = f"Add the {format_count(count, 'proposal')} for {'all' if label_proposals else 'other'} labels"
+        proposed = "proposal" if count == 1 else f"{count:,} proposals"
+        button = f"Add the {proposed} for {'all' if label_proposals else 'other'} labels"
         if count > len(label_proposals) and st.button(button, key="propose-every", help=words):
             add(proposals.proposals)
     if proposals.proposals and proposals.net is not None:
