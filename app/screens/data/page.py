@@ -212,7 +212,7 @@ class ImportPage:
         left, right = st.columns((1.55, 1), gap="medium")
         with left:
             self.rows(preview)
-            with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
+            with panel("Columns", f"{len(table.columns)} in the file; all are kept for export", key="columns"):
                 column_mapping.columns(self.draft, self.keep)
                 column_mapping.gold(self.draft, self.codebook, self.keep)
                 if preview is not None:
