@@ -993,7 +993,7 @@ class FocusView {
       part(["←", "→"], "document"),
       part(["↑", "↓"], kind === "rating" ? "dimension" : "label"),
       el("span", "", keyHint(first), "to ", keyHint(last), action),
-      part(["Enter"], this.blind ? "show verdict, submit" : "submit"),
+      part(["Enter"], this.blind ? "reveal" : "submit"),
       more,
       el("span", "row push", ...this.progressNodes()),
     );
