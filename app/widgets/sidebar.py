@@ -65,17 +65,9 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
         return None
     names = _names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
-    if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
-        named = next((path for path, name in names.items() if name == requested), None)
-        has_new_notice = state.notice is not None and state.notice_drawn is None  # this tab has just removed it itself
-        if wanted is not None and not has_new_notice:
-            requested = wanted.stem
-        wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
-        state.select_project(wanted)
-        if requested and named is None:
-            others = [name for path, name in names.items() if path != wanted][:MAX_NAMED]
-            hint = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
-            _report_unknown(requested, f"The project {names[wanted]} is shown instead.{hint}")
+    if wanted not in paths:  # new tab or reload
+        last_used = next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
+        wanted = _select_project(names, requested, last_used)
     state.read_url(names[wanted])
     layout.write_url(screen, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
@@ -95,6 +87,22 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     if is_new_tab:
         _check_run(session)
     return session
+
+
+def _select_project(names: Mapping[Path, str], requested: str, last_used: Path) -> Path:
+    """Select the project that the address requests. If it does not exist, select the last used one and set a notice."""
+    named = next((path for path, name in names.items() if name == requested), None)
+    before = state.project
+    has_new_notice = state.notice is not None and state.notice_drawn is None  # this tab has just removed it itself
+    if before is not None and not has_new_notice:
+        requested = before.stem
+    selected = named or last_used
+    state.select_project(selected)
+    if requested and named is None:
+        others = [name for path, name in names.items() if path != selected][:MAX_NAMED]
+        hint = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
+        _report_unknown(requested, f"The project {names[selected]} is shown instead.{hint}")
+    return selected
 
 
 def _check_run(session: ProjectSession) -> None:
