@@ -36,7 +36,7 @@ def openai_client(
         follow_redirects=False,
         trust_env=False,
         verify=trusted_signers(),
-        event_hooks=_limited_to(max_bytes),
+        event_hooks=_hooks(key, max_bytes),
     )
     return openai.AsyncOpenAI(
         base_url=connection.base_url,
@@ -78,12 +78,12 @@ def ask_ollama(
     key = find_key(connection)
     client = ollama.AsyncClient(
         connection.base_url,
-        headers={**_UNCOMPRESSED, **({"authorization": f"Bearer {key}"} if key else {})},
+        headers=_UNCOMPRESSED,
         timeout=seconds,
         follow_redirects=False,
         trust_env=False,
         verify=trusted_signers(),
-        event_hooks=_limited_to(max_bytes),
+        event_hooks=_hooks(key, max_bytes),
     )
     return asyncio.run(_within(seconds, client._client, ask(client)))
 
@@ -97,8 +97,24 @@ _UNCOMPRESSED = {"accept-encoding": "identity"}
 """A compressed response could unpack to any size."""
 
 
-def _limited_to(max_bytes: int) -> dict[str, list[Any]]:
-    """Return the hooks of a client that end a response of more than ``max_bytes`` bytes with ValueError."""
+_HEADERS = frozenset({
+    "host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length",
+    "transfer-encoding",
+})  # fmt: skip
+
+
+def _hooks(key: str | None, max_bytes: int) -> dict[str, list[Any]]:
+    """Return the hooks of a client for its headers, and to end a response of more than ``max_bytes`` with ValueError.
+
+    The packages take headers from environment variables, such as OLLAMA_API_KEY and OPENAI_ORG_ID, and would send
+    these keys and names to any server. Only ``key`` is sent.
+    """
+
+    async def clean(request: Any) -> None:
+        for name in set(request.headers) - _HEADERS:
+            del request.headers[name]
+        if key:
+            request.headers["authorization"] = f"Bearer {key}"
 
     async def limit(response: Any) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -122,7 +138,7 @@ def _limited_to(max_bytes: int) -> dict[str, list[Any]]:
 
         response.stream = Limited()
 
-    return {"response": [limit]}
+    return {"request": [clean], "response": [limit]}
 
 
 @contextmanager

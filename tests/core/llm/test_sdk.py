@@ -16,7 +16,8 @@ from aiohttp import web
 
 from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
 from core.llm import embeddings, probe, sdk
-from core.llm.connections import parse_connection
+from core.llm.connections import Dialect, parse_connection
+from tests.each_row import each_row
 from tests.servers.scripted import Scripted
 from tests.servers.tls import TlsFront
 
@@ -75,17 +76,17 @@ ATTACKS: dict[str, Attack] = {
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Attack], int]]:
-    """Return a function that starts a server with this attack and returns its port."""
+def serve() -> Iterator[Callable[..., int]]:
+    """Return a function that starts a server with this attack, records what it receives, and returns its port."""
     listeners: list[socket.socket] = []
 
-    def started(attack: Attack) -> int:
+    def started(attack: Attack, received: list[bytes] | None = None) -> int:
         listener = socket.create_server(("127.0.0.1", 0))
         listeners.append(listener)
 
         def handle(client: socket.socket) -> None:
             with client, contextlib.suppress(OSError):
-                client.recv(65536)
+                (received if received is not None else []).append(client.recv(65536))
                 attack(client)
 
         def accept() -> None:
@@ -99,6 +100,30 @@ def serve() -> Iterator[Callable[[Attack], int]]:
     yield started
     for listener in listeners:
         listener.close()
+
+
+@each_row("dialect", ["openai", "ollama"])
+@each_row("key", ["", "the-own-key-of-this-connection"])
+def test_no_header_comes_from_an_environment_variable_of_a_package(
+    dialect: Dialect, key: str, monkeypatch: pytest.MonkeyPatch, serve: Callable[[Attack], int]
+) -> None:
+    for name in ("OLLAMA_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, f"SECRET-{name}")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Bearer SECRET\nx-more: SECRET")
+    monkeypatch.setenv("MOOT_TOY_API_KEY", key)
+    heads: list[bytes] = []
+    port = serve(response(b'{"data": [], "models": []}'), heads)
+    connection = parse_connection("toy", f"http://127.0.0.1:{port}", dialect)
+    probe.list_models(connection)
+    with pytest.raises(ModelError):
+        embeddings.ServerEmbedder(connection, "tiny")(["a text"])
+    assert len(heads) >= 2
+    for head in heads:
+        lines = head.lower().split(b"\r\n\r\n")[0].split(b"\r\n")
+        assert b"secret" not in head.lower()
+        assert [line for line in lines if b"authorization" in line] == (
+            [f"authorization: bearer {key}".encode()] if key else []
+        )
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
