@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from app.widgets.elements import line
+from app.widgets.elements import line, remark
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.formatting import capitalised, format_count, format_effect
@@ -124,31 +125,30 @@ def _outcome(session: ProjectSession, *, was_running: bool) -> None:
     accepted = accepted_changes.accepted(session)
     if accepted is None or (was_running and not accepted.is_running):
         st.rerun()
-    st.html(f'<div class="moot-remark" role="status">{sentence(accepted)}</div>')
+    remark(sentence(accepted), is_status=True)
 
 
-def sentence(accepted: accepted_changes.AcceptedChanges) -> str:
-    """Return the outcome of the accepted changes as HTML."""
-    head = f"<b>{format_count(len(accepted.changes), 'accepted change')}</b>"
+def sentence(accepted: accepted_changes.AcceptedChanges) -> Markup:
+    """Return the outcome of the accepted changes."""
+    head = Markup("<b>{}</b>").format(format_count(len(accepted.changes), "accepted change"))
     if accepted.is_running:
-        return f"{head}, being tested on labelled documents."
+        return head + ", being tested on labelled documents."
     result = accepted.result
     if result is None:
-        return (
-            f"{head}, not tested: review {accepted_changes.MIN_REVIEWED} documents, and their effect is measured here."
-        )
+        few = f", not tested: review {accepted_changes.MIN_REVIEWED} documents, and their effect is measured here."
+        return head + few
     cells, pair = result.cells, result.comparison
     scored = advice = ""
     if cells.corrected or cells.regressed:
-        scored = f" {escape(capitalised(pair.sentence))}"
+        scored = f" {capitalised(pair.sentence)}"
         if pair.main.verdict == "worse":
-            advice = ' <span class="bad">Undo them, or change their words.</span>'
+            advice = Markup(' <span class="bad">Undo them, or change their words.</span>')
     tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""
     if result.labelled < accepted.labelled:
         tested = f"{result.labelled:,} of {format_count(accepted.labelled, 'labelled document')}"
         left_out = f" (at most {accepted_changes.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
     effect = format_effect(cells.corrected, cells.regressed)
-    return f"{head}. Word-list baseline on {tested}{left_out}: {effect}.{scored}{advice}"
+    return head + f". Word-list baseline on {tested}{left_out}: {effect}.{scored}" + advice
 
 
 def _undo(session: ProjectSession) -> None:

@@ -42,6 +42,16 @@ def line(text: str, tone: str = "", *, width: int | Literal["stretch", "content"
         st.html(f'<div class="moot-line {tone}">{escape(text)}</div>', width=width)
 
 
+def remark(text: str, tone: str = "", *, is_status: bool = False, **data: object) -> None:
+    """Draw a paragraph of small text, escaped unless it is Markup.
+
+    Screen readers announce a changed status. ``data`` become data attributes of the element.
+    """
+    attributes = [' role="status"'] if is_status else []
+    attributes += [f' data-{name}="{escape(value)}"' for name, value in data.items()]
+    st.html(f'<div class="moot-remark {tone}"{"".join(attributes)}>{escape(text)}</div>')
+
+
 def sentences(*lines: str) -> None:
     """Draw sentences as a paragraph of lines, escaped."""
     st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')

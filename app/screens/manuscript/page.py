@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, heading, literal
+from app.widgets.elements import download, heading, literal, remark
 from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_page
 from core.runs import RunRow
 from core.services import manuscript
@@ -111,9 +111,10 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         analysis = corrected_regression.analyse(session, run, formula)
         table = ManuscriptTable(*corrected_regression.table(analysis), caption=str(formula))
         st.html(html_table(table, css="moot-estimate"))
-        st.html(
-            f'<div class="moot-remark q">{escape(analysis.sentence)}. Errors of the model do not bias the estimates; '
-            "those of the verdicts alone are shown for comparison.</div>"
+        remark(
+            f"{analysis.sentence}. Errors of the model do not bias the estimates; those of the verdicts alone are "
+            "shown for comparison.",
+            "q",
         )
         if st.button(
             "Add to the paper",

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from html import escape
 
 import streamlit as st
+from markupsafe import Markup
 
+from app.widgets.elements import remark
 from app.widgets.labels import swatch_html
 from app.widgets.metric_tables import DisplayedMetric, bar_html, interval_html, mark_html, metric_strip, strong
 from core.codebook import Kind
@@ -17,12 +19,14 @@ from core.stats.intervals import Estimate, format_interval
 
 
 def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
-    """Return the accuracy estimate and the next step as one sentence in HTML."""
+    """Return the accuracy estimate and the next step as one sentence, with Markup."""
     if not estimate.documents:
         return "No document has a verdict for every label yet."
-    correct = f"<b>{format_percent(estimate.right.value, 1)}</b> of {review_plan.values_noun(kind)} are correct"
+    correct = Markup("<b>{}</b> of {} are correct").format(
+        format_percent(estimate.right.value, 1), review_plan.values_noun(kind)
+    )
     if estimate.complete:
-        return f"All {estimate.documents:,} documents are reviewed: {correct}."
+        return Markup("All {:,} documents are reviewed: {}.").format(estimate.documents, correct)
     if not estimate.has_interval and not estimate.missing:
         return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
     if not estimate.has_interval:
@@ -35,14 +39,14 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     points = f"±{TARGET_WIDTH * 50:g} points"
     more = estimate.more()
     next_step = f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
-    return f"Estimated accuracy: {correct}, {span}. {next_step}"
+    return Markup("Estimated accuracy: {}, {}. {}").format(correct, span, next_step)
 
 
 def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
     metric_strip(_figures(estimate))
     if not estimate.has_interval:
-        st.html(f'<div class="moot-remark">{accuracy_sentence(estimate, kind)}</div>')
+        remark(accuracy_sentence(estimate, kind))
         return
     measure = "mean rating" if kind == "rating" else "share of documents"
     heads = ["", f"Verdicts, {measure}", "Reviewed documents only", "Combined estimate", ""]
@@ -50,13 +54,13 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     if estimate.complete:
-        st.html('<div class="moot-remark q">All documents are reviewed, so the estimates are exact.</div>')
+        remark("All documents are reviewed, so the estimates are exact.", "q")
         return
-    st.html(
-        '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
-        "by prediction-powered inference, the faint bar that of the reviewed documents only, and the circle the "
-        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand count for "
-        "themselves only.</div>"
+    remark(
+        "The mark is the estimate for all documents, the strong bar its 95% interval by prediction-powered inference, "
+        "the faint bar that of the reviewed documents only, and the circle the verdicts. Each document is weighted by "
+        "its selection probability. Documents that you picked by hand count for themselves only.",
+        "q",
     )
 
 

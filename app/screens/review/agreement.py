@@ -14,7 +14,7 @@ from markupsafe import Markup
 from app.components import component
 from app.widgets import layout
 from app.widgets.alerts import error_notices
-from app.widgets.elements import line, literal, page_number, pagination, segments, table
+from app.widgets.elements import line, literal, page_number, pagination, remark, segments, table
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
 from core.documents import Value
@@ -123,11 +123,12 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
             for rater in raters
         ]
         table(["Annotator", "Documents", *(codebook.value_name(value) for value in values)], rows)
-        st.html(
-            '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
-            "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
-            "independently. Models that share errors confirm each other and look better than they are. The shares have "
-            "no interval, because the error of the inferred truth is unknown.</div>"
+        remark(
+            "Estimated share of documents of each true value that the annotator recognised (Dawid and Skene). No "
+            "reference is used: the truth is inferred from all answers, as if annotators erred independently. Models "
+            "that share errors confirm each other and look better than they are. The shares have no interval, because "
+            "the error of the inferred truth is unknown.",
+            "q",
         )
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from app.state import ReviewState, state
 from app.widgets import codebook_versions
 from app.widgets.alerts import error_boxes
+from app.widgets.elements import remark
 from app.widgets.labels import select_label, swatch_html
 from core.codebook import Codebook
 from core.errors import MootError
@@ -89,14 +90,11 @@ def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExampl
     codebook = codebook_examples.extended_codebook(session, run) or run.settings.codebook
     edited = _example_form(example, codebook)
     if not edited.text.strip():
-        st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
+        remark("Type or paste words of the text to preview the change.", "q")
         return
     with error_boxes():
         _example_effect(codebook_examples.preview_example(session, run, edited))
-        st.html(
-            '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
-            "these words.</div>"
-        )
+        remark("This document is excluded from evaluations of runs whose codebook contains these words.", "q")
         if st.button("Add example", type="primary", key="new-example-keep"):
             _keep(session, run, edited, actor)
             st.rerun()
@@ -128,11 +126,10 @@ def _example_effect(effect: ExampleEffect) -> None:
     """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(effect.changes)
     matching, decisions = format_count(effect.matching, "reviewed document"), format_count(effect.stale, "decision")
-    words = (
+    remark(
         f"{effect.net}. The words occur in {matching}. The change is saved as version {effect.version} of the "
         f"codebook. Review then marks {decisions} on this label that {plural(effect.stale, 'was', 'were')} made before."
     )
-    st.html(f'<div class="moot-remark">{escape(words)}</div>')
 
 
 def example_sentence(

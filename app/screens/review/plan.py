@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from html import escape
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.screens.review.accuracy import accuracy_sentence
 from app.widgets.alerts import error_box
+from app.widgets.elements import remark
 from app.widgets.labels import select_label
 from core.errors import MootError
 from core.runs import RunRow
@@ -29,12 +30,12 @@ DEFAULTS: dict[Claim, tuple[int, int]] = {
 
 
 def plan_sentence(run: RunRow, status: PlanStatus) -> str:
-    """Return the state of a plan and the next step as HTML."""
+    """Return the state of a plan and the next step, with Markup."""
     codebook, current = run.settings.codebook, status.plan
-    result = escape(review_plan.describe_result(codebook, status))
+    result = review_plan.describe_result(codebook, status)
     if status.enough:
-        return f"<b>Enough reviews.</b> {result}"
-    claim = escape(review_plan.describe_claim(codebook, current))
+        return Markup("<b>Enough reviews.</b> {}").format(result)
+    claim = review_plan.describe_claim(codebook, current)
     if status.complete:
         return f"Plan: {claim}. All {status.population:,} documents are reviewed. {result}"
     remaining = current.reviews - status.drawn
@@ -49,15 +50,14 @@ def plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw the dialog: the current plan, the fields of another one, and the buttons that start or end a plan."""
     current = review_plan.current_plan(session, run)
     if current is not None:
-        st.html(f'<div class="moot-remark">{plan_sentence(run, review_plan.plan_status(session, run, current))}</div>')
+        remark(plan_sentence(run, review_plan.plan_status(session, run, current)))
     estimate = accuracy_estimate.estimate_accuracy(session, run)
     if not estimate.complete:
         new_plan = _new_plan(session, run)
     else:
         new_plan = None
         if current is None:
-            words = accuracy_sentence(estimate, run.settings.codebook.kind)
-            st.html(f'<div class="moot-remark">{words} No plan is needed.</div>')
+            remark(Markup("{} No plan is needed.").format(accuracy_sentence(estimate, run.settings.codebook.kind)))
     save = partial(review_plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
         if new_plan and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(new_plan,)):
@@ -76,11 +76,11 @@ def _new_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
         error_box(error)
         return None
     if needed is None:
-        st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
+        remark("More reviews are needed than there are documents. Allow more points.")
         return None
     reviews = "random reviews" if claim_plan.claim == "error" else "reviews of the queue in its order"
     looks = _stopping_rule(claim_plan.claim)
-    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {reviews}.{looks}</div>')
+    remark(Markup("About <b>{:,}</b> {}.{}").format(needed, reviews, looks), needed=needed)
     return replace(claim_plan, reviews=needed)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import streamlit as st
+from markupsafe import Markup
 
 from app.pages import open_page
 from app.screens.review.accuracy import accuracy_details, accuracy_sentence
@@ -13,7 +12,7 @@ from app.screens.review.plan import plan_dialog, plan_sentence
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download
+from app.widgets.elements import download, remark
 from app.widgets.layout import empty
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_signed
@@ -35,7 +34,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-progress"):
         added = ReviewState.example_saved.pop()
         if added:
-            st.html(f'<div class="moot-remark" role="status">{escape(added)}</div>', width="stretch")
+            remark(added, is_status=True)
         is_beside_buttons = not added and not draw_suggestion(session, run, document_id, actor)
         if is_beside_buttons:
             with st.container(width="stretch"):
@@ -75,11 +74,10 @@ def _status(session: ProjectSession, run: RunRow) -> None:
     """Draw the state of the plan, without a plan the accuracy estimate."""
     current = review_plan.current_plan(session, run)
     if current is not None:
-        words = plan_sentence(run, review_plan.plan_status(session, run, current))
-        st.html(f'<div class="moot-remark" role="status" data-plan>{words}</div>')
+        remark(plan_sentence(run, review_plan.plan_status(session, run, current)), is_status=True, plan="")
     else:
-        words = accuracy_sentence(accuracy_estimate.estimate_accuracy(session, run), run.settings.codebook.kind)
-        st.html(f'<div class="moot-remark" role="status">{words}</div>')
+        estimate = accuracy_estimate.estimate_accuracy(session, run)
+        remark(accuracy_sentence(estimate, run.settings.codebook.kind), is_status=True)
 
 
 @st.dialog("Accuracy and classifier", width="large")
@@ -114,9 +112,9 @@ def _imported_classifier(session: ProjectSession) -> None:
             imported = classifier.import_classifier(session, upload.getvalue(), upload.name)
         known, unknown = ", ".join(imported.known), ", ".join(imported.unknown)
         missing = f" Not trained on {unknown}: these stay unresolved." if unknown else ""
-        st.html(
-            f'<div class="moot-remark">Trained on {imported.documents:,} documents of another project. '
-            f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
+        remark(
+            f"Trained on {imported.documents:,} documents of another project. Labels: {known}.{missing} The classifier "
+            "of this project stays unchanged."
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
             state.run_id = classifier.annotate_with_imported(session, imported).run_id
@@ -162,7 +160,7 @@ def _classifier_status(status: classifier.ClassifierStatus) -> None:
         span = f", {format_interval(status.score.interval, named=True)}" if status.score.interval else ""
         words = (
             f"Trained on {status.documents:,} documents with codebook version {status.version}. Cross-validated "
-            f"{escape(status.measure)} {score}{span}, on {status.tested:,} of them."
+            f"{status.measure} {score}{span}, on {status.tested:,} of them."
             f"{'' if status.complete else ' Reviewed documents are harder than most.'}{_gain(status)}"
             f"{' Training on your latest decisions.' if status.is_training else ''}"
         )
@@ -170,12 +168,15 @@ def _classifier_status(status: classifier.ClassifierStatus) -> None:
         words = "The first training is running."
     elif status.missing:
         words = f"Submit {format_count(status.missing, 'more document')} to train it."
-    error = f'<div class="moot-remark"><span class="bad">{escape(status.error)}</span></div>' if status.error else ""
-    legend = (
-        '<div class="moot-remark q">The learning curve shows the score on the same held-out documents by number of '
-        "training documents, from none on. The band is the 95% interval.</div>"
-    )
-    st.html(f'<div class="moot-remark">{words}</div>{error}{legend if status.curve else ""}')
+    remark(words)
+    if status.error:
+        remark(Markup('<span class="bad">{}</span>').format(status.error))
+    if status.curve:
+        remark(
+            "The learning curve shows the score on the same held-out documents by number of training documents, from "
+            "none on. The band is the 95% interval.",
+            "q",
+        )
 
 
 def _learning_curve(status: classifier.ClassifierStatus) -> None:
