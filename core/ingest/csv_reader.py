@@ -3,8 +3,9 @@
 Rules: the delimiter is one of ``, ; tab |``, a space between quoted names, or absent (one column). Quotes follow RFC
 4180, and line breaks inside them are kept. Stray quotes are part of the text (``"Great" food``). Blank lines are
 skipped. A row with a different number of fields than the header is rejected. An unclosed quote ends at the end of the
-file, with a note, because its row may contain many others; one that takes in most of the file stops the import. A row
-of more than ``ROW_LIMIT`` characters is rejected. Formulas that export escaped are unescaped (``core.csv_text``).
+file, with a note, because its row may contain many others; one that takes in most of the file stops the import. If a
+quote further down ends it instead, its line is rejected and the others are rows (``_swallowed_rows``). A row of more
+than ``ROW_LIMIT`` characters is rejected. Formulas that export escaped are unescaped (``core.csv_text``).
 
 DuckDB's ``read_csv`` with ``store_rejects`` was tried (2.0, 2.6 times as fast on 500,000 rows). Not strict, it silently
 drops surplus fields and text behind a closing quote. Strict, it rejects rows with an unclosed quote and refuses files
@@ -330,6 +331,13 @@ def _read_rows(
                 )
             notes = (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
             row[-1] = row[-1].removesuffix(END).rstrip("\r\n")
+        if delimiter and not lines.ended and lines.number > start:
+            first, *below = io.StringIO(lines.text, newline="")
+            if swallowed := _swallowed_rows(lines.text, below, delimiter, width):
+                rows.reject(start, "a quote that is never closed", first)
+                for line, swallowed_row in enumerate(swallowed, start + 1):
+                    rows.keep(line, swallowed_row)
+                continue
         has_line_breaks |= lines.number > start and not lines.ended
         if len(row) == width and (width > 1 or lines.text.strip()):
             if row[-1] == header[-1] and is_repeated_header(row, header):
@@ -342,6 +350,19 @@ def _read_rows(
             reason = f"{format_count(len(row), 'field')}, expected {width}"
             rows.reject(start, f"{reason}, with a quote that is never closed" if notes else reason, lines.text)
     return rows, (*notes, LINE_BREAKS) if has_line_breaks else notes
+
+
+def _swallowed_rows(text: str, below: list[str], delimiter: str, width: int) -> list[list[str]]:
+    """Return the rows in the lines of a row below its first line that an unclosed quote took in; else none.
+
+    The quote then ends where the next cell in quotes begins, so that text follows it. In a table of three or more
+    columns, each of these lines has as many fields as the header.
+    """
+    broken = [field for field in _raw_fields(delimiter).findall(text.rstrip("\r\n")) if "\n" in field or "\r" in field]
+    if width < 3 or all(map(_WELL_QUOTED.fullmatch, broken)):
+        return []
+    rows = [next(csv.reader([line], delimiter=delimiter), []) for line in below]
+    return rows if all(len(row) == width for row in rows) else []
 
 
 def _unclosed(row: list[str], first_line: int, last_line: int) -> str:

@@ -244,6 +244,17 @@ def test_unclosed_quote_ends_with_the_file() -> None:
     assert "(line 5)" in note
 
 
+@each_row("line_end", ["\n", "\r\n"])
+def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
+    lines = ("id,text,gold", '0,"fine",0', '1,"never closed,1', "2,plain,0", '3,"quoted, too",1', '4,"last",0', "")
+    table = read(line_end.join(lines))
+    assert table.column("text") == ("fine", "plain", "quoted, too", "last")
+    assert (table.line_numbers, rejections(table)) == ((2, 4, 5, 6), ["row 3: a quote that is never closed"])
+    own = read('id,text,gold\n0,"He said:\n"Great" food",1\n1,"a ""b""\nc, d, e",0\n')
+    assert own.column("text") == ('He said:\n"Great" food', 'a "b"\nc, d, e')
+    assert read('text,id,gold\n"a\nb",7,1\n').column("text") == ("a\nb",)
+
+
 def test_unclosed_quote_that_swallows_fields_is_rejected_as_too_short() -> None:
     table = read('id,text,gold\n1,fine,0\n2,"never closed,1\n3,swallowed,1\n')
     assert table.column("id") == ("1",)
