@@ -44,7 +44,7 @@ def draw(session: ProjectSession) -> None:
         ]
     )
     comparison_panel(session)
-    left, right = st.columns(2, gap="small")
+    left, right = st.columns((1.3, 1), gap="small")  # the tables are on the left
     with left:
         _labels(results)
         _clicks(results)
@@ -99,7 +99,16 @@ def comparison_panel(session: ProjectSession) -> None:
                 for group in results.groups
             ]
             table(
-                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/answer", "Cost/answer"),
+                (
+                    "Annotators",
+                    "Labels",
+                    "Accuracy",
+                    "Kappa",
+                    "KL meaning",
+                    "KL position",
+                    "Seconds per answer",
+                    "Cost per answer",
+                ),
                 rows,
             )
             strata = [
