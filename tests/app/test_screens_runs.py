@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
-from core.services.evaluation import annotation_arrays
+from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
@@ -166,6 +166,16 @@ def test_archived_run_is_not_offered_on_run_data_and_lab(session):
     assert selected_run(annotation_arrays.ranked_runs(session)) == session.run(kept.run_id)
     lab = open_page("lab")
     assert len(lab.selectbox(key="lab-run").options) == 1
+
+
+def test_canary_run_is_not_counted_on_runs_and_is_named_on_evaluate(session):
+    run = finished(session)
+    canary = model_drift.start_canary_run(session, run)
+    session.start_or_resume(canary.run_id).result(60)
+    assert "1 run, 1 experiment" in html(open_runs())
+    at = open_page("evaluate")
+    at.session_state["run_id"], at.session_state["evaluate_tab"] = run.run_id, "models"
+    assert "<td>Canary 1</td>" in html(at.run())
 
 
 def test_run_picker_names_the_size_of_a_run_once(session):

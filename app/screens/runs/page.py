@@ -32,7 +32,7 @@ _LEADERBOARD = component("leaderboard")
 
 def main() -> None:
     session = context.require_project()
-    runs = session.all_runs()
+    runs = [run for run in session.all_runs() if not run.is_canary]  # as in the table
     if not runs:
         words = "A run is one debate setting on a set of documents. Start one, then compare it here with others."
         layout.empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
