@@ -122,7 +122,7 @@ async def _post_reconnecting(session: aiohttp.ClientSession, url: str, **options
 async def read_start(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     """Return at most ``max_bytes`` of the body; less if the connection breaks or ``END_OF_STREAM_SECONDS`` are over."""
     received = bytearray()
-    with contextlib.suppress(aiohttp.ClientPayloadError, aiohttp.ClientConnectionError, TimeoutError):
+    with contextlib.suppress(aiohttp.ClientError, TimeoutError, RuntimeError):  # as in ``Lines``
         async with asyncio.timeout(END_OF_STREAM_SECONDS):
             while len(received) < max_bytes and (piece := await response.content.read(max_bytes - len(received))):
                 received += piece
@@ -136,7 +136,7 @@ async def drain(response: aiohttp.ClientResponse) -> None:
     """
     if response.content.at_eof():
         return
-    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+    with contextlib.suppress(aiohttp.ClientError, TimeoutError, RuntimeError):
         async with asyncio.timeout(DRAIN_SECONDS):
             while await response.content.readany():
                 pass

@@ -395,6 +395,21 @@ def test_stream_that_its_server_spoils_with_other_bytes_is_cut(monkeypatch: pyte
     assert caught.value.partial == REPLY
 
 
+def test_other_bytes_after_a_complete_reply_change_nothing() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(event(piece(REPLY)))
+        await asyncio.sleep(0.01)  # the rest is read with the next pieces, when the connection is closed
+        rest = event(piece(finish="stop")) + DONE
+        assert request.transport is not None
+        request.transport.write(b"%x\r\n%s\r\nFatal error: out of memory\r\n" % (len(rest), rest))
+        request.transport.close()
+        return response
+
+    assert ask(behave).reply.text == REPLY
+
+
 def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
