@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,19 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td><b>36</b></td>" in shown  # 12 documents times 3 calls
+
+
+def test_advanced_settings_are_folded_unless_one_is_set(session: ProjectSession) -> None:
+    fill(session)
+
+    def is_open() -> bool:
+        folded = next(block for block in open_page("run").expander if block.label == "Advanced settings")
+        assert [field.label for field in folded.number_input] == ["Calls at once", "Seed"]
+        return folded.proto.expanded
+
+    assert not is_open()
+    planning.change_plan(session, lambda plan: replace(plan, seed=7))
+    assert is_open(), "a setting that is in effect is visible"
 
 
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:

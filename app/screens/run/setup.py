@@ -314,14 +314,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
         **field("iterations", empty=1, minimum=1, maximum=1000),
         help="Repeat the run to measure how stable the verdicts are.",
     )
-    left.number_input(
-        "Calls at once",
-        value=None,
-        step=1,
-        **field("concurrency", empty=8, minimum=1, maximum=4096),
-        help="Maximum number of calls in flight. About twice as many debates are open.",
-    )
-    right.number_input(
+    st.number_input(
         "Budget per run ($)",
         value=None,
         step=0.5,
@@ -332,15 +325,26 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     )
     if prepasses:
         _ambiguous(plan, prepasses, save)
-    left.number_input(
-        "Seed",
-        value=None,
-        step=1,
-        **field("seed", empty=0, minimum=0),
-        help="Seed of all random choices of the protocol.",
-    )
-    _engine(plan, save)
-    _error_handling(plan, save)
+    names, usual = ("concurrency", "seed", "engine", "handling"), Plan()
+    is_changed = any(getattr(plan, name) != getattr(usual, name) for name in names)
+    with st.expander("Advanced settings", expanded=is_changed, key="run-advanced"):
+        left, right = st.columns(2, wrap=False)
+        left.number_input(
+            "Calls at once",
+            value=None,
+            step=1,
+            **field("concurrency", empty=8, minimum=1, maximum=4096),
+            help="Maximum number of calls in flight. About twice as many debates are open.",
+        )
+        right.number_input(
+            "Seed",
+            value=None,
+            step=1,
+            **field("seed", empty=0, minimum=0),
+            help="Seed of all random choices of the protocol.",
+        )
+        _engine(plan, save)
+        _error_handling(plan, save)
 
 
 def _protocol(plan: Plan, codebook: Codebook, save: Save) -> None:
