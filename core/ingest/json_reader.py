@@ -405,6 +405,8 @@ def table_of_objects(
     of_prodigy, prodigy_note = _prodigy_columns(data)
     of_moot = _moot_columns(data)
     data |= of_prodigy | of_moot
+    if prodigy_note == _RATINGS:
+        del keys["accept"], data["accept"]
     for key in keys:
         if of_moot and _LABELS_OF_MOOT.fullmatch(key):
             continue

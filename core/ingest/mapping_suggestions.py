@@ -71,6 +71,8 @@ _OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
 _PRODIGY_STYLE = "config.choice_style"
 """Column of Prodigy that says if one option or several can be chosen."""
+_NOT_GOLD = (NOT_ACCEPTED, *(f".{name}" for name in REVIEW_DETAILS))
+"""Ends of the names of columns in exports of Prodigy and of Moot for it, which hold no gold."""
 _SHARED = 0.8
 """Least share of the names listed by a rater that all raters list."""
 _MAX_DOCUMENT_SHARE = 0.8
@@ -120,7 +122,10 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         id, rater = by_raters
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
-    candidates = {name: column for name, column in cells.items() if name not in (text, id, rater)}
+    not_gold = {text, id, rater} | {name for name in cells if name.endswith(_NOT_GOLD)}
+    if {"accept", "answer"} <= cells.keys():
+        not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
+    candidates = {name: column for name, column in cells.items() if name not in not_gold}
     exported: tuple[GoldSource, ...] = ()
     if results:
         exported = _gold_of_export(candidates, codebook)
@@ -496,11 +501,11 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
 
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
-    several people. Only answers that Prodigy's users accepted are gold.
+    several people.
     """
     names = {label for cell in column for label in split_list(cell)}
     lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(element, str) for element in cell)]
-    if name.endswith(NOT_ACCEPTED) or any(len(set(cell)) < len(cell) for cell in lists):
+    if any(len(set(cell)) < len(cell) for cell in lists):
         return False
     if any(label.startswith(("{", "[")) for label in names):
         return False

@@ -545,6 +545,18 @@ def test_rejected_labels_of_prodigy_are_neither_present_nor_absent() -> None:
     assert build_documents(data, mapping, ASPECTS).unknown_gold == ()
 
 
+def test_accepted_options_of_prodigy_are_gold_and_not_the_spans_beside_them() -> None:
+    spans = [{"start": 0, "end": 4, "label": label} for label in ("Price", "Room")]
+    tasks = [
+        {"text": f"text {n}", "accept": ["Price"], "answer": answer, "spans": spans, "meta": {"review_flag": n == 1}}
+        for n, answer in enumerate(["accept", "accept", "accept", "reject"])
+    ]
+    tasks[-1]["accept"] = ["Price", "Room"]
+    data = table("\n".join(map(json.dumps, tasks)), "tasks.jsonl")
+    assert suggest_mapping(data, ASPECTS).gold == (GoldSource("accept", "list"),)
+    assert suggest_mapping(data).gold == (), "a single label was accepted"
+
+
 def test_long_cells_are_read_as_ratings_in_linear_time() -> None:
     start = time.process_time()
     assert parse_rating("4" + " " * 30_000 + "x") is None

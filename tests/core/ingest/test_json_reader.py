@@ -52,7 +52,10 @@ def test_points_that_prodigy_accepted_are_ratings() -> None:
     ]
     table = read("\n".join(map(json.dumps, rows)))
     assert (table.column("Fluency"), table.column("A: b")) == ((4, None, None), (-1, None, 2))
-    assert table.notes == ("The points of each dimension (Prodigy) are in a column of its name.",)
+    assert (table.columns, table.notes) == (
+        ("text", "options", "answer", "A: b", "Fluency"),
+        ("The points of each dimension (Prodigy) are in a column of its name.",),
+    )
     times = [{"id": "Time: 9:30"}, {"id": "Noon"}]
     tasks = json.dumps({"text": "a", "options": times, "accept": ["Time: 9:30"], "answer": "accept"})
     assert read(tasks).columns == ("text", "options", "accept", "answer")
