@@ -579,7 +579,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 @console.pairs_option("--prompt", "prompts", "ROLE=FILE", "New prompt template for a role.")
 @console.connection_option
 @console.pairs_option(
-    "--param", "params", "KEY=VALUE", "Sampling parameter of the roles given by --role, e.g. temperature=0."
+    "--param",
+    "params",
+    "KEY=VALUE",
+    "Sampling parameter of the roles given by --role, e.g. temperature=0, or parameter of the engine, e.g. batch_dir.",
 )
 @console.price_option
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")

@@ -48,7 +48,7 @@ _score = partial(console.format_with_interval, format_number)
     "--ambiguity",
     "prepass",
     metavar="RUN",
-    help="Report ambiguous and other documents separately, by this prepass run.",
+    help="Report ambiguous and other documents separately, by the votes of this run.",
 )
 @click.option("--theta", type=click.FloatRange(0, 1), default=0.5, help="Ambiguity threshold, 0 to 1.")
 @click.option(
