@@ -32,7 +32,7 @@ def command_line() -> str:
         "| exit code | meaning |\n|---|---|\n"
         "| 0 | every document has a verdict or is unresolved |\n"
         "| 1 | some documents failed, or `doctor` found something to do |\n"
-        "| 2 | wrong options or input, a model that cannot be used, or a project that is open elsewhere; nothing was kept |\n"
+        "| 2 | wrong options or input, a model that cannot be used, or a project open elsewhere; nothing was kept |\n"
         "| 3 | paused, stopped or budget spent |\n",
         "Moot never asks questions on the command line. Off a terminal it prints at most one progress line per second, "
         "on standard error. Press Ctrl-C once to pause after the calls in flight, twice to stop.\n",
