@@ -442,12 +442,12 @@ def is_task(value: Any) -> bool:
 def task_rows(tasks: Sequence[Any]) -> list[Any]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
-    A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice; any other
-    control becomes one column with its choice. A choice that occurs in several controls with a column per choice gets
-    the name of the control in front (``food_good``). Numbers and stars become a column of numbers. If several people
-    annotated, the names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses
-    gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Elements that are
-    not tasks stay unchanged.
+    A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice, also for
+    choices that only predictions have; any other control becomes one column with its choice. A choice that occurs in
+    several controls with a column per choice gets the name of the control in front (``food_good``). Numbers and stars
+    become a column of numbers. If several people annotated, the names of the columns end in ``_r`` and the id of the
+    person. A name that the data of some task uses gets ``_annotated``. Cancelled annotations, marked spans and answers
+    about a span are left out. Elements that are not tasks stay unchanged.
     """
     valid = [task for task in tasks if is_task(task)]
     users = {_user(annotation) for task in valid for annotation in task["annotations"]}
@@ -455,9 +455,11 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
     answers = [[*_annotations(task, reviewers)] if is_task(task) else [] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer in task_answers]
+    predictions = [task["predictions"] for task in valid if isinstance(task.get("predictions"), list)]
+    offered = [answer for some in predictions for _, answer in _annotations({"annotations": some}, reviewers)]
     controls = {control: None for answer in all_answers for control in answer}
     multiple = {
-        control: [*dict.fromkeys(choice for answer in all_answers for choice in answer.get(control, []))]
+        control: [*dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))]
         for control in controls
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
     }

@@ -47,6 +47,14 @@ def read(*tasks: dict[str, Any]):
     return read_table(json.dumps(tasks).encode(), name="export.json")
 
 
+def test_choices_that_only_predictions_have_are_absent():
+    suggested = {"model_version": "m", "result": choice_annotation("Staff", "Food")["result"]}
+    tasks = [task(1, choice_annotation("Price", "Food")) | {"predictions": [suggested]}, task(2, choice_annotation())]
+    table = read(*tasks)
+    assert table.columns == ("text", "document_id", "Price", "Food", "Staff")
+    assert table.data[2:] == ((1, 0), (1, 0), (0, 0))
+
+
 def test_multiple_choices_become_columns_of_one_and_zero():
     table = read(
         task(1, choice_annotation("Price", "Food")),
