@@ -247,13 +247,16 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     ``actor`` limits them to the actions of one reviewer.
     """
     codebook = run.settings.codebook
+    versions = session.store.codebooks.history()
+    names = {label.id: label.name for version in reversed(versions) for label in version.codebook.labels}
+    names |= codebook.label_names  # labels that the run lacks keep the name of their latest version
     events = session.store.reviews.history(document_id)
     in_effect: dict[int, bool] = {}
     for event in events:
         if event.kind in ("undo", "redo") and event.target is not None:
             in_effect[event.target] = event.kind == "redo"
     return [
-        _history_entry(event, codebook, undone=not in_effect.get(event.act, True))
+        _history_entry(event, codebook, names, undone=not in_effect.get(event.act, True))
         for event in reversed(events)
         if event.kind in (REVIEW, STATUS, MARK, ADJUDICATION) and actor in (None, event.actor)
     ]
@@ -302,15 +305,19 @@ def _documents(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event.document_id for event in events if event.document_id))
 
 
-def _history_entry(event: Event, codebook: Codebook, *, undone: bool) -> HistoryEntry:
+def _history_entry(event: Event, codebook: Codebook, names: Mapping[str, str], *, undone: bool) -> HistoryEntry:
+    def value_name(value: Any) -> str:
+        return names.get(value, value) if isinstance(value, str) else codebook.value_name(value)
+
     item, before, after = "", str(event.before or ""), str(event.after or "")
     if event.kind == MARK:
         item, before, after = str(event.item), _mark_name(event.before), _mark_name(event.after)
         if event.item == "blind":
             item, before, after = "decided blind", "", ""
     elif event.kind != STATUS:
-        item = codebook.item_title(event.item or "") + (" adjudicated" if event.kind == ADJUDICATION else "")
-        before, after = codebook.value_name(event.before), codebook.value_name(event.after)
+        item = names.get(event.item or "") or codebook.item_title(event.item or "")
+        item += " adjudicated" if event.kind == ADJUDICATION else ""
+        before, after = value_name(event.before), value_name(event.after)
     seconds = event.payload.get("seconds")
     return HistoryEntry(event.at, event.actor, item, before, after, undone, event.codebook_version, seconds)
 

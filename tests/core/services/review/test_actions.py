@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.errors import UsageError
 from core.runs import NOT_STOPPED
 from core.services.codebooks import codebook as codebooks
@@ -191,6 +192,15 @@ def test_history_names_person_and_change(session, run):
         ("ann", "", "Pending", "Draft", False),
         ("ann", "Alpha", "absent", "present", False),
     ]
+
+
+def test_history_names_labels_that_the_run_lacks(session, run):
+    old = Codebook(kind="choice", labels=(Label(id="x1", name="Gone"), Label(id="x2", name="Kept")))
+    session.store.codebooks.save(old)
+    earlier = session.store.runs.create(run.settings.model_copy(update={"codebook": old}), ["d1"])
+    actions.edit(session, earlier.run_id, ["d1"], "label", "x1")
+    (_, decision) = actions.history(session, run, "d1")
+    assert decision.after == "Gone"
 
 
 def test_refuses_values_that_an_item_cannot_have(session, run):
