@@ -83,7 +83,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     params = _params(plan)
     size = st.select_slider("Final-round sample size", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
     budget = st.number_input(
-        "Budget in dollars", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
+        "Budget ($)", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
     try:
         role_models = [RoleModel.parse(name, sampling=plan.default_model.sampling) for name in typed]
