@@ -75,7 +75,7 @@ class OpenAIBatches:
             batch = await once.batches.create(
                 input_file_id=uploaded.id, endpoint=URL, completion_window=WINDOW, metadata={METADATA_KEY: name}
             )
-        return batch.id
+            return batch.id
 
     async def find(self, name: str) -> str | None:
         """Search the latest batches of the account."""
@@ -87,14 +87,14 @@ class OpenAIBatches:
         """Return the status of a batch."""
         with self._translated("report the status of a batch"):
             state = await self._client.batches.retrieve(batch)
-        counts = state.request_counts
-        outputs = tuple(filter(None, (state.output_file_id, state.error_file_id)))
-        problem = ""
-        if state.status == "failed" and not outputs:
-            reasons = [server_message(error.message) for error in (state.errors.data or [])] if state.errors else []
-            problem = "; ".join(reasons) or "no reason given"
-        answered = counts.completed + counts.failed if counts else 0
-        return BatchState(state.status in _ENDED, answered, outputs, problem, state.status == "cancelled")
+            counts = state.request_counts
+            outputs = tuple(filter(None, (state.output_file_id, state.error_file_id)))
+            problem = ""
+            if state.status == "failed" and not outputs:
+                reasons = [server_message(error.message) for error in (state.errors.data or [])] if state.errors else []
+                problem = "; ".join(reasons) or "no reason given"
+            answered = counts.completed + counts.failed if counts else 0
+            return BatchState(state.status in _ENDED, answered, outputs, problem, state.status == "cancelled")
 
     async def rows(self, output: str) -> AsyncIterator[bytes]:
         """Download a file line by line. Raises Runaway for a line of more than ``streaming.MAX_LINE`` bytes."""

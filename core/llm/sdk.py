@@ -149,15 +149,16 @@ def translated_errors(connection: Connection, action: str, model: str, remedy: s
     refusals other than of the key, and for replies that cannot be used.
     """
     import httpx
+    import httpx2
     import ollama
     import openai
 
     try:
         try:
             yield
-        except (openai.APITimeoutError, httpx.TimeoutException, TimeoutError) as error:
+        except (openai.APITimeoutError, httpx.TimeoutException, httpx2.TimeoutException, TimeoutError) as error:
             raise errors.TimedOut(f"{connection.name} took too long to {action}.", "") from error
-        except (openai.APIConnectionError, httpx.HTTPError, ConnectionError) as error:
+        except (openai.APIConnectionError, httpx.HTTPError, httpx2.HTTPError, ConnectionError) as error:
             if isinstance(error.__cause__, ValueError):
                 raise _unexpected(connection, action, error.__cause__, remedy) from error
             cause = error.__cause__ or error  # openai's own error says only "Connection error."

@@ -3,11 +3,12 @@
 ``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
 rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that
 time out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but
-the connection is closed without an answer), ``cut`` (so many downloads break off), ``hold`` (no batch ends),
-``forget`` (404 for each batch by its id), ``gone`` (404 for each download), ``unbroken`` (each download is one long
-line), ``end`` (status of a batch that ends, cancelled or expired, with half of its rows), ``empty`` (True: every reply
-in a batch is empty), ``reject`` (messages by name of a parameter, with which rows that have it are refused). ``POST
-/reset`` forgets all files, batches and faults. ``GET /stats`` counts requests by custom_id.
+the connection is closed without an answer), ``cut`` (so many downloads break off, half of them in the middle of the
+file), ``hold`` (no batch ends), ``forget`` (404 for each batch by its id), ``gone`` (404 for each download),
+``unbroken`` (each download is one long line), ``end`` (status of a batch that ends, cancelled or expired, with half of
+its rows), ``empty`` (True: every reply in a batch is empty), ``reject`` (messages by name of a parameter, with which
+rows that have it are refused). ``POST /reset`` forgets all files, batches and faults. ``GET /stats`` counts requests
+by custom_id.
 """
 
 from __future__ import annotations
@@ -59,10 +60,15 @@ class Batches:
         self.files[name] = form["file"].file.read()  # type: ignore[union-attr]
         return web.json_response({"id": name, "object": "file", "purpose": str(form["purpose"])})
 
-    async def content(self, request: web.Request) -> web.Response:
+    async def content(self, request: web.Request) -> web.StreamResponse:
         if self.config.get("cut"):
             self.config["cut"] -= 1
             assert request.transport is not None
+            if self.config["cut"] % 2:
+                body = self.files[request.match_info["id"]]
+                response = web.StreamResponse(headers={"content-length": str(len(body))})
+                await response.prepare(request)
+                await response.write(body[: len(body) // 2])
             request.transport.abort()
         if self.config.get("gone"):
             return web.json_response({"error": {"message": "No such File object"}}, status=404)
