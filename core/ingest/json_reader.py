@@ -186,6 +186,8 @@ def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
     """Return the rows under a key of an object, and a note that names the key. None if there are none."""
     if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
         return _with_names(names, cells), "The rows are those under 'data'."
+    if _are_columns(value):
+        return None
     if isinstance(value.get("data"), list):
         return value["data"], "The rows are those under 'data'."
     if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
@@ -203,7 +205,8 @@ def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
 def _rows_of_columns(value: dict[str, Any]) -> tuple[list[Any], str] | None:
     """Return the rows of an object whose keys are columns or the ids of rows, and a note. None if they are neither."""
     values = list(value.values())
-    columns = [] if _keys_of_rows(value) or len(values) < 2 else _all(list, values)
+    may_be_columns = _are_columns(value) or (len(values) > 1 and not _keys_of_rows(value))
+    columns = _all(list, values) if may_be_columns else []
     if columns and len({len(column) for column in columns}) == 1:
         return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
     if rows := _all(dict, values):
@@ -211,6 +214,13 @@ def _rows_of_columns(value: dict[str, Any]) -> tuple[list[Any], str] | None:
             return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
         return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
     return None
+
+
+def _are_columns(value: dict[str, Any]) -> bool:
+    """Return True for three or more lists of the same length, one of them without lists and objects."""
+    columns = _all(list, list(value.values()))
+    are_equal = len(columns) > 2 and len(set(map(len, columns))) == 1 and len(columns[0]) > 1
+    return are_equal and any(not any(isinstance(cell, list | dict) for cell in column) for column in columns)
 
 
 def _keys_of_rows(value: dict[str, Any]) -> list[str]:

@@ -213,6 +213,12 @@ def test_row_with_more_cells_than_columns_is_rejected() -> None:
     assert [str(row) for row in table.rejected] == ["row 2: an array, expected an object"]
 
 
+def test_column_of_objects_beside_others_is_a_column() -> None:
+    table = read('{"text": ["a", "b"], "label": [{"x": 1}, {"x": 2}], "data": [[1], [2]]}', "data.json")
+    assert (table.column("text"), table.column("label.x"), table.column("data")) == (("a", "b"), (1, 2), ([1], [2]))
+    assert table.notes == ("Each key is a column.",)
+
+
 def test_single_object_in_a_json_file_is_a_row() -> None:
     table = read('{"id": 7, "text": "a", "gold": null}', "data.json")
     assert (table.column("id"), table.column("text"), table.column("gold")) == ((7,), ("a",), (None,))
