@@ -29,6 +29,8 @@ COALESCE_SECONDS = 0.05
 
 MAX_LINE = 8 * 1024 * 1024
 
+_NO_FRAME = "the body is not framed as HTTP requires"
+
 _CARRIAGE = re.compile(rb"\r(?!\Z)")
 """A final carriage return may be half of a CRLF."""
 
@@ -56,6 +58,7 @@ class Lines:
         self._quiet_until = 0.0
         self._last = False
         self._content.on_eof(self._wake)
+        self._watch()
 
     def __aiter__(self) -> Lines:
         return self
@@ -98,17 +101,26 @@ class Lines:
         return received
 
     async def _next_bytes(self) -> bytes:
-        while True:
-            try:
-                async with asyncio.timeout(END_OF_STREAM_SECONDS) as clock:
-                    return await self._content.readany()
-            except TimeoutError:
-                if self._last:
-                    return b""
-                if not clock.expired():
-                    raise
-            except RuntimeError as error:  # aiohttp reports bytes that are no part of the body only to a later read
-                raise aiohttp.ClientPayloadError("the body is not framed as HTTP requires") from error
+        try:
+            if not self._last:
+                return await self._content.readany()
+            async with asyncio.timeout(END_OF_STREAM_SECONDS):
+                return await self._content.readany()
+        except TimeoutError:
+            if self._last:
+                return b""
+            raise
+        except RuntimeError as error:
+            raise aiohttp.ClientPayloadError(_NO_FRAME) from error
+
+    def _watch(self) -> None:
+        """End the wait if the connection is lost: aiohttp waits on after bytes that are no part of the body."""
+        if self._content.is_eof() or self._content.exception() is not None:
+            return
+        if not self._content._protocol.connected:
+            self._content.set_exception(aiohttp.ClientPayloadError(_NO_FRAME))
+            return
+        asyncio.get_running_loop().call_later(END_OF_STREAM_SECONDS, self._watch)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
