@@ -32,9 +32,10 @@ def _one_script_cache() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_telemetry() -> None:
-    """Collect no usage statistics, as in the studio."""
+def _options_of_the_studio() -> None:
+    """Collect no usage statistics, and let widgets have a default and a stored value, as in the studio."""
     config.set_option("browser.gatherUsageStats", False)
+    config.set_option("global.disableWidgetStateDuplicationWarning", True)
 
 
 def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:

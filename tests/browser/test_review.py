@@ -289,6 +289,27 @@ def test_reload_and_back_keep_the_document(open_tab, entrance, tab):
     expect(debate).to_be_checked()
 
 
+def test_opening_the_settings_changes_none(open_tab, entrance, tab):
+    page = open_tab(entrance, "/review", tab=tab)
+    settings = page.get_by_test_id("stMain").get_by_role("button", name="Settings")
+    blind, draws = page.get_by_role("switch", name="Blind review"), page.locator("input[type=range]")
+    settings.click()
+    page.get_by_text("Blind review", exact=True).click()
+    expect(blind).to_be_checked()
+    settle(page)
+    page.reload()
+    page.locator(".middle .mono").first.wait_for()
+    page.get_by_role("radio", name="Agreement").click()  # one more run of the page before the settings are drawn
+    settle(page)
+    settings.click()
+    settle(page)
+    expect(draws).to_have_value("50")
+    expect(blind).to_be_checked()
+    page.get_by_text("Blind review", exact=True).click()
+    expect(blind).not_to_be_checked()
+    settle(page)
+
+
 def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     """Messages about the old page after the click would run on the new page and clear it."""
     from streamlit.proto.BackMsg_pb2 import BackMsg

@@ -221,17 +221,20 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
 
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         settings = queue.review_settings(session)
+        percent = round(settings.even * 100)
         st.slider(
             "Uniform random draws, %",
             round(MIN_EVEN * 100),
             100,
+            percent,
             step=5,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
             "The others favour documents with a review reason and rare labels. Estimates take both into account.",
-            **bound(EVEN, round(settings.even * 100), lambda percent: change(even=percent / 100)),
+            **bound(EVEN, percent, lambda percent: change(even=percent / 100)),
         )
         st.toggle(
             "Blind review",
+            settings.blind,
             help="Hides the verdict until you have decided.",
             **bound(BLIND, settings.blind, lambda blind: change(blind=blind)),
         )
