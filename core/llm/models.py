@@ -428,7 +428,7 @@ class _Exchange:
                     raise
                 raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
             except (errors.CutStream, errors.Stalled, errors.MalformedStream):
-                if not builder.finish_reason:  # otherwise only the usage or the last line is missing
+                if not builder.is_complete:  # otherwise only the usage or the last line is missing
                     raise
             except errors.BadRequest as error:
                 if not failures.is_cut(error):

@@ -43,7 +43,7 @@ class Lines:
     Pieces that arrive within ``COALESCE_SECONDS`` are read together, because waking the task for each token costs more
     than reading the token. The first piece does not wait.
 
-    After ``last()`` a silence ends the iteration, as some servers never close a stream.
+    After ``expect_end(True)`` a silence ends the iteration, as some servers never close a stream.
 
     Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
     the complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
@@ -63,9 +63,9 @@ class Lines:
     def __aiter__(self) -> Lines:
         return self
 
-    def last(self) -> None:
-        """Note that the reply is complete and only the end of the stream is missing."""
-        self._last = True
+    def expect_end(self, is_complete: bool) -> None:
+        """Note whether the reply is complete, so that only the end of the stream is missing."""
+        self._last = is_complete
 
     async def __anext__(self) -> list[bytes]:
         if chunk := await self._read():
@@ -230,6 +230,7 @@ class ReplyBuilder:
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
     _received_at: float = field(default_factory=time.monotonic)
     _comment: bytes = b""
+    _goes_on: bool = False
     _spelt: int = 0
 
     @property
@@ -243,6 +244,7 @@ class ReplyBuilder:
         """
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
+                self._goes_on = bool(self.finish_reason)
                 (self.reasoning if is_reasoning else self.text).append(piece)
                 self._received_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
@@ -306,6 +308,11 @@ class ReplyBuilder:
             characters += len(decoder.decode(written[max(position, 0) : max(position + len(piece), 0)]))
             position += len(piece)
         return tuple(places)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if only the usage and the end of the stream are missing; some servers give a reason with each piece."""
+        return bool(self.finish_reason) and not self._goes_on
 
     def note_usage(self, usage: Usage) -> None:
         """Note reported tokens: the highest of each number, because some servers report them in parts."""

@@ -370,6 +370,31 @@ def test_usage_in_several_parts_is_put_together(usages: tuple[dict[str, int], ..
     assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (11, 7, False)
 
 
+def test_finish_reason_with_each_piece_does_not_end_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.1)
+    start, rest = REPLY[:10], REPLY[10:]
+
+    def behave(*, cut: bool) -> Behaviour:
+        async def answer(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+            await response.prepare(request)
+            for text in (start[:4], start[4:]):
+                await response.write(event(piece(text, "stop")))
+            await asyncio.sleep(0.3)
+            if cut:
+                assert request.transport is not None
+                request.transport.abort()
+            else:
+                await response.write(event(piece(rest, "stop")) + DONE)
+            return response
+
+        return answer
+
+    assert ask(behave(cut=False)).reply.text == REPLY
+    with pytest.raises(errors.CutStream):
+        ask(behave(cut=True))
+
+
 def test_numbers_that_only_python_writes_are_read() -> None:
     chunk = (
         b'data: {"choices": [{"delta": {"content": "fine"}, "score": [NaN, -Infinity], "finish_reason": "stop"}]}\n\n'
