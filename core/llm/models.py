@@ -18,6 +18,7 @@ from core import baseline, errors
 from core.baseline import classifier_replies
 from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.codebook import Codebook
+from core.debate import protocols
 from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
@@ -255,10 +256,12 @@ class ModelLibrary:
         return self.resolve(RoleModel.parse(vectors)) if "/" in vectors else role_model
 
     def billed_models(self, settings: RunSettings) -> tuple[RoleModel, ...]:
-        """Return all models that the calls of a run go to: those of its roles, and that which finds its examples."""
-        billed = map(self.billed_model, settings.role_models.values())
+        """Return all models that the calls of a run go to: those of its roles, and the one that finds its examples."""
+        billed = tuple(map(self.billed_model, settings.role_models.values()))
         similarity = str(settings.params.get(SIMILARITY_PARAM, ""))
-        return (*billed, *((self.resolve(RoleModel.parse(similarity)),) if "/" in similarity else ()))
+        if "/" in similarity and protocols.shots(settings):
+            return (*billed, self.resolve(RoleModel.parse(similarity)))
+        return billed
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""

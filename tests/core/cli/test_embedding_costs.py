@@ -93,6 +93,17 @@ def test_vectors_without_a_known_price_leave_the_cost_open(folder: Path, server:
     assert "The price of near/tiny is unknown" in refused.stderr
 
 
+def test_similarity_of_a_run_without_examples_is_not_needed(folder: Path, server: Server) -> None:
+    without_examples = (
+        ("--protocol", "single", "--param", "method=vanilla"),
+        ("--protocol", "courtroom", "--param", "shots=0"),
+    )
+    for protocol in without_examples:
+        for similarity in ("near/tiny", "gone/tiny"):
+            options = (*protocol, "--param", f"likeness={similarity}", "--limit", 1, "--budget", 1)
+            assert annotate(folder, server, *options).json["verdicts"] == 1
+
+
 def test_spent_budget_pauses_before_more_texts_are_embedded(folder: Path, server: Server) -> None:
     paused = annotate(folder, server, *COURTROOM, *PRICE, "--budget", 15, code=3)
     assert paused.json["status"] == "paused"
