@@ -94,7 +94,7 @@ class Collected:
 
     texts: int
     excluded: Mapping[str, int]
-    """Texts by the rule that excluded them; "spam author" for other texts of spam authors."""
+    """Texts by the rule that excluded them; "by spam authors" for their other texts."""
     authors: int
     spam_authors: int
     asked: int
@@ -112,7 +112,8 @@ def collection(log: Sequence[Entry]) -> Collected:
     submissions = [entry for entry in log if isinstance(entry, Submission)]
     spammers = spam_authors(log)
     rules = [
-        submission.excluded or ("spam author" if submission.author in spammers else "") for submission in submissions
+        submission.excluded or ("by spam authors" if submission.author in spammers else "")
+        for submission in submissions
     ]
     questions = list(asked_questions(without_spam_authors(log)).values())
     answers = [(question, question.author_answer) for question in questions if question.author_answer is not None]

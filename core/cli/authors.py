@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from core.cli import console
-from core.formatting import format_count, format_money, format_number, format_percent
+from core.formatting import format_count, format_money, format_number, format_percent, plural
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -88,9 +88,9 @@ def _print_report(report: dict[str, Any]) -> None:
 
 
 def _print_collection(collection: dict[str, Any]) -> None:
-    completion, spam = collection["completion"], ""
-    if collection["spam_authors"]:
-        spam = f" and {format_count(collection['spam_authors'], 'spam author')}, who are left out"
+    completion, spammers, spam = collection["completion"], collection["spam_authors"], ""
+    if spammers:
+        spam = f" ({format_count(spammers, 'spam author')} {plural(spammers, 'is', 'are')} left out)"
     console.print_line(
         f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}{spam}, "
         f"{sum(collection['excluded'].values())} excluded; {format_count(collection['asked'], 'question')}: "

@@ -151,7 +151,7 @@ def test_spamming_authors_are_left_out_of_the_analysis_and_counted() -> None:
     assert list(asked_questions(without_spam_authors(log))) == ["d0/f", "d1/f"]
     counts = collection(log)
     assert (counts.texts, counts.authors, counts.spam_authors, counts.asked, counts.answered) == (11, 1, 1, 2, 2)
-    assert counts.excluded == {"spam author": 3, "spam": 6}
+    assert counts.excluded == {"by spam authors": 3, "spam": 6}
     learned, without = replay(log), replay(good)
     assert (learned.selector, learned.examples, learned.answered) == (without.selector, without.examples, 2)
     assert len(learned.effects) == 5, "a spam author can still answer"
