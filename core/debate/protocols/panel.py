@@ -173,7 +173,6 @@ def _persona_request(
         extra={
             "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
-            "characteristics": member.group.characteristics,
             "assignment": prompts.delimit(persona_set.task, "task") if persona_set.task else "",
             "simple": context.params["style"] == "simple",
         },
@@ -261,18 +260,18 @@ def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, Request
 
 
 def persona_set_of(params: Params) -> PersonaSet:
-    """Return the personas of a panel. Simple roles have the name of their group and a number, and no attributes."""
+    """Return the personas of a panel. Simple roles have the name of their group, a number and its characteristics."""
     persona_set = parse_persona_set(str(params.get("personas", "")))
     if params.get("style") != "simple":
         return persona_set
     numbers = count(1)
-    groups = [
-        group.model_copy(
-            update={"personas": tuple(Persona(name=f"{group.name[:76]} {next(numbers)}") for _ in group.personas)}
-        )
-        for group in persona_set.groups
-    ]
-    return persona_set.model_copy(update={"groups": tuple(groups)})
+
+    def simple(group: Group) -> Group:
+        names = [f"{group.name[:76]} {next(numbers)}" for _ in group.personas]
+        personas = tuple(Persona(name=name, demographics=group.characteristics) for name in names)
+        return group.model_copy(update={"personas": personas})
+
+    return persona_set.model_copy(update={"groups": tuple(map(simple, persona_set.groups))})
 
 
 def _check(params: Params, _codebook: Codebook) -> str:
