@@ -189,6 +189,8 @@ class RunState:
 
     setup_open: Value[bool] = Value(False)
     """True while the user sets up a new run although the project has runs."""
+    advanced_open: Value[bool] = Value(False)
+    """True once an advanced setting of a new run differed from its default."""
     unfinished: Value[str | None] = Value(None)
     """Run that this tab showed last, if it was not done then."""
     probes: Value[tuple[Probe, ...]] = Value(())

@@ -88,6 +88,14 @@ def test_advanced_settings_are_folded_unless_one_is_set(session: ProjectSession)
     assert is_open(), "a setting that is in effect is visible"
 
 
+def test_advanced_settings_stay_open_when_the_last_one_is_reset(session: ProjectSession) -> None:
+    fill(session)
+    planning.change_plan(session, lambda plan: replace(plan, seed=7))
+    at = open_page("run")
+    planning.change_plan(session, lambda plan: replace(plan, seed=0))
+    assert next(block for block in at.run().expander if block.label == "Advanced settings").proto.expanded
+
+
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     assert "has no word that the word-list baseline could look for" in html(open_page("run"))

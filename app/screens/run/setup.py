@@ -326,8 +326,9 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     if prepasses:
         _ambiguous(plan, prepasses, save)
     names, usual = ("concurrency", "seed", "engine", "handling"), Plan()
-    is_changed = any(getattr(plan, name) != getattr(usual, name) for name in names)
-    with st.expander("Advanced settings", expanded=is_changed, key="run-advanced"):
+    # It stays open, because an edit of the only changed setting back to its default would close it.
+    state.run.advanced_open |= any(getattr(plan, name) != getattr(usual, name) for name in names)
+    with st.expander("Advanced settings", expanded=state.run.advanced_open, key="run-advanced"):
         left, right = st.columns(2, wrap=False)
         left.number_input(
             "Calls at once",
