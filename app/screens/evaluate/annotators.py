@@ -26,7 +26,6 @@ from core.services.evaluation.model_recommendations import (
     roles_by_sentence,
 )
 from core.services.project_session import ProjectSession
-from core.services.runs.configuration import name_iteration
 from core.stats.alt_test import EPSILONS, Alternative, People
 
 PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotators", "crowd": "crowd workers"}
@@ -128,8 +127,7 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
                 "the difference between iterations is drift."
             )
             return
-        names = [name_iteration(session.run(drift.later).settings).capitalize() for drift in drifts]
-        facts(zip(names, (drift.sentence for drift in drifts), strict=True), text=True)
+        facts(((f"Canary {number}", drift.sentence) for number, drift in enumerate(drifts, 1)), text=True)
 
 
 def _repeat_canaries(session: ProjectSession, run: RunRow) -> None:

@@ -162,7 +162,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     if prompts := prompt_templates.summarise_prompts(settings):
         parts.append(f"prompts: {prompts}")
     if overview.siblings > 1:
-        parts.append(name_iteration(settings) + ("" if overview.run.is_canary else f" of {overview.siblings}"))
+        parts.append(f"{name_iteration(settings)} of {overview.siblings}")
     return ", ".join(parts)
 
 
@@ -320,8 +320,9 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         if queued:
             line("Queue:", "q", width="content")
         for row in queued:
+            repeats = row.settings.iteration and not row.is_canary
             st.button(
-                literal(f"{row.title}, {name_iteration(row.settings)}" if row.settings.iteration else row.title),
+                literal(f"{row.title}, {name_iteration(row.settings)}" if repeats else row.title),
                 icon=":material/close:",
                 icon_position="right",
                 key=f"unqueue-{row.run_id}",

@@ -80,7 +80,7 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     canaries = ids if earlier else fixed_sample(ids, CANARIES)
     iteration = max(FIRST_CANARY, session.store.runs.last_iteration() + 1)
     settings = run.settings.model_copy(update={"iteration": iteration})
-    details = RunDetails(name=f"Canaries of {run.title}"[:100])
+    details = RunDetails(name=f"Canary {len(earlier) + 1} of {run.title}"[:100])
     canary_run = session.store.runs.create(settings, canaries, experiment_id=f"{CANARY}{run.run_id}", details=details)
     few_shot_examples.copy_pool(session.store, run.run_id, canary_run.run_id)
     return canary_run

@@ -46,9 +46,8 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
 
 
 def name_iteration(settings: RunSettings) -> str:
-    """Return the name of the iteration, such as "iteration 2", or "canary 1" for a canary run."""
-    canary = settings.iteration - FIRST_CANARY
-    return f"iteration {settings.iteration + 1}" if canary < 0 else f"canary {canary + 1}"
+    """Return the name of the iteration, such as "iteration 2", or "canary" for a canary run."""
+    return f"iteration {settings.iteration + 1}" if settings.iteration < FIRST_CANARY else "canary"
 
 
 def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:

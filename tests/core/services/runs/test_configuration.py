@@ -57,7 +57,7 @@ def test_configuration_names_models_prompts_and_codebook():
     assert (described["Codebook"], described["Documents"], described["Iteration"]) == ("v2", "1,200", "1")
     assert (described["Judge model"], described["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
     assert described["Parameters"] == "default"
-    assert configuration(SETTINGS.model_copy(update={"iteration": 1_000_000}), 30)["Iteration"] == "canary 1"
+    assert configuration(SETTINGS.model_copy(update={"iteration": 1_000_000}), 30)["Iteration"] == "canary"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_roles_of_another_protocol_are_not_a_difference():
         (CRITIC, 10, "ECJ, gpt-4.1-mini, critic v2"),
         (SETTINGS.model_copy(update={"codebook_version": 3}), 10, "ECJ, gpt-4.1-mini, codebook v3"),
         (SETTINGS.model_copy(update={"seed": 7, "iteration": 1}), 10, "ECJ, gpt-4.1-mini, seed 7, iteration 2"),
-        (SETTINGS.model_copy(update={"iteration": 1_000_001}), 10, "ECJ, gpt-4.1-mini, canary 2"),
+        (SETTINGS.model_copy(update={"iteration": 1_000_001}), 10, "ECJ, gpt-4.1-mini, canary"),
         (SETTINGS.model_copy(update={"protocol": "single"}), 10, "Single, gpt-4.1-mini"),
         (
             SETTINGS.model_copy(update={"role_models": {"extractor": MINI, "judge": LLAMA}}),
