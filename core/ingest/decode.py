@@ -6,6 +6,8 @@ import codecs
 import io
 import os
 import re
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Self
 
@@ -246,6 +248,7 @@ class LineReader:
         self._notes = (decoding.note,) if decoding.note else ()
         self._mark_end = mark_end
         self._pending: list[str] = []
+        self._unread: deque[str] = deque()
         self._length = 0
         self._quotes = 0
         self.limit = source.row_limit
@@ -268,13 +271,20 @@ class LineReader:
         self._pending.clear()
         self._length = 0
 
+    def unread(self, lines: Sequence[str]) -> None:
+        """Let the last lines be read once more."""
+        self._unread.extendleft(reversed(lines))
+        self.number -= len(lines)
+        if self._replacing:
+            self.replaced -= sum(line.count("\ufffd") for line in lines)
+
     @property
     def text(self) -> str:
         """The text read of this row, with line ends; only its start if the row is too long."""
         return "".join(self._pending)
 
     def __next__(self) -> str:
-        line = self._text.readline(self.limit + 1)
+        line = self._unread.popleft() if self._unread else self._text.readline(self.limit + 1)
         if not line:
             if self.ended or not self._mark_end:
                 raise StopIteration

@@ -255,6 +255,36 @@ def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
     assert read('text,id,gold\n"a\nb",7,1\n').column("text") == ("a\nb",)
 
 
+def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:
+    head = "id,text,label\n0,fine,1\n"
+    table = read(f'{head}1,"never closed,1\nid,text,label\n2,"Great" food here,0\n3,\ufffd,0\n')
+    assert table.column("text") == ("fine", '"Great" food here', "\ufffd")
+    assert rejections(table) == ["row 3: a quote that is never closed", "row 4: it repeats the header"]
+    assert read(f'{head}1,"never closed,1\n2,plain,0\n3,"quoted",0\n', max_rows=3).read == 3
+    table = read(f'{head}1,pos,"never closed text\n2,neg,"b b\nmore of b"\n3,pos,fine\n')
+    assert table.column("label") == ("1", "b b\nmore of b", "fine")
+    assert (table.line_numbers, rejections(table)) == ((2, 4, 6), ["row 3: a quote that is never closed"])
+
+
+@each_row(
+    ("columns", "row", "cell"),
+    [
+        (
+            "id,text,label",
+            '1,"Great hotel.\nTom, "the Boss" wrote this",pos',
+            'Great hotel.\nTom, "the Boss" wrote this',
+        ),
+        ("id,text,label", '1,"Great, hotel.\nTom, "the Boss" wrote",pos', 'Great, hotel.\nTom, "the Boss" wrote'),
+        ("id,text,label", '1,"A, hotel.\nTom,"it is" again",pos', '"A, hotel.\nTom,"it is" again"'),
+        ("id,label,text", '1,pos,"Great.\nTom, a 5" wide" "', '"Great.\nTom, a 5" wide" "'),
+        ("id,label,text", '1,pos,"I like tea,\nmilk,x,"', "I like tea,\nmilk,x,"),
+    ],
+)
+def test_cells_of_several_lines_with_quotes_stay_cells(columns: str, row: str, cell: str) -> None:
+    table = read(f"{columns}\n0,fine,fine\n{row}\n2,fine,fine\n")
+    assert (table.column("text"), rejections(table)) == (("fine", cell, "fine"), [])
+
+
 def test_unclosed_quote_that_swallows_fields_is_rejected_as_too_short() -> None:
     table = read('id,text,gold\n1,fine,0\n2,"never closed,1\n3,swallowed,1\n')
     assert table.column("id") == ("1",)
