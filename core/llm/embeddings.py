@@ -34,7 +34,7 @@ TFIDF, MINILM = "tfidf", "minilm"
 BATCH, BATCH_CHARACTERS = 64, 400_000
 """Most texts of a request, and most characters of several texts: OpenAI accepts 300,000 tokens."""
 SECONDS = 60.0
-"""Longest wait for the vectors of a batch, retries included."""
+"""Longest wait for the vectors of a batch."""
 MAX_BYTES = 32_000_000
 """Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
@@ -68,7 +68,10 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
 
 
 class ServerEmbedder:
-    """Function that embeds texts with a model of a server, and counts the tokens that the server bills."""
+    """Function that embeds texts with a model of a server, and counts the tokens that the server bills.
+
+    It sends each request once: its callers repeat failed calls.
+    """
 
     def __init__(self, connection: Connection, model: str) -> None:
         self.connection = connection
@@ -162,7 +165,7 @@ def _openai(connection: Connection, model: str, texts: list[str]) -> _Embedded:
         tokens = parse_token_count(getattr(answer.usage, "prompt_tokens", None))
         return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)], tokens
 
-    return ask_openai(connection, SECONDS, MAX_BYTES, ask, retries=2)
+    return ask_openai(connection, SECONDS, MAX_BYTES, ask)
 
 
 def _ollama(connection: Connection, model: str, texts: list[str]) -> _Embedded:

@@ -54,18 +54,13 @@ def trusted_signers() -> ssl.SSLContext:
 
 
 def ask_openai(
-    connection: Connection,
-    seconds: float,
-    max_bytes: int,
-    ask: Callable[[openai.AsyncOpenAI], Awaitable[T]],
-    retries: int = 0,
+    connection: Connection, seconds: float, max_bytes: int, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]
 ) -> T:
-    """Return what ``ask`` returns for a client of an OpenAI-compatible server.
+    """Return what ``ask`` returns for a client of an OpenAI-compatible server, without retries.
 
-    Blocks for at most ``seconds``, retries included; then TimeoutError is raised. ``max_bytes`` as in
-    ``openai_client``.
+    Blocks for at most ``seconds``; then TimeoutError is raised. ``max_bytes`` as in ``openai_client``.
     """
-    client = openai_client(connection, find_key(connection), seconds, max_bytes, retries)
+    client = openai_client(connection, find_key(connection), seconds, max_bytes, retries=0)
     return asyncio.run(_within(seconds, client, ask(client)))
 
 

@@ -26,6 +26,7 @@ from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
 from core.engine.model_calls import embed_texts
+from core.engine.retries import with_retries
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_servers import BatchLibrary
@@ -46,6 +47,8 @@ CLOSING_SECONDS = 5.0
 """Seconds for which closing waits for paid calls in flight, before it cancels them."""
 KEPT_LIVE_RUNS = 5
 """Live states of ended runs in memory; pages show older runs as after a restart. Lab runs have none when they ended."""
+EMBED_ATTEMPTS = 3
+"""Attempts for the vectors of a batch of texts outside of a run."""
 Listener = Callable[[Event], None]
 
 
@@ -111,8 +114,10 @@ class ProjectSession:
         """Return the vectors of texts by a model of a server, as far as possible those that the project has."""
         replies = self.project.replies
         keys = {text: embeddings.vector_key(role_model, text) for text in texts}
-        if new := [text for text, key in keys.items() if not replies.contains(key)]:
-            for vector in embed_texts(self.models, role_model, new):
+        new = [text for text, key in keys.items() if not replies.contains(key)]
+        for chunk in embeddings.batches(new):
+            embed = partial(asyncio.to_thread, embed_texts, self.models, role_model, chunk)
+            for vector in asyncio.run(with_retries(embed, EMBED_ATTEMPTS, seconds=embeddings.SECONDS)):
                 replies.add(vector)
         stored = {text: replies.get(key) or Reply() for text, key in keys.items()}
         return np.stack([embeddings.decode_vector(stored[text].text) for text in texts])

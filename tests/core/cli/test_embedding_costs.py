@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from core.engine import retries
 from tests.core.cli.invoking import CommandResult, moot, write
 from tests.servers.scripted import Scripted, reply_with
 
@@ -18,11 +19,15 @@ PRICE = ("--price", "near/tiny=1000000/0")
 
 
 class Server(Scripted):
-    """A server whose model ``tiny`` bills 3 tokens per text. The first ``busy`` requests for vectors get a 429."""
+    """A server whose model ``tiny`` bills 3 tokens per text.
+
+    The first ``busy`` requests for vectors get a 429. A ``broken`` server answers all of them with a 500.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.busy = 0
+        self.broken = False
 
     @property
     def embedded(self) -> list[str]:
@@ -36,6 +41,8 @@ class Server(Scripted):
             self.busy -= 1
             self.requests.pop()
             return web.json_response({"error": {"message": "slow down"}}, status=429, headers={"retry-after": "0"})
+        if self.broken:
+            return web.json_response({"error": {"message": "out of memory"}}, status=500)
         rows = [
             {"object": "embedding", "index": index, "embedding": [1.0, float(sum(map(ord, text)) % 97)]}
             for index, text in enumerate(body["input"])
@@ -91,6 +98,15 @@ def test_vectors_without_a_known_price_leave_the_cost_open(folder: Path, server:
     assert annotate(folder, server, *COURTROOM).json["cost_usd"] is None
     refused = annotate(folder, server, *COURTROOM, "--budget", 5, code=2)
     assert "The price of near/tiny is unknown" in refused.stderr
+
+
+def test_failed_request_for_vectors_is_repeated_like_a_chat_call(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.0)
+    server.broken = True
+    assert annotate(folder, server, *COURTROOM[:-1], 1, code=None).json["failed"] == 1
+    assert len(server.requests) == retries.ATTEMPTS
 
 
 def test_similarity_of_a_run_without_examples_is_not_needed(folder: Path, server: Server) -> None:

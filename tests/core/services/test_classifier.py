@@ -17,7 +17,8 @@ from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.debate.events import RunStatus
 from core.documents import Document
-from core.errors import NoSuchModel, UsageError
+from core.engine import retries
+from core.errors import NoSuchModel, ServerFault, UsageError
 from core.llm.embeddings import ServerEmbedder
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
@@ -366,8 +367,12 @@ def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> No
 
 def test_vectors_of_a_server_are_kept_in_the_project(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     embedded: list[str] = []
+    failures = [ServerFault("The server is restarting.")] * 2
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.0)
 
     def ask(_embedder: ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        if failures:
+            raise failures.pop()
         embedded.extend(texts)
         return [[3.0, float(len(text))] for text in texts], 8 * len(texts)
 
