@@ -351,19 +351,22 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
 
 
 def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the accepted points by dimension if all options are points such as ``Fluency:4``; else no columns."""
+    """Return the accepted points by dimension if all options are points such as ``Fluency:4``; else no columns.
+
+    A name that is a column of the tasks gets ``_annotated``, as in Label Studio's tasks.
+    """
     options = {option.get("id") for cell in data.get("options", ()) for option in _all(dict, cell)}
     point_of = {option: _POINT.fullmatch(option) for option in options if isinstance(option, str)}
     names = Counter(point[1] for point in point_of.values() if point)
-    if not names or min(names.values()) < 2 or names.total() < len(options):
+    if "accept" not in data or not names or min(names.values()) < 2 or names.total() < len(options):
         return {}
     ratings: dict[str, list[int | None]] = {name: [] for name in sorted(names)}
-    for accept, answer in zip(data.get("accept", ()), data["answer"], strict=True):
+    for accept, answer in zip(data["accept"], data["answer"], strict=True):
         points = [point for option in _all(str, accept) if (point := point_of.get(option))]
         for name, column in ratings.items():
             given = [int(point[2]) for point in points if point[1] == name]
             column.append(given[0] if len(given) == 1 and answer == "accept" else None)
-    return {name: tuple(column) for name, column in ratings.items()}
+    return {f"{name}_annotated" if name in data else name: tuple(column) for name, column in ratings.items()}
 
 
 _LABELS_OF_MOOT = re.compile(r"labels(?:_\d+)?")

@@ -59,6 +59,10 @@ def test_points_that_prodigy_accepted_are_ratings() -> None:
     times = [{"id": "Time: 9:30"}, {"id": "Noon"}]
     tasks = json.dumps({"text": "a", "options": times, "accept": ["Time: 9:30"], "answer": "accept"})
     assert read(tasks).columns == ("text", "options", "accept", "answer")
+    ignored = json.dumps({"text": "a", "options": options, "answer": "ignore"})
+    assert read(ignored).columns == ("text", "options", "answer")
+    table = read(json.dumps({**rows[0], "Fluency": "good"}))
+    assert (table.column("Fluency"), table.column("Fluency_annotated")) == (("good",), (4,))
 
 
 def test_answers_to_a_single_label_of_prodigy_are_present_or_absent() -> None:
