@@ -159,7 +159,7 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     ``data`` or the only array of objects in an object or in the only object in it, the objects under ``row`` in those
     under ``rows`` (Hugging Face), or the forms that pandas writes: columns as arrays or as objects by row, ``columns``
     with ``data``, and rows by their id, which replaces an ``id`` in the row. A row with more cells than columns stays
-    an array. An object with a text and without arrays and objects is a single row.
+    an array. An object without arrays and objects is a single row if it has a text and another value, or ``text``.
     """
     if isinstance(value, list):
         return _rows_of_array(value)
@@ -167,7 +167,7 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
         if rows_and_note := _named_rows(value) or _rows_of_columns(value):
             return rows_and_note
         kinds = set(map(type, value.values()))
-        if str in kinds and kinds.isdisjoint((list, dict)):
+        if str in kinds and kinds.isdisjoint((list, dict)) and (len(value) > 1 or "text" in value):
             return [value], "The object is the only row."
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
 

@@ -227,6 +227,7 @@ def test_single_object_in_a_json_file_is_a_row() -> None:
     table = read('{"id": 7, "text": "a", "gold": null}', "data.json")
     assert (table.column("id"), table.column("text"), table.column("gold")) == ((7,), ("a",), (None,))
     assert table.notes == ("The object is the only row.",)
+    assert read('{"text": "a"}', "data.json").column("text") == ("a",)
 
 
 def test_json_elements_other_than_objects_are_rejected() -> None:
@@ -247,6 +248,7 @@ def test_format_follows_content_and_not_the_suffix() -> None:
     ("data", "name", "problem"),
     [
         ('{"a": 1}', "x.json", "holds no array of objects"),
+        ('{"error": "not found"}', "x.json", "holds no array of objects"),
         ('{"version": "1", "items": []}', "x.json", "holds no array of objects"),
         ("3", "x.json", "holds no array"),
         ('{"a": [1, 2', "x.json", "is not JSON"),
