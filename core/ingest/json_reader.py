@@ -184,7 +184,8 @@ def _rows_of_array(elements: list[Any]) -> tuple[list[Any], str]:
 
 def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
     """Return the rows under a key of an object, and a note that names the key. None if there are none."""
-    if (names := _all(str, value.get("columns"))) and (cells := _all(list, value.get("data"))):
+    names = _all(str, value.get("columns")) or [*map(str, _all(int, value.get("columns")))]
+    if names and (cells := _all(list, value.get("data"))):
         return _with_names(names, cells), "The rows are those under 'data'."
     if _are_columns(value):
         return None
@@ -217,7 +218,12 @@ def _rows_of_columns(value: dict[str, Any]) -> tuple[list[Any], str] | None:
 
 
 def _are_columns(value: dict[str, Any]) -> bool:
-    """Return True for three or more lists of the same length, one of them without lists and objects."""
+    """Return True for three or more lists of the same length, one of them without lists and objects.
+
+    Objects under ``data`` are rows, and so are its lists beside ``columns`` (pandas).
+    """
+    if _all(dict, value.get("data")) or ("columns" in value and _all(list, value.get("data"))):
+        return False
     columns = _all(list, list(value.values()))
     are_equal = len(columns) > 2 and len(set(map(len, columns))) == 1 and len(columns[0]) > 1
     return are_equal and any(not any(isinstance(cell, list | dict) for cell in column) for column in columns)

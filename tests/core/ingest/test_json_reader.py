@@ -223,6 +223,14 @@ def test_column_of_objects_beside_others_is_a_column() -> None:
     assert table.notes == ("Each key is a column.",)
 
 
+def test_rows_under_data_beside_lists_of_the_same_length_are_rows() -> None:
+    split = '{"columns": [0, 1], "index": [0, 1], "data": [["a long text", 1], ["other text", 0]]}'
+    table = read(split, "data.json")
+    assert (table.columns, table.column("0")) == (("0", "1"), ("a long text", "other text"))
+    answer = '{"data": [{"text": "a"}, {"text": "b"}], "ids": [1, 2], "errors": ["", ""]}'
+    assert read(answer, "data.json").columns == ("text",)
+
+
 def test_single_object_in_a_json_file_is_a_row() -> None:
     table = read('{"id": 7, "text": "a", "gold": null}', "data.json")
     assert (table.column("id"), table.column("text"), table.column("gold")) == ((7,), ("a",), (None,))
