@@ -45,7 +45,7 @@ from core.llm.batch_servers import (
 from core.runs import RoleModel, StopReason
 
 MAX_ATTEMPTS = 3
-"""Files in which one request may be submitted."""
+"""Files in which one request may fail, in addition to those in which a parameter was refused that is then left out."""
 MIN_POLL, MAX_POLL = 0.5, 30.0
 """Bounds of the growing poll interval in seconds."""
 MAX_FAILED_POLLS = 10
@@ -60,12 +60,13 @@ class _Waiting:
     """A request without a reply, and the documents whose debates wait for it.
 
     ``request`` is kept without its texts, because there may be thousands; ``characters`` is their length, ``params``
-    are the parameters by name.
+    are the parameters by name, ``unsent`` the names of those that were left out.
     """
 
     request: Request
     characters: int
     params: Mapping[str, Any]
+    unsent: tuple[str, ...]
     reserved: float
     documents: dict[str, None] = field(default_factory=dict)
 
@@ -197,9 +198,9 @@ class BatchEngine(ReplayingEngine):
                 return
             if job is not None and job.run_id != self.run_id:
                 max_cost = 0.0  # the other run pays
-            body, params = self._batches.body(pending.role_model, request, self.settings)
+            body, params, unsent = self._batches.body(pending.role_model, request, self.settings)
             stored_request = replace(request, messages=(), inputs={}, document=None)
-            waiting = _Waiting(stored_request, request.characters, params, max_cost)
+            waiting = _Waiting(stored_request, request.characters, params, unsent, max_cost)
             self._waiting[key] = waiting
             self.budget.held += max_cost
             if job is None:
@@ -409,7 +410,8 @@ class BatchEngine(ReplayingEngine):
             try:
                 request = waiting.request if waiting else Request("", (), form="labels")
                 characters = waiting.characters if waiting else 0
-                reply = self._batches.reply(job.role_model, row, self.settings, request, characters)
+                unsent = waiting.unsent if waiting else ()
+                reply = self._batches.reply(job.role_model, row, self.settings, request, characters, unsent)
             except ModelError as error:
                 failures.append((key, error))
                 continue
@@ -429,14 +431,14 @@ class BatchEngine(ReplayingEngine):
         """
         waiting = self._waiting.get(key)
         differs = waiting is not None and self._batches.learn(job.role_model, error, waiting.params)
-        self._attempts[key] += 1
+        self._attempts[key] += not differs
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage, self.settings)
         if job.run_id == self.run_id:
             self.progress.billed(usage, cost)
             self.budget.spent += cost or 0.0
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
-        if not (error.retryable or differs) or self._attempts[key] >= MAX_ATTEMPTS:
+        if not differs and (not error.retryable or self._attempts[key] >= MAX_ATTEMPTS):
             self._errors[key] = ReplyError(error.kind, str(error))
         if waiting is not None:
             self.sink.attempt(

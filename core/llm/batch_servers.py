@@ -280,16 +280,21 @@ class BatchLibrary:
 
     def body(
         self, role_model: RoleModel, request: Request, settings: RunSettings
-    ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Return the body of a live call, adapted to the server and not streamed, and its parameters for ``learn``."""
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any], tuple[str, ...]]:
+        """Return the body of a live call, adapted to the server and not streamed.
+
+        Its parameters, for ``learn``, and the names of those that were left out, for ``reply``, follow.
+        """
         model_request = self._library.build_request(None, role_model, request, settings)
         capabilities = self._library.capabilities.get(model_request.connection, role_model.model)
-        refused = {*capabilities.refused_params, "stream", "stream_options"}
-        optional = {name: value for name, value in openai_chat.optional(model_request).items() if name not in refused}
+        wanted = openai_chat.optional(model_request)
+        del wanted["stream"], wanted["stream_options"]
+        optional = {name: value for name, value in wanted.items() if name not in capabilities.refused_params}
         schema = model_request.schema_for(capabilities)
         body = openai_chat.body(model_request, capabilities, optional, schema)
         params = model_request.sent(body, schema)
-        return body, {name: params[name] for name in params if name not in ("messages", "response_format")}
+        known = {name: params[name] for name in params if name not in ("messages", "response_format")}
+        return body, known, model_request.unsent(capabilities, wanted)
 
     def learn(self, role_model: RoleModel, error: ModelError, params: Mapping[str, Any]) -> bool:
         """Learn from a refused request with these parameters; return True if the next attempt will differ."""
@@ -305,8 +310,12 @@ class BatchLibrary:
         settings: RunSettings,
         role_request: Request,
         prompt_characters: int,
+        unsent: tuple[str, ...] = (),
     ) -> Reply:
-        """Return the reply in a row to a request, which may lack its messages. Raises ModelError."""
+        """Return the reply in a row to a request, which may lack its messages. Raises ModelError.
+
+        ``unsent`` are the names of the parameters that were left out.
+        """
         key = self._keys.get(role_model.base_url)
         request = replace(
             self._library.build_request(key, role_model, role_request, settings),
@@ -322,7 +331,7 @@ class BatchLibrary:
                     raise
                 builder.note_finish("length")
             builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
-            reply = builder.build()
+            reply = builder.build(unsent)
             if capabilities.limit:
                 check_whole(reply, request, capabilities.limited(request.output_limit), capabilities)
         except errors.ModelError as error:

@@ -78,7 +78,7 @@ class ModelRequest:
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
         """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
-        system = any(message.role == "system" for message in self.role_request.messages)
+        system = any(message["role"] == "system" for message in body["messages"])
         parameters = {**body, **body.get("options", {}), "system": system}
         return parameters if schema is None else {**parameters, "schema": schema == self.schema}
 

@@ -87,12 +87,22 @@ def test_refused_parameters_are_left_out_as_in_a_live_run(tmp_path: Path, server
     refusals = {
         "response_format": "'response_format' of type 'json_schema' is not supported with this model.",
         "temperature": "Unsupported value: 'temperature' does not support 0.2 with this model.",
+        "max_tokens": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
     }
     configure(server, reject=refusals)
     options = ("--protocol", "single", "--param", "schema=on", "--param", "temperature=0.2")
     result = run(tmp_path, server, *options).json
     assert (result["verdicts"], result["failed"], result["calls"]) == (6, 0, 6)
-    assert stats(server)["sizes"] == [6, 6, 6]
+    assert stats(server)["sizes"] == [6, 6, 6, 6]
+    assert rows(tmp_path, "SELECT DISTINCT refused_params FROM replies") == [('["response_format","temperature"]',)]
+
+
+def test_request_whose_system_message_is_always_refused_fails(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(2))
+    configure(server, reject={"messages": "The model does not support system messages."})
+    result = run(tmp_path, server, "--protocol", "single", code=None).json
+    assert (result["verdicts"], result["failed"]) == (0, 2)
+    assert stats(server)["sizes"] == [2, 2]
 
 
 def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, server: str) -> None:
