@@ -130,7 +130,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[Reply], keys_may_exist: bo
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """A link with the name of the log could lead to any other file of the user."""
 MAX_BYTES = 4_000_000
-"""Size at which the file is rewritten with only the replies that are still waiting."""
+"""Size from which the file is rewritten with only the waiting replies, once these are less than half of its lines."""
 
 
 def reply_log_path(project: Path) -> Path:
@@ -151,6 +151,7 @@ class ReplyLog:
         self._size = 0
         self.recovered: tuple[Reply, ...] = tuple(_read(path))
         self._waiting = {reply.key: reply for reply in self.recovered}
+        self._lines = len(self.recovered)
 
     def get(self, key: str) -> Reply | None:
         """Return the reply with this key if it is not yet in the tables."""
@@ -168,6 +169,7 @@ class ReplyLog:
             except OSError as error:
                 raise translate_error(error, self._path) from error
             self._size += len(line)
+            self._lines += 1
             self._waiting[reply.key] = reply
 
     def forget(self, keys: Iterable[str]) -> None:
@@ -175,7 +177,7 @@ class ReplyLog:
         with self._gate:
             for key in keys:
                 self._waiting.pop(key, None)
-            if self._size > MAX_BYTES:
+            if self._size > MAX_BYTES and len(self._waiting) < self._lines / 2:
                 with suppress(OSError):  # a large file does no harm, and the next call tries again
                     self._rewrite()
 
@@ -204,7 +206,7 @@ class ReplyLog:
         with atomic_write(self._path, private=True) as file:
             file.write(b"".join(map(encode_reply, self._waiting.values())))
             self._close()  # Windows replaces no open file
-        self._size = self._path.stat().st_size
+        self._size, self._lines = self._path.stat().st_size, len(self._waiting)
 
 
 def _read(path: Path) -> Iterable[Reply]:

@@ -97,6 +97,20 @@ def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch)
     assert not path.exists()
 
 
+def test_large_log_of_waiting_replies_is_seldom_rewritten(path, monkeypatch):
+    monkeypatch.setattr(reply_cache, "MAX_BYTES", 2_000)
+    rewritten = []
+    rewrite = ReplyLog._rewrite
+    monkeypatch.setattr(ReplyLog, "_rewrite", lambda log: rewritten.append(len(log._waiting)) or rewrite(log))
+    log = ReplyLog(path)
+    for number in range(100):
+        log.append(make_reply(f"k{number}"))
+    for number in range(100):
+        log.forget([f"k{number}"])
+    assert rewritten[:2] == [49, 24]
+    assert path.stat().st_size <= 2_000
+
+
 def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
     log = ReplyLog(path)
     log.append(make_reply("k1"))
