@@ -180,6 +180,20 @@ class LabelIndex:
         """Return the label with this name or with the same words, otherwise None. Codes are not names."""
         return self._names.get(normalise(text)) or self.by_words.get(words_of(text))
 
+    def columns_by_label(self, columns: Iterable[str]) -> dict[str, str]:
+        """Return for each label the column spelled like it, else of the same name (``normalise``) or the same words.
+
+        Of several such columns the first counts. Labels without a column are left out.
+        """
+        candidates: dict[str, list[str]] = {}
+        for column in columns:
+            if label := self.find_name(column):
+                candidates.setdefault(label.name, []).append(column)
+        return {
+            name: min(named, key=lambda column: (column != name, normalise(column) != normalise(name)))
+            for name, named in candidates.items()
+        }
+
     def _by_code(self, text: str) -> Label | None:
         try:
             return self._codes.get(float(text)) if self._codes else None

@@ -92,21 +92,16 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
     Hyphens and underscores count as spaces where only one label has the same words. A choice takes the column called
-    ``label``. Of several such columns the one spelled exactly like the label wins, else the first. UsageError when
-    there is none at all; labels without a column have no gold.
+    ``label``. Of several such columns the one spelled most like the label wins, else the first. UsageError when there
+    is none at all; labels without a column have no gold.
     """
-    columns: dict[str, str] = {}
-    for column in table.columns:
-        columns.setdefault(normalise(column), column)
     if codebook.kind == "choice":
+        columns = {normalise(column): column for column in reversed(table.columns)}
         label_column = next((columns[name] for name in _ALL_LABELS if name in columns), None)
         sources = [GoldSource(label_column, "choice")] if label_column else []
     else:
-        index = LabelIndex(codebook)
-        by_words = {label.name: column for column in reversed(table.columns) if (label := index.find_name(column))}
-        named = {name: columns.get(normalise(name), by_words.get(name)) for name in codebook.names}
-        pairs = [(name, name if name in table.columns else column) for name, column in named.items()]
-        sources = [GoldSource(column, "label", name) for name, column in pairs if column is not None]
+        named = LabelIndex(codebook).columns_by_label(table.columns)
+        sources = [GoldSource(named[name], "label", name) for name in codebook.names if name in named]
     if not sources and codebook.kind == "choice" and any(codebook.find(column) for column in table.columns):
         raise UsageError(
             f"{table.name} has a column for each label, and a choice takes one column that names the label.",

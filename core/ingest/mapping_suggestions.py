@@ -341,17 +341,21 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
     """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
     good = parse_rating if codebook.kind == "rating" else parse_binary
-    sources: dict[tuple[str, str], GoldSource] = {}
-    spellings = [(normalise, {normalise(name): name for name in codebook.names})]
-    spellings.append((words_of, {words: label.name for words, label in LabelIndex(codebook).by_words.items()}))
+    fitting = []
     for column, values in cells.items():
         filled = [cell for cell in values if not is_blank(cell)]
         is_mark = has_only_crosses(filled) or has_only_own_name(column, filled)
-        if not is_mark and sum(good(cell) is not None for cell in filled) < max(_MIN_FITTING * len(filled), 1):
-            continue
+        if is_mark or sum(good(cell) is not None for cell in filled) >= max(_MIN_FITTING * len(filled), 1):
+            fitting.append(column)
+    index = LabelIndex(codebook)
+    named = index.columns_by_label(fitting)
+    sources = {(label, GOLD_RATER): GoldSource(column, "label", label) for label, column in named.items()}
+    spellings = [(normalise, {normalise(name): name for name in codebook.names})]
+    spellings.append((words_of, {words: label.name for words, label in index.by_words.items()}))
+    for column in (column for column in fitting if index.find_name(column) is None):
         for fold, names in spellings:
             folded = fold(column)
-            keys = [key for key in names if folded == key or (folded.startswith(key) and folded[len(key)] in "_-@. :")]
+            keys = [key for key in names if folded.startswith(key) and folded[len(key)] in "_-@. :"]
             if keys:
                 key = max(keys, key=len)
                 rater = column[len(column) - len(folded) + len(key) :].lstrip("_-@. :") or GOLD_RATER

@@ -1337,3 +1337,20 @@ def test_columns_with_the_words_of_a_label_are_its_gold() -> None:
     by_raters = table("text,Waiting_time_A1,Waiting_time_A2\nLate again,1,0\nCheap and quick,0,1\n")
     suggested = suggest_mapping(by_raters, book.only(book.labels[0].id)).gold
     assert [(source.label, source.rater) for source in suggested] == [("Waiting time", "A1"), ("Waiting time", "A2")]
+
+
+@each_row(
+    ("columns", "expected"),
+    [
+        ("Waiting-Time,waiting time,Food", [("Food", "Food"), ("waiting time", "Waiting time")]),
+        ("FOOD QUALITY,food_quality,Food quality,food,Food", [("Food quality", "Food quality"), ("Food", "Food")]),
+        ("Food_quality,food-quality", [("Food_quality", "Food quality")]),
+    ],
+)
+def test_column_named_most_like_a_label_is_its_gold(columns: str, expected: list[tuple[str, str]]) -> None:
+    book = load_yaml("labels: [{name: Food quality}, {name: Food}, {name: Waiting time}]")
+    rows = "".join(f"{text}{f',{mark}' * len(columns.split(','))}\n" for text, mark in [("So good", 1), ("Hm", 0)])
+    data = table(f"text,{columns}\n{rows}")
+    assert [(source.column, source.label) for source in same_name_gold(data, book)] == expected
+    suggested = {(source.column, source.label) for source in suggest_mapping(data, book).gold}
+    assert suggested == set(expected)
