@@ -19,6 +19,7 @@ from core.debate import protocols
 from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import EmbedTexts, FindExamples, LoadDocuments, no_examples
+from core.errors import ModelError
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunRow, RunSettings
@@ -149,15 +150,24 @@ class _ExampleIndex:
         self._index: tuple[list[Precedent], TextSpace | Vectors | None] | None = None
         self._pairs = dict.fromkeys(pair for values in labels.values() for pair in values.items())
         self._making = asyncio.Lock()
+        self._error: ModelError | None = None
+        """The error of the last attempt to make the index."""
 
     async def find(self, document: Document, embed: EmbedTexts | None = None) -> Precedents:
         """Return the most similar examples for each value of each item, never the document itself.
 
         ``embed`` is needed if the texts are compared by a model of a server.
         """
+        earlier = self._error
         async with self._making:
             if self._index is None:
-                self._index = await self._make_index(embed)
+                if self._error is not None and self._error is not earlier:
+                    raise self._error  # the server failed while this document waited, so it is not asked again
+                try:
+                    self._index = await self._make_index(embed)
+                except ModelError as error:
+                    self._error = error
+                    raise
         pool, space = self._index
         if space is None:
             return {}

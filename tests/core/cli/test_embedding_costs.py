@@ -109,6 +109,20 @@ def test_failed_request_for_vectors_is_repeated_like_a_chat_call(
     assert len(server.requests) == retries.ATTEMPTS
 
 
+@pytest.mark.parametrize("engine", ["live", "batch"])
+def test_server_without_vectors_pauses_the_run(
+    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.0)
+    server.broken = True
+    texts = [f"d{number},text {number},1" for number in range(6, 46)]
+    with (folder / "texts.csv").open("a", encoding="utf-8") as file:
+        file.write("\n" + "\n".join(texts))
+    paused = annotate(folder, server, *COURTROOM[:-1], 40, "--engine", engine, code=3)
+    assert "5 documents in a row met the same error: near answered 500" in paused.stderr
+    assert len(server.requests) == retries.ATTEMPTS
+
+
 def test_similarity_of_a_run_without_examples_is_not_needed(folder: Path, server: Server) -> None:
     without_examples = (
         ("--protocol", "single", "--param", "method=vanilla"),
