@@ -6,7 +6,7 @@ The store implements them, except on the workers of Ray.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -47,6 +47,9 @@ class ReplyStore(Protocol):
 
     async def fetch(self, key: str) -> Reply | None:
         """Return the committed reply, or None."""
+
+    async def fetch_all(self, keys: Iterable[str]) -> Mapping[str, Reply]:
+        """Return the committed replies with these keys by key; those that do not exist are left out."""
 
     async def commit(self, reply: Reply) -> None:
         """Return once the reply outlives this process.

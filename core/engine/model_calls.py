@@ -192,8 +192,8 @@ class ModelCaller:
         for chunk in batches(missing):
             attempt = partial(self._embed, role_model, chunk)
             await self._share(digest([keys[text] for text in chunk]), partial(self._retry, attempt))
-        replies = {text: await self.store.fetch(key) or Reply() for text, key in keys.items()}
-        return np.stack([decode_vector(replies[text].text) for text in texts])
+        replies = await self.store.fetch_all(keys.values())
+        return np.stack([decode_vector(replies[keys[text]].text) for text in texts])
 
     async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the result of ``make``, and True if another task made the same call at the same time.

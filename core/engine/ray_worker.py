@@ -11,7 +11,7 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -188,6 +188,9 @@ class FolderReplyStore:
 
     async def fetch(self, key: str) -> Reply | None:
         return self._replies.get(key)
+
+    async def fetch_all(self, keys: Iterable[str]) -> Mapping[str, Reply]:
+        return {key: self._replies[key] for key in keys if key in self._replies}
 
     async def commit(self, reply: Reply) -> None:
         if reply.key not in self._replies:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from core.debate.events import Event, RunStatus, TurnDone
-from core.debate.turns import Reply
 from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.base_engine import INTERRUPTED, Engine
@@ -119,8 +118,8 @@ class ProjectSession:
             embed = partial(asyncio.to_thread, embed_texts, self.models, role_model, chunk)
             for vector in asyncio.run(with_retries(embed, EMBED_ATTEMPTS, seconds=embeddings.SECONDS)):
                 replies.add(vector)
-        stored = {text: replies.get(key) or Reply() for text, key in keys.items()}
-        return np.stack([embeddings.decode_vector(stored[text].text) for text in texts])
+        stored = replies.get_all(keys.values())
+        return np.stack([embeddings.decode_vector(stored[keys[text]].text) for text in texts])
 
     @property
     def path(self) -> Path:

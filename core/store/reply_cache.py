@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -70,11 +70,23 @@ class Replies(Repository):
         rows = self._connection.rows(f"SELECT {', '.join(REPLY)} FROM replies WHERE key = ?", [key])
         return reply_from_row(rows[0]) if rows else None
 
+    def get_all(self, keys: Iterable[str]) -> dict[str, Reply]:
+        """Return the replies with these keys by key; those that do not exist are left out."""
+        known = self._keys.intersection(keys)
+        found = {key: reply for key in known if (reply := self._log.get(key)) is not None}
+        if stored := list(known - found.keys()):
+            query = f"SELECT {', '.join(REPLY)} FROM replies WHERE key IN (SELECT unnest(?))"
+            found |= {reply.key: reply for reply in map(reply_from_row, self._connection.rows(query, [stored]))}
+        return found
+
     async def fetch(self, key: str) -> Reply | None:
         waiting = self._log.get(key)
         if waiting is not None or key not in self._keys:
             return waiting
         return await asyncio.to_thread(self.get, key)
+
+    async def fetch_all(self, keys: Iterable[str]) -> Mapping[str, Reply]:
+        return await asyncio.to_thread(self.get_all, keys)
 
     async def commit(self, reply: Reply) -> None:
         self.add(reply)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.codebook import Codebook, Label
@@ -139,6 +139,9 @@ class World:
 
     async def fetch(self, key: str) -> Reply | None:
         return self.replies.get(key)
+
+    async def fetch_all(self, keys: Iterable[str]) -> Mapping[str, Reply]:
+        return {key: self.replies[key] for key in keys if key in self.replies}
 
     async def commit(self, reply: Reply) -> None:
         await asyncio.sleep(0)

@@ -46,6 +46,18 @@ def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, mo
     assert project.replies.get("k1") == make_reply("k1")
 
 
+def test_many_replies_are_read_at_once(project, monkeypatch):
+    commit_replies(project, "k1", "k2")
+    flush(project)
+    monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 60.0)
+    commit_replies(project, "k3")
+    rows, queries = project._connection.rows, []
+    monkeypatch.setattr(project._connection, "rows", lambda *query: queries.append(query) or rows(*query))
+    replies = asyncio.run(project.replies.fetch_all(["k3", "k2", "k1", "k4"]))
+    assert replies == {key: make_reply(key) for key in ("k1", "k2", "k3")}
+    assert len(queries) == 1
+
+
 def test_reply_with_the_log_probability_of_zero_is_readable():
     reply = replace(make_reply("k1"), token_logprobs=((0, -0.5), (4, -math.inf)))
     assert decode_reply(encode_reply(reply)).token_logprobs == reply.token_logprobs
