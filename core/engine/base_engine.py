@@ -257,16 +257,20 @@ class Engine(ABC):
         return documents
 
     async def _debate(self, document: Document) -> Debate | None:
-        """Start a debate; None if the document failed because a server did not compare its text with examples."""
+        """Start a debate; None if its examples were not found, as in ``_find_examples``."""
         examples = await self._find_examples(document)
         return None if examples is None else Debate(document, self.settings, self.dependencies.models, examples)
 
     async def _find_examples(self, document: Document) -> Precedents | None:
+        """Return the examples for a document; None if it failed by an error of a server, or if the run ends first."""
         try:
             return await self.dependencies.find_examples(document, self.caller.embed)
         except ModelError as error:
             await self._conclude(document, self._failed_verdict(ReplyError(error.kind, str(error))))
-            return None
+        except asyncio.CancelledError:  # a pause cancels the calls that wait
+            if self.pending_state is None:
+                raise
+        return None
 
     def _failed_verdict(self, error: ReplyError) -> Verdict:
         items = self.settings.codebook.items

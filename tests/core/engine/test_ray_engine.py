@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
-from core.engine import ray_engine
+from core.documents import Document, Precedents
+from core.engine import ray_engine, retries
+from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import start_python
-from core.engine.interfaces import Dependencies
+from core.engine.interfaces import Dependencies, EmbedTexts
 from core.engine.ray_engine import RayEngine
 from core.errors import UsageError
-from core.llm.connections import Limits
+from core.llm.connections import Limits, parse_connection
 from core.llm.models import ModelLibrary
-from core.runs import EngineSettings, StopReason
+from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.engine.fakes import World, settings
+from tests.servers.running import free_port
 
 
 @pytest.fixture
@@ -114,6 +118,25 @@ def test_ended_run_has_the_requested_state(world: World, engine: RayEngine, end:
 
     asyncio.run(go())
     assert world.states[-1] == ({"pause": "paused", "stop": "stopped"}[end], reason)
+
+
+def test_server_without_vectors_pauses_the_run(
+    world: World, engine: RayEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "MAX_WAIT", 0.0)
+    models = ModelLibrary([parse_connection("gone", f"http://127.0.0.1:{free_port()}/v1")])
+    engine.caller.models = models
+
+    async def find_examples(document: Document, embed: EmbedTexts) -> Precedents:
+        await embed(models.resolve(RoleModel.parse("gone/tiny")), [document.text])
+        return {}
+
+    engine.dependencies = replace(engine.dependencies, find_examples=find_examples)
+    engine._todo.extend(f"d{number}" for number in range(3, LOADED_AT_ONCE + 10))
+    asyncio.run(engine.run())
+    (state, reason) = world.states[-1]
+    assert (state, reason.code) == ("paused", "errors")
+    assert reason.message.startswith("5 documents in a row met the same error: gone")
 
 
 def test_polling_leaves_no_tasks_behind(engine: RayEngine, monkeypatch: pytest.MonkeyPatch) -> None:
