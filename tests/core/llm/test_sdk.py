@@ -112,7 +112,7 @@ def test_no_header_comes_from_an_environment_variable_of_a_package(
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "authorization: Bearer SECRET\nx-more: SECRET")
     monkeypatch.setenv("MOOT_TOY_API_KEY", key)
     heads: list[bytes] = []
-    port = serve(response(b'{"data": [], "models": []}'), heads)
+    port = serve(response(b'{"data": [], "models": []}', b"connection: close"), heads)
     connection = parse_connection("toy", f"http://127.0.0.1:{port}", dialect)
     probe.list_models(connection)
     with pytest.raises(ModelError):
