@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, format_duration
 from core.runs import CANARY, FIRST_CANARY, RunDetails, RunRow
 from core.services import few_shot_examples
 from core.services.document_samples import fixed_sample
@@ -56,8 +56,9 @@ class Drift:
         """The finding in plain words."""
         if not self.documents:
             return f"{self.later}: {self.problem or 'no canary has a verdict in both runs yet.'}"
+        apart = format_count(round(self.days), "day") if self.days >= 2 else format_duration(86_400 * self.days)
         predicted = (
-            f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict: "
+            f"After {apart} {len(self.changed)} of {self.documents} canaries have another verdict: "
             f"{format_estimate(self.share, percent=True)}"
         )
         if self.chance.value is not None:

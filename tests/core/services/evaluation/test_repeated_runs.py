@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
 
@@ -273,6 +274,8 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     assert set(drift.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
     assert drift.chance == Estimate(0.5, wilson(2, 4))  # d1 and d3 differ between the iterations
     assert "canaries have another verdict: 67% (21% to 94%); iterations at one time differ on 50%" in drift.sentence
+    later_drifts = {days: replace(drift, days=days).sentence.split(" 2 of")[0] for days in (0.25, 30.4)}
+    assert later_drifts == {0.25: "After 6 h", 30.4: "After 30 days"}
     assert drift.models == ()  # the first run recorded no model name of the server
     assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
     monkeypatch.setattr(model_drift, "CANARIES", 1)
@@ -314,9 +317,7 @@ def test_failed_canary_run_is_reported(world, failed, monkeypatch):
     if failed == 3:
         assert result.sentence == f"{again.run_id}: {problem}"
     else:
-        assert result.sentence.startswith(
-            "After 0.0 days 0 of 1 canaries have another verdict: 0% (0% to 79%); iterations"
-        )
+        assert result.sentence.startswith("After 1 s 0 of 1 canaries have another verdict: 0% (0% to 79%); iterations")
         assert result.sentence.endswith(problem)
 
 
