@@ -29,8 +29,6 @@ NOTHING = -1
 """Revision of a client that has received nothing."""
 TAIL = 90
 """Characters of a running turn that a tile shows."""
-RETRYING = ", retrying"
-"""End of the reason why a turn waits, if another attempt follows."""
 
 Json: TypeAlias = dict[str, Any]
 Cursor: TypeAlias = tuple[int, int]
@@ -82,11 +80,18 @@ class _LiveTurn:
     started_at: float = 0.0
     waiting: str = ""
     waiting_until: float = 0.0
+    retries: bool = False
+    """True if another attempt follows the wait"""
     revision: int = 0
 
     @property
     def role(self) -> str:
         return self.turn.role if self.turn else ""
+
+    @property
+    def wait_reason(self) -> str:
+        # A short wait is over before it is shown, so the words alone say that another attempt follows.
+        return f"{self.waiting}, retrying" if self.waiting and self.retries else self.waiting
 
     def fields(self, now: float) -> Json:
         """Return the turn for the browser, without its text."""
@@ -123,7 +128,7 @@ class _LiveTurn:
                 "elapsed": round(now - self.started_at, 2) if self.started_at else 0.0,
                 "reasoning_characters": len(self.reasoning),
                 "reasoning_tail": self.reasoning[-TAIL:],
-                "waiting": self.waiting,
+                "waiting": self.wait_reason,
                 "wait": round(max(0.0, self.waiting_until - now), 1) if self.waiting else 0.0,
             }
         return fields
@@ -136,8 +141,7 @@ class _LiveTurn:
                 if not event.turn.cached:
                     self.is_done = False
             case TurnWaiting():
-                # A short wait is over before it is shown, so the words alone say that another attempt follows.
-                self.waiting = event.reason + (RETRYING if event.seconds else "")
+                self.waiting, self.retries = event.reason, event.seconds > 0
                 self.waiting_until = now + event.seconds
             case TurnDone():
                 self.turn, self.waiting, self.is_done = event.turn, "", True
@@ -247,7 +251,7 @@ class LiveRunState:
             debate.revision = self._revision
             for turn in debate.turns.values():
                 if not turn.is_done:
-                    turn.waiting = turn.waiting.removesuffix(RETRYING) or reason
+                    turn.waiting, turn.retries = turn.waiting or reason, False
                     turn.waiting_until, turn.revision = 0.0, self._revision
 
     def _end(self, event: VerdictReached) -> None:
@@ -333,7 +337,7 @@ class LiveRunState:
             text = next((turn.text or turn.reasoning for turn in reversed(turns) if turn.text or turn.reasoning), "")
             tile["tail"] = " ".join(text[-TAIL * 2 :].split())[-TAIL:]
             if last.waiting:
-                tile |= {"waiting": last.waiting, "wait": round(max(0.0, last.waiting_until - now), 1)}
+                tile |= {"waiting": last.wait_reason, "wait": round(max(0.0, last.waiting_until - now), 1)}
             elif self._status is not None and self._at_rest:
                 tile["waiting"] = self._status.state
         return tile
