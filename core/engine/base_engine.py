@@ -154,7 +154,7 @@ class Engine(ABC):
             store=self.store,
             budget=self.budget,
             on_paid=self.progress.paid,
-            on_lost=self.progress.billed,
+            on_billed=self.progress.billed,
             run_id=self.run_id,
             publish=self.publish,
             record_attempt=self.sink.attempt,

@@ -431,7 +431,8 @@ class BatchEngine(ReplayingEngine):
         """
         waiting = self._waiting.get(key)
         differs = waiting is not None and self._batches.learn(job.role_model, error, waiting.params)
-        self._attempts[key] += not differs
+        if not differs:
+            self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage, self.settings)
         if job.run_id == self.run_id:

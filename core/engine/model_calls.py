@@ -148,10 +148,10 @@ def embed_texts(models: ModelLibrary, role_model: RoleModel, texts: Sequence[str
 class ModelCaller:
     """Caller of models, of one run or of none.
 
-    ``on_paid`` is called with every new reply, ``on_lost`` with the tokens and dollars of every attempt without a
-    reply and of every vector, and ``record_attempt`` with the attempt itself. ``on_limit`` is called with a connection
-    and the number of concurrent calls to its server when that changes, and with None instead of the number when it is
-    back at its highest. Calls that belong to no run have an empty ``run_id``.
+    ``on_paid`` is called with every new reply, ``on_billed`` with the tokens and dollars of vectors and of attempts
+    without a reply, and ``record_attempt`` with each such attempt. ``on_limit`` is called with a connection and the
+    number of concurrent calls to its server when that changes, and with None instead of the number when it is back at
+    its highest. Calls that belong to no run have an empty ``run_id``.
     """
 
     settings: RunSettings
@@ -159,7 +159,7 @@ class ModelCaller:
     store: ReplyStore
     budget: Budget
     on_paid: Callable[[Reply], None]
-    on_lost: Callable[[Usage, float | None], None]
+    on_billed: Callable[[Usage, float | None], None]
     run_id: str = ""
     publish: Publish = ignore
     record_attempt: Callable[[FailedAttempt], None] = ignore
@@ -277,7 +277,7 @@ class ModelCaller:
             for reply in await asyncio.to_thread(embed_texts, self.models, role_model, texts, self.run_id):
                 settle(reply.cost_usd)
                 await self.store.commit(reply)
-                self.on_lost(reply.usage, reply.cost_usd)
+                self.on_billed(reply.usage, reply.cost_usd)
 
     @asynccontextmanager
     async def _admitted(
@@ -309,7 +309,7 @@ class ModelCaller:
         def failed(kind: str, message: str, text: str, usage: Usage) -> None:
             cost = models.cost(role_model, usage)
             settle(cost)
-            self.on_lost(usage, cost)
+            self.on_billed(usage, cost)
             self.record_attempt(
                 FailedAttempt(
                     run_id=self.run_id,

@@ -59,7 +59,7 @@ class RayEngine(ReplayingEngine):
         ]
         self._limits = {name: limits for name, limits in models.own_limits.items() if name in used}
         self._prices = models.prices.user_prices
-        # It is deleted in the end. Without the prefix, a foreign project file could name any folder of the user.
+        # Deleted when the run is done. Without the prefix, a foreign project file could name any folder of the user.
         self._folder = folder / f"moot-{self.run_id}"
         self._reader = ReplyLogReader(self._folder / "replies")
         self._to_share: list[Reply] = []
