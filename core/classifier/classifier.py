@@ -369,11 +369,10 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
 
 def _unpacked_size(archive: zipfile.ZipFile) -> int:
-    """Return the bytes that a file unpacks to. ValueError for parts that plain values and arrays do not need.
+    """Return the bytes that a file unpacks to.
 
-    ValueError also for more than ``MAX_VALUES`` values.
-
-    An array counts as often as the description refers to it, because skops may read it each time.
+    An array counts as often as the description refers to it, because skops may read it each time. ValueError for parts
+    that plain values and arrays do not need, and for more than ``MAX_VALUES`` values.
     """
     sizes = {member.filename: member.file_size for member in archive.infolist()}
     parts: list[dict[str, Any]] = []

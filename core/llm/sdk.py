@@ -96,6 +96,7 @@ _HEADERS = frozenset({
     "host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length",
     "transfer-encoding",
 })  # fmt: skip
+"""Headers of the packages that are sent."""
 
 
 def _hooks(key: str | None, max_bytes: int) -> dict[str, list[Any]]:

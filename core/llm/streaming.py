@@ -160,9 +160,8 @@ def _decode_leniently(line: bytes) -> Any:
     """
     text = line.decode("utf-8", "replace")
     try:
-        if (
-            "\\ud" in text.lower() or "NaN" in text or "Infinity" in text
-        ):  # the options read numbers that orjson refuses, and no others can be too large
+        if "\\ud" in text.lower() or "NaN" in text or "Infinity" in text:
+            # The options read numbers that orjson refuses, and no others can be too large.
             return json.loads(text, parse_int=float, parse_constant=lambda _name: None)
         return orjson.loads(text)
     except (ValueError, RecursionError):

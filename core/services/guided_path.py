@@ -85,7 +85,8 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         run for run in session.all_runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary
     ]
     full_run = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
-    pilots = [run for run in ended if run.state != "done" or run.documents < documents]  # of the rest: step Accuracy
+    # The step Accuracy asks for reviews of a full run, so this step asks for those of pilots if there are any.
+    pilots = [run for run in ended if run.state != "done" or run.documents < documents]
     wanted = min(
         REVIEWS, max((run.documents if run.state == "done" else run.ended for run in pilots or ended), default=0)
     )

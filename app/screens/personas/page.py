@@ -159,9 +159,9 @@ def _generation(session: ProjectSession) -> None:
     plan = planning.load_plan(session)
     wanted = personas.generation_settings(plan)
     left, right = st.columns(2, wrap=False, vertical_alignment="bottom")
-    help = f"Maximum number of groups; {UNLIMITED} is no limit."
+    help = f"Maximum number of groups; {UNLIMITED} means unlimited."
     groups = left.number_input("Groups", 1, UNLIMITED, key=with_default(GROUPS, wanted.groups), help=help)
-    help = f"Maximum number of personas in a group; {UNLIMITED} is no limit."
+    help = f"Maximum number of personas in a group; {UNLIMITED} means unlimited."
     key = with_default(PER_GROUP, wanted.dimensions)
     per_group = right.number_input("Personas per group", 1, UNLIMITED, key=key, help=help)
     specs = list(dict.fromkeys(role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
