@@ -12,13 +12,8 @@ from typing import Any
 import streamlit as st
 
 from app.widgets.elements import choose, literal
-from app.widgets.palette import colours, role_token
-from core.codebook import COLOURS, Codebook, Label, label_noun
-
-
-def colour(number: int) -> str:
-    """Return the chart colour of a label colour (1 to 8) in both themes."""
-    return colours()[f"l{(number - 1) % COLOURS + 1}"]
+from app.widgets.palette import role_token
+from core.codebook import Codebook, Label, label_noun
 
 
 def swatch_html(number: int) -> str:

@@ -26,7 +26,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list:
 
 def test_gold_chart_has_one_row_per_label(drawn):
     for raters in (1, 2, 9):
-        overview.gold_chart(bars(raters), key="g")
+        overview.gold_chart(bars(raters))
     assert len({spec["height"] for spec, _ in drawn}) == 1
     assert [len(rows) for _, rows in drawn] == [2, 4, 18], "the CSV has one row per rater"
     assert [len(spec["layer"]) for spec, _ in drawn] == [2, 3, 3], "each rater has marks"
@@ -35,11 +35,11 @@ def test_gold_chart_has_one_row_per_label(drawn):
 def test_bar_is_the_mean_share_of_the_raters():
     rows = [{"name": "L0", "share": share} for share in (0.1, 0.2, 0.6)] + [{"name": "L1", "share": 0.9}]
     mean = overview.rater_mean("L0", rows)
-    assert mean["mean"] == pytest.approx(0.3)
+    assert mean["end"] == pytest.approx(0.3)
     assert mean["words"] == "30%, 10% to 60%"
     assert overview.rater_mean("L1", rows)["words"] == "90%"
 
 
 def test_many_labels_get_narrower_rows(drawn):
-    overview.gold_chart(bars(1, labels=40), key="g")
+    overview.gold_chart(bars(1, labels=40))
     assert drawn[0][0]["height"] < 40 * 20

@@ -16,7 +16,6 @@ from app.widgets import charts, palette
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.elements import download, line, page_number, pagination
-from app.widgets.labels import colour
 from app.widgets.layout import panel
 from app.widgets.run_picker import selected_run
 from core.codebook import Codebook
@@ -173,7 +172,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
     if gold:
         raters = "; bar: mean of the raters, line: each rater" if len({bar.rater for bar in gold}) > 1 else ""
         with panel("Gold labels", f"{format_count(with_gold, 'document')} with gold{raters}", key="gold-panel"):
-            gold_chart(gold, key="gold-chart")
+            gold_chart(gold)
     if words.bins:
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
@@ -181,7 +180,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
             charts.draw(_length_histogram(rows), rows, key="length-chart", title="Text length")
 
 
-def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
+def gold_chart(bars: Sequence[GoldCount]) -> None:
     """Draw a bar in the label's colour for each label (or value), with its count and share.
 
     With several raters, the bar shows the mean of their shares and each rater has a tick on it.
@@ -197,65 +196,58 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
         }
         for bar in bars
     ]
-    colours = {str(row["name"]): colour(bar.colour) if bar.colour else "" for row, bar in zip(rows, bars, strict=True)}
-    charts.draw((_rater_bars if several else _gold_bars)(rows, colours), rows, key=key, title="Gold labels")
+    shades = palette.colours()
+    colours = {
+        str(row["name"]): shades[f"l{bar.colour}" if bar.colour else "tx3"] for row, bar in zip(rows, bars, strict=True)
+    }
+    charts.draw(_gold_bars(rows, colours), rows, key="gold-chart", title="Gold labels")
 
 
 @charts.cached
 def _gold_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
-    maximum = max((row["count"] for row in rows), default=1) or 1
-    data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
-    x_scale = charts.scale_beside_text(charts.text_width(data), (0, maximum))
-    tip = charts.tooltip(name="Label", **COUNTS)
-    return charts.styled(_named_bars(data, colours, x_scale, tip), _row_height(colours) * max(1, len(colours)))
-
-
-@charts.cached
-def _rater_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
+    """Return a bar for each name with its words; of several raters that of their mean, with a tick for each rater."""
     shades = palette.colours()
-    maximum = max(row["share"] for row in rows) or 1
-    data = [rater_mean(name, rows) for name in colours]
-    x_scale = charts.scale_beside_text(charts.text_width(data), (0, maximum))
-    tip = charts.tooltip(name="Label", mean=("Mean of the raters", ".1%"))
-    rater_tip = charts.tooltip(name="Label", rater="Rater", **COUNTS)
-    ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shades["tx"])
-    marks = ticks.encode(x=alt.X("share:Q", scale=x_scale, axis=None), y=_label_axis(colours), tooltip=rater_tip)
-    return charts.styled(_named_bars(data, colours, x_scale, tip) + marks, _row_height(colours) * len(colours))
+    several = "rater" in rows[0]
+    tip = charts.tooltip(name="Label", **COUNTS)
+    if several:
+        bars = [rater_mean(name, rows) for name in colours]
+        tip = charts.tooltip(name="Label", end=("Mean of the raters", ".1%"))
+    else:
+        bars = [
+            {
+                **row,
+                "end": row["count"],
+                "at": row["count"],
+                "words": f"{row['count']:,}, {format_percent(row['share'])}",
+            }
+            for row in rows
+        ]
+    height = charts.ROW if len(colours) <= MAX_WIDE_BARS else 18
+    x_scale = charts.scale_beside_text(charts.text_width(bars), (0, max(bar["at"] for bar in bars) or 1))
+    y = charts.named_axis("name", colours, labelLimit=150, labelFontSize=12)
+    fill = alt.Color("name:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
+    base = alt.Chart(charts.inline_data(bars)).encode(y=y)
+    layers = [
+        base.mark_bar(size=min(15, height - 4), cornerRadiusEnd=2).encode(
+            x=alt.X("end:Q", scale=x_scale, axis=None), color=fill, tooltip=tip
+        ),
+        base.mark_text(align="left", dx=6, fontSize=11.5, color=shades["tx2"]).encode(
+            x=alt.X("at:Q", scale=x_scale, axis=None), text="words:N"
+        ),
+    ]
+    if several:
+        ticks = alt.Chart(charts.inline_data(rows)).mark_tick(thickness=2, size=17, color=shades["tx"])
+        tip = charts.tooltip(name="Label", rater="Rater", **COUNTS)
+        layers.append(ticks.encode(x=alt.X("share:Q", scale=x_scale, axis=None), y=y, tooltip=tip))
+    return charts.styled(alt.layer(*layers), height * len(colours))
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a label's mean share over its raters, with their range as text (``24%, 20% to 28%``)."""
+    """Return the bar of a label: to its mean share over its raters, with their range as words at the largest share."""
     shares = [row["share"] for row in rows if row["name"] == name]
     mean = sum(shares) / len(shares)
     spread = f", {format_percent(min(shares))} to {format_percent(max(shares))}" if len(shares) > 1 else ""
-    return {"name": name, "mean": mean, "end": mean, "most": max(shares), "words": f"{format_percent(mean)}{spread}"}
-
-
-def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], x_scale: Any, tip: Sequence[Any]) -> Any:
-    """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
-    shades = palette.colours()
-    base = alt.Chart(charts.inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
-    colour_scale = alt.Scale(domain=list(colours), range=[colour or shades["tx3"] for colour in colours.values()])
-    y = _label_axis(colours)
-    bars = base.mark_bar(size=min(15, _row_height(colours) - 4), cornerRadiusEnd=2).encode(
-        x=alt.X("end:Q", scale=x_scale, axis=None),
-        y=y,
-        tooltip=list(tip),
-        color=alt.Color("name:N", scale=colour_scale, legend=None),
-    )
-    words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shades["tx2"]).encode(
-        x=alt.X("at:Q", scale=x_scale, axis=None), y=y, text="words:N"
-    )
-    return bars + words
-
-
-def _label_axis(names: Mapping[str, str]) -> Any:
-    return charts.named_axis("name", names, labelLimit=150, labelFontSize=12)
-
-
-def _row_height(names: Mapping[str, str]) -> int:
-    """Return the height of a row in pixels."""
-    return charts.ROW if len(names) <= MAX_WIDE_BARS else 18
+    return {"name": name, "end": mean, "at": max(shares), "words": f"{format_percent(mean)}{spread}"}
 
 
 @charts.cached
