@@ -526,13 +526,12 @@ def scatter(rows: Rows) -> Spec:
     Rows are ``{name, role, title, run, precision, precision_low, precision_high, recall, recall_low, recall_high, n}``;
     the ends of an interval are None without one.
     """
-    shades = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
     x_domain, y_domain = (_axis_domain(rows, name, f"{name}_low", f"{name}_high") for name in ("recall", "precision"))
     x_scale = _scale_beside_names(x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     y_scale = alt.Scale(domain=y_domain, nice=False)
-    fill = alt.Scale(domain=roles, range=[palette.role_colour(role, shades) for role in roles])
+    fill = alt.Scale(domain=roles, range=list(map(palette.role_colour, roles)))
     tip = tooltip(
         name="Model",
         title="Role",

@@ -81,7 +81,7 @@ def _counted(words: str) -> str:
 def role_legend(roles: Mapping[str, str]) -> None:
     """Draw the legend of the triangles that mark roles in a chart."""
     words = "".join(
-        f'<span><i style="color:{palette.role_colour(role, palette.colours())}">▲</i> {escape(title.lower())}</span>'
+        f'<span><i style="color:{palette.role_colour(role)}">▲</i> {escape(title.lower())}</span>'
         for role, title in roles.items()
     )
     if words:

@@ -47,9 +47,9 @@ def role_token(role: str) -> str:
     return "person" if name.startswith(("you", "author")) else "panelist"
 
 
-def role_colour(role: str, shades: Mapping[str, str]) -> str:
-    """Return the colour of a role from a palette."""
-    return shades[f"r-{role_token(role)}"]
+def role_colour(role: str) -> str:
+    """Return the CSS colour of a role."""
+    return colours()[f"r-{role_token(role)}"]
 
 
 def blend(start: str, end: str, share: float) -> str:

@@ -38,9 +38,8 @@ def book(kind: str, labels: int) -> Codebook:
 
 def least_width(codebook: Codebook) -> int:
     """Return the least width of a row in pixels, without the count of quotes."""
-    options = grid_options(
-        codebook, dict.fromkeys(("extractor", "critic", "judge"), "Role"), None, {}, lambda code: code
-    )
+    roles = dict.fromkeys(("extractor", "critic", "judge"), "Role")
+    options = grid_options(codebook, roles, None, {}, lambda code: code, is_document_open=False)
     columns = [column for group in options["columnDefs"] for column in group["children"] if not column.get("hide")]
     widths = {
         column.get("colId", column.get("field")): column["minWidth"] if "flex" in column else column.get("width")
@@ -58,7 +57,8 @@ def test_row_fits_a_small_screen(kind, labels):
 
 def test_click_cycles_through_the_points_of_the_dimensions_own_scale():
     labels = (Label(name="Fluency", id="f", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
-    options = grid_options(Codebook(kind="rating", labels=labels), {}, None, {}, lambda code: code)
+    codebook = Codebook(kind="rating", labels=labels)
+    options = grid_options(codebook, {}, None, {}, lambda code: code, is_document_open=False)
     assert options["context"]["values"] == {"v_f": ["0", "1", "2"], "v_o": ["1", "2", "3", "4", "5"]}
 
 

@@ -166,7 +166,6 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
     """Return the bars with their places; the texts of the outer ones start or end at the edge of the bar."""
     totals = [step.total for step in flips.steps]
     rights = [totals[0].right_before, *(total.right_after for total in totals)]
-    colours = palette.colours()
     rows = []
     for index, (role, right, share) in enumerate(zip(flips.roles, rights, flips.shares, strict=True)):
         align, dx = ("left", -BAR / 2) if index == 0 else ("right", BAR / 2) if index == len(totals) else ("center", 0)
@@ -174,7 +173,7 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
         rows.append(
             {
                 "name": titles.get(role, role),
-                "fill": palette.role_colour(role, colours),
+                "fill": palette.role_colour(role),
                 "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
                 "interval": format_interval(share.interval, "percent", digits=1),
                 "right": f"{right:,}",

@@ -92,7 +92,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     y = named_axis("label", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
     panels = []
     for index, measure in enumerate(MEASURES):
-        bars, triangles = _panel_rows(rows, names, index, titles, shades)
+        bars, triangles = _panel_rows(rows, names, index, titles)
         right = f"width * {index + 1} / 3 - {_TEXT}"
         x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
         axis = alt.Axis(
@@ -135,9 +135,10 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
 
 
 def _panel_rows(
-    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str], shades: Mapping[str, str]
+    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the bars of one measure, and the triangles of the other roles."""
+    shades = palette.colours()
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
     for row, label in zip(rows, names, strict=True):
@@ -162,7 +163,7 @@ def _panel_rows(
                 "name": row.name,
                 "who": titles.get(role, role),
                 **estimate_data(estimates[index]),
-                "colour": palette.role_colour(role, shades),
+                "colour": palette.role_colour(role),
             }
             for role, estimates in row.roles.items()
             if estimates[index].value is not None

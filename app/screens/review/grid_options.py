@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.components import FOLDER, read
@@ -63,7 +63,7 @@ def grid_options(
     head: Mapping[str, str],
     js: Any,
     *,
-    is_document_open: bool = False,
+    is_document_open: bool,
 ) -> dict[str, Any]:
     """Return the grid's options.
 
@@ -72,18 +72,15 @@ def grid_options(
     them out.
     """
     shades = palette.colours()
-    labels: list[tuple[str, Label | None]] = [
-        (f"v_{item}", None if codebook.kind == "choice" else codebook.label(item)) for item in codebook.items
-    ]
     shown_in_document = [*(f"r_{role}" for role in roles), "gold", "_reason"]
     return {
-        "columnDefs": _columns(codebook, roles, labels, shades, js, min_text_width=140 if is_document_open else 80),
+        "columnDefs": _columns(codebook, roles, js, min_text_width=140 if is_document_open else 80),
         **_cell_options(js),
         "context": {
             "focus": focus,
             "kind": codebook.kind,
             "head": head,
-            "fields": [field for field, _ in labels],
+            "fields": [f"v_{item}" for item in codebook.items],
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= MAX_SQUARES,
@@ -159,15 +156,7 @@ _SQUARES_COLUMN: dict[str, Any] = {
 """Options of a column with a square for each label."""
 
 
-def _columns(
-    codebook: Codebook,
-    roles: Mapping[str, str],
-    labels: list[tuple[str, Label | None]],
-    shades: Mapping[str, str],
-    js: Any,
-    *,
-    min_text_width: int,
-) -> list[dict[str, Any]]:
+def _columns(codebook: Codebook, roles: Mapping[str, str], js: Any, *, min_text_width: int) -> list[dict[str, Any]]:
     """Return the groups of columns: document, labels, gold, a column for each role, and status.
 
     ``min_text_width`` is the least width of the text in pixels.
@@ -175,9 +164,9 @@ def _columns(
     gold_width, role_width = _widths(codebook)
     groups = (
         ("", None, _document_columns(js, min_text_width)),
-        ("Current labels", "line", _label_columns(codebook, labels, shades)),
+        ("Current labels", "line", _label_columns(codebook)),
         ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}]),
-        ("By role", "line", _role_columns(roles, role_width, shades)),
+        ("By role", "line", _role_columns(roles, role_width)),
         ("", "line", _status_columns(js)),
     )
     for _, _, columns in groups:
@@ -213,36 +202,35 @@ def _document_columns(js: Any, min_text_width: int) -> list[dict[str, Any]]:
     ]
 
 
-def _label_columns(
-    codebook: Codebook, labels: list[tuple[str, Label | None]], shades: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _label_columns(codebook: Codebook) -> list[dict[str, Any]]:
     """Return a column for each label, or the only column of a choice."""
+    labels: Sequence[Label | None] = (None,) if codebook.kind == "choice" else codebook.labels
     is_vertical, (_, role_width) = _has_vertical_names(codebook), _widths(codebook)
     least = 36 if codebook.kind == "rating" else 30  # means have two decimals
     label_width = {"minWidth": least, "maxWidth": 56} if is_vertical else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if is_vertical else ""
     return [
         {
-            "colId": field,
+            "colId": f"v_{item}",
             "headerName": label.name if label else "Label",
             "type": "moot",
             **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
-            "headerComponentParams": {"colour": shades[f"l{label.colour}"]} if label else {},
+            "headerComponentParams": {"colour": palette.colours()[f"l{label.colour}"]} if label else {},
             "cellClass": "centre label line" if index == 0 else "centre label",
             "headerClass": f"centre line{upright}" if index == 0 else f"centre{upright}",
         }
-        for index, (field, label) in enumerate(labels)
+        for index, (item, label) in enumerate(zip(codebook.items, labels, strict=True))
     ]
 
 
-def _role_columns(roles: Mapping[str, str], width: int, shades: Mapping[str, str]) -> list[dict[str, Any]]:
+def _role_columns(roles: Mapping[str, str], width: int) -> list[dict[str, Any]]:
     return [
         {
             "field": f"r_{role}",
             "headerName": title,
             "width": width,
             **_SQUARES_COLUMN,
-            "headerComponentParams": {"ink": palette.role_colour(role, shades)},
+            "headerComponentParams": {"ink": palette.role_colour(role)},
             **({} if index == 0 else {"cellClass": "centre", "headerClass": "centre"}),
         }
         for index, (role, title) in enumerate(roles.items())
