@@ -53,7 +53,7 @@ def remark(text: str, tone: str = "", *, is_status: bool = False, **data: object
 
 
 def sentences(*lines: str) -> None:
-    """Draw sentences as a paragraph of lines, escaped."""
+    """Draw sentences as a paragraph of lines, escaped unless they are Markup."""
     st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
 
 
@@ -163,6 +163,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, text: Collecti
     st.html(
         f'<div class="moot-scroll"{region}><table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def field_name(name: str, note: str = "", end: str = "") -> None:
+    """Draw the name of a field, with a note beside it and a text at the end of the line."""
+    st.html(
+        f'<div class="moot-fieldname">{escape(name)}{f"<small>{escape(note)}</small>" if note else ""}'
+        f"{f'<span class=end>{escape(end)}</span>' if end else ''}</div>"
     )
 
 

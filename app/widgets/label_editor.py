@@ -15,7 +15,7 @@ import streamlit as st
 from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, state, with_value
-from app.widgets.elements import icon_button, line, literal
+from app.widgets.elements import field_name, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
@@ -129,14 +129,6 @@ class Fields:
         field_name(title, note, end)
         widget(title, **self.bind(name, stored, edit), label_visibility="collapsed", **options)
         self.show_rejection(name)
-
-
-def field_name(name: str, note: str = "", end: str = "") -> None:
-    """Draw the name of a field, with a note beside it and a text at the end of the line."""
-    st.html(
-        f'<div class="moot-fieldname">{escape(name)}{f"<small>{escape(note)}</small>" if note else ""}'
-        f"{f'<span class=end>{escape(end)}</span>' if end else ''}</div>"
-    )
 
 
 def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:

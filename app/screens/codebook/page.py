@@ -13,7 +13,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.elements import discard_popover, download, icon_button, icon_popover, line, saved
+from app.widgets.elements import discard_popover, download, field_name, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
@@ -187,7 +187,7 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
         kind = fields.bind("book-kind", book.kind, part("kind"))
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
         if book.mixes_scales:
-            st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
+            field_name("Scales", "one for each dimension")
             st.button(
                 f"Use {book.scale} for all dimensions",
                 key="book-one-scale",

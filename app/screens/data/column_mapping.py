@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.state import DataState, bound
 from app.widgets.alerts import notice
-from app.widgets.elements import literal
+from app.widgets.elements import field_name, literal
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -223,10 +223,8 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     rating = codebook is not None and codebook.kind == "rating"
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
     problem = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
-    st.html(
-        f'<div class="moot-fieldname">Values that are {problem} <small>{len(unmapped):,} '
-        "left; without a meaning they are not used as gold</small></div>"
-    )
+    note = f"{len(unmapped):,} left; without a meaning they are not used as gold"
+    field_name(f"Values that are {problem}", note)
 
     meanings = {text: gold_mapping.gold_value_options(draft, codebook, text) for text, _ in rows}
 

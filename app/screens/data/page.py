@@ -16,7 +16,7 @@ from app.screens.data import column_mapping, overview
 from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.elements import download, job_progress, line, segments
+from app.widgets.elements import download, field_name, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.codebook import label_noun
@@ -333,10 +333,7 @@ class ImportPage:
         if scales := tuple(dict.fromkeys(map(str, codebook.scales))):
             shape += f", {'scale' if len(scales) == 1 else 'scales'} {', '.join(scales)}"
         title = "Dimensions" if codebook.kind == "rating" else "Labels"
-        st.html(
-            f'<div class="moot-fieldname">{title} from the gold columns <small>{escape(shape)}. They become version 1 '
-            "of the codebook</small></div>"
-        )
+        field_name(f"{title} from the gold columns", f"{shape}. They become version 1 of the codebook")
         tags(codebook.labels)
         if preview.misspelt:
             words = (

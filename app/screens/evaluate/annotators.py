@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
-from app.widgets.elements import facts, line, table
+from app.widgets.elements import facts, line, sentences, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
 from core.formatting import MISSING, format_count
@@ -76,11 +76,8 @@ def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommend
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles", title="Model per role")
-        lines = "".join(
-            f"<span><b>{escape(titles)}:</b> {escape(sentence)}</span>"
-            for sentence, titles in roles_by_sentence(advised).items()
-        )
-        st.html(f'<div class="moot-sentences">{lines}</div>')
+        advice = Markup("<b>{}:</b> {}").format
+        sentences(*(advice(titles, sentence) for sentence, titles in roles_by_sentence(advised).items()))
 
 
 def _alternative_test(test: Alternative, basis: str) -> None:

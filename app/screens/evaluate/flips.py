@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, TypeAlias
 
 import altair as alt
-import streamlit as st
 from markupsafe import Markup
 
 from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
-from app.widgets.elements import table
+from app.widgets.elements import sentences, table
 from app.widgets.labels import swatch_html
 from app.widgets.metric_tables import estimate_data
 from core.codebook import Codebook
@@ -42,8 +40,8 @@ def flip_flow(flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tu
     the text below the diagram, as pieces with True for bold. ``height`` is the height of the diagram in pixels.
     """
     draw(_flow(flips, titles, height), flip_rows(flips, titles), key="evaluate-flips", title="Effect of the debate")
-    words = "".join(f"<b>{escape(text)}</b>" if strong else escape(text) for text, strong in sentence)
-    st.html(f'<div class="moot-sentences"><span>{words}</span></div>')
+    pieces = (Markup("<b>{}</b>" if strong else "{}").format(text) for text, strong in sentence)
+    sentences(Markup("").join(pieces))
 
 
 def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | float | None]]:

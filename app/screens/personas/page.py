@@ -20,6 +20,7 @@ from app.widgets.codebook_versions import version_rows
 from app.widgets.elements import (
     discard_popover,
     download,
+    field_name,
     icon_button,
     icon_popover,
     job_progress,
@@ -290,7 +291,7 @@ def _evidence(persona: Persona, sources: dict[str, str]) -> None:
     if not persona.evidence:
         line("No quotations: the persona was written by hand.", "q xs")
         return
-    st.html('<div class="moot-fieldname">Evidence <small>quotations from the sources</small></div>')
+    field_name("Evidence", "quotations from the sources")
     for quote in persona.evidence:
         st.html(_quote_html(quote, sources.get(quote.source, "")))
 
