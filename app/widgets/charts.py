@@ -474,7 +474,7 @@ def _fill(share: float, shades: Mapping[str, str]) -> str:
     return palette.blend(shades["bg2"], shades["bar"], share * FULL_CELL)
 
 
-def frontier(rows: Rows, *, key: str, title: str, unit: str, quality: str) -> None:
+def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
     """Draw cost (``unit`` is usd or tokens) against quality, with its interval and the efficient front as a line.
 
     Rows are ``{name, cost, quality, low, high, efficient, group, words}``; the ends are None without an interval. Each
@@ -485,7 +485,7 @@ def frontier(rows: Rows, *, key: str, title: str, unit: str, quality: str) -> No
         st.caption("No run has both a cost and a score.")
         return
     cost = "full cost per document, $" if unit == "usd" else "full tokens per document"
-    draw(_frontier(complete, cost, quality), rows, key=key, title=title)
+    draw(_frontier(complete, cost, quality), rows, key=key, title="Quality and cost")
 
 
 @cached

@@ -31,8 +31,8 @@ def tags(labels: Iterable[Label]) -> None:
     st.html(f'<div class="moot-tags">{"".join(tag_html(label.name, label.colour) for label in labels)}</div>')
 
 
-def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
-    """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
+def pick(codebook: Codebook, *, key: str, default: str | None) -> str:
+    """Draw pills of all labels and return the id of the selected label, at first ``default``, for None the first."""
     names = codebook.label_names
     titles = {id: literal(name) for id, name in names.items()}
     selected = default or next(iter(names))

@@ -44,7 +44,7 @@ def styles() -> None:
     st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))
 
 
-def project_switcher(screen: str = "") -> ProjectSession | None:
+def project_switcher(page: str) -> ProjectSession | None:
     """Draw the project switcher at the top of the sidebar and return its open project, or None.
 
     The address is read here once per tab, because it may name this project or another one.
@@ -69,7 +69,7 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
         last_used = next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         wanted = _select_project(names, requested, last_used)
     state.read_url(names[wanted])
-    layout.write_url(screen, project=names[wanted])
+    layout.write_url(page, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
     st.selectbox(
         "Project",
@@ -180,7 +180,7 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
         _PAGE_OBSERVER(key="observer", data=here.url_path, on_switched_change=lambda: None)
 
 
-def run_status(session: ProjectSession, page: str = "") -> None:
+def run_status(session: ProjectSession, page: str) -> None:
     """Draw the current run at the bottom of the sidebar, and again every few seconds: another tab may start a run."""
     drawn = _run_and_activity(_current_run(session))
     with st.container(key="run-status"):

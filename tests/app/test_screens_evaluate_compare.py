@@ -559,7 +559,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
         }
         for n in range(4)
     ]
-    charts.frontier(rows, key="k", title="T", unit="usd", quality="q")
+    charts.frontier(rows, key="k", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
     assert "full cost per document, $" in drawn[0]

@@ -72,8 +72,8 @@ pages = {
 }
 chosen = st.navigation(pages, position="hidden")
 with st.sidebar:
-    session = sidebar.project_switcher()
+    session = sidebar.project_switcher("")
     sidebar.navigation(pages, chosen)
     if session is not None:
-        sidebar.run_status(session)
+        sidebar.run_status(session, "")
 chosen.run()

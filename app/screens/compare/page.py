@@ -295,7 +295,7 @@ def _cost(comparison: Comparison, basis: str) -> None:
             for column in comparison.columns
         ]
         metric = main_metric(comparison.columns[0].scores.kind)
-        charts.frontier(rows, key="compare-frontier", title="Quality and cost", unit=unit, quality=metric.name)
+        charts.frontier(rows, key="compare-frontier", unit=unit, quality=metric.name)
 
 
 def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:

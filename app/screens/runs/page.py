@@ -262,7 +262,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         ]
         quality, score = scored[0].metric.name, _rank_score(rows)
         quality = quality if score == "score" else f"{quality}, {score}"
-        charts.frontier(points, key="runs-frontier", title="Quality and cost", unit=unit, quality=quality)
+        charts.frontier(points, key="runs-frontier", unit=unit, quality=quality)
 
 
 def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:
