@@ -1,7 +1,6 @@
 """The studio as an ASGI app. Only the launcher (``core.cli``) and ``streamlit run`` import this."""
 
 import threading
-from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
@@ -11,7 +10,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.web import bootstrap
 
-from app import components, context, preload
+from app import components, context, preload, reruns
 from app.api import live_socket, middleware, review
 from app.pages import PAGES
 
@@ -24,10 +23,7 @@ PAGE_THREAD, PAGE_SECONDS = "ScriptRunner.scriptThread", 5.0
 DuckDB logs every cursor that a thread still holds when the process ends.
 """
 
-with suppress(ImportError, AttributeError):  # another version of Streamlit has other private names
-    from app import reruns
-
-    reruns.correct()
+reruns.correct()
 
 
 def show_error(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""Correct how Streamlit handles a request of the browser that arrives while a page runs (only of version 1.67).
+"""Correct how Streamlit handles a request of the browser that arrives while a page runs (version 1.67).
 
 Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
@@ -26,7 +26,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import streamlit
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -37,9 +36,6 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation,
 from streamlit.runtime.state import SessionState
 
 from app.widgets.alerts import error_notices
-
-VERSION = "1.67."
-"""Start of the versions of Streamlit that are corrected, as its private names are used here."""
 
 _interrupt = ScriptRunner._maybe_handle_execution_control_request
 _run_script = ScriptRunner._run_script
@@ -53,12 +49,7 @@ _turn = threading.RLock()
 
 
 def correct() -> None:
-    """Complete callbacks in turn, keep the opened page, send all elements and each run's end, and run waiting dialogs.
-
-    Streamlit of another version stays as it is.
-    """
-    if not streamlit.__version__.startswith(VERSION):
-        return
+    """Complete callbacks in turn, keep the opened page, send all elements and ends of runs, and run waiting dialogs."""
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]

@@ -287,4 +287,4 @@ def test_end_of_a_fragment_run_is_sent_although_another_fragment_starts(
 
 
 def test_corrections_are_written_for_the_installed_streamlit() -> None:
-    assert streamlit.__version__.startswith(reruns.VERSION), "read app/reruns.py with the new version"
+    assert streamlit.__version__.startswith("1.67."), "read app/reruns.py with the new version"
