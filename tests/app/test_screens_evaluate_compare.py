@@ -414,7 +414,7 @@ def test_chart_is_downloadable_as_svg():
 
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
 CHARTS = {
-    "forest": ([{**SPAN, "tone": "right"}], {"unit": "u"}),
+    "forest": ([{**SPAN, "tone": "right"}], {"title": "T", "unit": "u"}),
     "lines": (
         [
             {"step": "1", "series": "vote", "value": 0.5, "low": 0.4, "high": 0.6},
@@ -430,7 +430,7 @@ CHARTS = {
         {"measure": "macro F1"},
     ),
     "reliability": ([{"certainty": 0.9, "right": 0.8, "low": 0.7, "high": 0.9, "n": 3}], {"certainty": "c"}),
-    "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),
+    "bars": ([{**SPAN, "colour": "bar"}], {"title": "T", "unit": "u", "select": True}),
     "frontier": (
         [
             {
@@ -468,7 +468,7 @@ CHARTS = {
     "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
-        {"names": ["1"], "slanted": False, "x_title": "x", "y_title": "y"},
+        {"title": "T", "names": ["1"], "slanted": False, "x_title": "x", "y_title": "y"},
     ),
 }
 
@@ -485,7 +485,7 @@ def specification(monkeypatch, name, rows, options):
         return getattr(charts, name)(rows, **options)
     drawn = []
     monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(spec) or {})
-    getattr(charts, name)(rows, key="k", title="T", **options)
+    getattr(charts, name)(rows, key="k", **options)
     return drawn[0]
 
 
@@ -525,7 +525,7 @@ def test_downloads_of_charts_are_named_after_project_run_page_and_title(session,
 
 def test_axis_of_differences_ends_at_100_points(monkeypatch):
     row = {**SPAN, "value": 90.0, "high": 100.0, "tone": "right"}
-    spec = json.dumps(specification(monkeypatch, "forest", [row], {"unit": "u"}))
+    spec = json.dumps(specification(monkeypatch, "forest", [row], {"title": "T", "unit": "u"}))
     assert set(re.findall(r'"domain": (\[[^\]"]*\])', spec)) == {"[-100.0, 100.0]"}
 
 
