@@ -12,7 +12,8 @@ Streamlit then returns to the old page: the link has no effect, or the browser r
 If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
 drop these elements.
 
-If a callback raises an error, Streamlit does not draw the page, not even its sidebar.
+If a callback raises an error, Streamlit neither calls the other callbacks nor draws the page, not even its sidebar.
+Callbacks of a page can therefore raise a MootError, which the page then shows at its top.
 
 If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
 the dialog again, so the dialog ignores what was typed into it.
@@ -21,8 +22,7 @@ the dialog again, so the dialog ignores what was typed into it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Container
-from contextlib import nullcontext
+from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,7 @@ _start_runner = AppSession._create_scriptrunner
 _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 _clear_queue = ForwardMsgQueue.clear
 _call_callbacks = SessionState.on_script_will_rerun
+_run_callback = SessionState._run_callback_and_record_rerun
 _turn = threading.RLock()
 """Held while callbacks are called, by all tabs: they only store what the user chose, often in the same project."""
 
@@ -57,6 +58,7 @@ def correct() -> None:
     MemoryFragmentStorage.has_ancestor_in = _is_drawn_by_unless_dialog  # type: ignore[method-assign]
     ForwardMsgQueue.clear = _clear_queue_except_ends  # type: ignore[method-assign]
     SessionState.on_script_will_rerun = _call_callbacks_in_turn  # type: ignore[method-assign]
+    SessionState._run_callback_and_record_rerun = _run_callback_with_notice  # type: ignore[method-assign]
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
@@ -66,10 +68,14 @@ def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
 
 
 def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) -> None:
+    with _turn:
+        _call_callbacks(self, *states, **options)
+
+
+def _run_callback_with_notice(self: SessionState, votes: Any, run: Callable[[], None]) -> None:
     context = get_script_run_ctx(suppress_warning=True)
     is_page = context is not None and not context.fragment_ids_this_run  # a fragment does not draw notices
-    with _turn, error_notices() if is_page else nullcontext():
-        _call_callbacks(self, *states, **options)
+    _run_callback(self, votes, error_notices()(run) if is_page else run)
 
 
 def _run_fragments_on_current_page(self: ScriptRunner, rerun_data: RerunData) -> None:

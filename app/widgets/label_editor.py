@@ -15,6 +15,7 @@ import streamlit as st
 from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, state, with_value
+from app.widgets.alerts import error_notices
 from app.widgets.elements import field_name, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -49,10 +50,8 @@ class Fields:
 
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Apply an edit to the draft. Errors are shown at the top of the page."""
-        try:
+        with error_notices():
             self._save_edit(edit)
-        except CodebookError as error:
-            state.set_notice("error", error.message, error.remedy)
 
     def _save_edit(self, edit: Callable[[Codebook], Codebook]) -> None:
         try:

@@ -11,6 +11,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
+from app import reruns
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_component_scan() -> Iterator[None]:
@@ -32,8 +34,9 @@ def _one_script_cache() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _options_of_the_studio() -> None:
-    """Collect no usage statistics, and let widgets have a default and a stored value, as in the studio."""
+def _settings_of_the_studio() -> None:
+    """Show errors of callbacks, collect no usage statistics, and let widgets have a default and a stored value."""
+    reruns.correct()
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("global.disableWidgetStateDuplicationWarning", True)
 

@@ -104,6 +104,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
         (MemoryFragmentStorage, "has_ancestor_in"),
         (ForwardMsgQueue, "clear"),
         (SessionState, "on_script_will_rerun"),
+        (SessionState, "_run_callback_and_record_rerun"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
@@ -146,7 +147,7 @@ def started_pages(runner: LocalScriptRunner) -> list[str]:
     ]
 
 
-def test_page_is_drawn_after_an_error_of_a_callback(corrected: None) -> None:
+def test_page_is_drawn_and_other_callbacks_are_called_after_an_error_of_a_callback(corrected: None) -> None:
     def page() -> None:
         import streamlit as st
 
@@ -156,13 +157,14 @@ def test_page_is_drawn_after_an_error_of_a_callback(corrected: None) -> None:
         def save() -> None:
             raise StorageFull("The disk is full.", "Free some space.")
 
-        st.button("Save", on_click=save)
-        st.text(str(state.notice))
+        st.text_input("Name", on_change=save)
+        st.button("Save", on_click=state.run.show_setup, args=(True,))
+        st.text(f"{state.notice} {state.run.setup_open}")
 
     tab = AppTest.from_function(page).run()
+    tab.text_input[0].set_value("x")
     tab.button[0].click().run()
-    assert tab.button[0].label == "Save"
-    assert tab.text[0].value == "('error', 'The disk is full.', 'Free some space.')"
+    assert tab.text[0].value == "('error', 'The disk is full.', 'Free some space.') True"
 
 
 def test_timer_of_a_left_page_does_not_take_the_tab_back_to_that_page(tab: Tab) -> None:

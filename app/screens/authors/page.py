@@ -146,7 +146,8 @@ def _composer(session: ProjectSession, author: str) -> None:
             type="primary",
             icon=":material/send:",
             key="authors-send",
-            on_click=error_notices()(partial(state.once, "send", partial(_send, session, author))),
+            on_click=state.once,
+            args=("send", partial(_send, session, author)),
         )
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
@@ -429,9 +430,8 @@ def _suggestion_settings(session: ProjectSession, settings: labelling.LabellingS
 
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
-    with error_notices():
-        labelling.save_settings(session, **{name: value})
-        state.authors.note_saved()
+    labelling.save_settings(session, **{name: value})
+    state.authors.note_saved()
 
 
 main()

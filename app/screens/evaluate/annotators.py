@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, sentences, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
@@ -111,12 +110,12 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
     with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
         with head:
             if run.verdicts:
-                repeat = partial(state.once, "drift", partial(_repeat_canaries, session, run))
                 st.button(
                     "Check for drift",
                     key="models-canaries",
                     icon=":material/replay:",
-                    on_click=error_notices()(repeat),
+                    on_click=state.once,
+                    args=("drift", partial(_repeat_canaries, session, run)),
                 )
         if not drifts:
             st.caption(

@@ -30,13 +30,8 @@ from core.services.workspace import Workspace
 
 
 def _open(opening: Callable[..., Path | ProjectSession], *args: Any, page: PageName | None = None) -> None:
-    """Show the project that a function opens, and a page; an error becomes a message."""
-    with error_notices():
-        _show(opening(*args), page)
-
-
-def _show(opened: Path | ProjectSession, page: PageName | None) -> None:
-    """Show a project, and a page."""
+    """Show the project that a function opens, and a page."""
+    opened = opening(*args)
     state.select_project(opened if isinstance(opened, Path) else opened.path)
     state.next_page = page
 
@@ -70,7 +65,7 @@ def main() -> None:
     session, workspace = context.current_project(), context.workspace()
 
     def create() -> None:
-        _show(projects.create_project(workspace, state.home.new_project), "data")
+        _open(projects.create_project, workspace, state.home.new_project, page="data")
 
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
@@ -88,9 +83,7 @@ def main() -> None:
             st.space("stretch")
             with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
                 st.text_input("Name", key=HomeState.new_project.key, placeholder="clinic-letters")
-                st.form_submit_button(
-                    "Create", type="primary", on_click=error_notices()(partial(state.once, "create", create))
-                )
+                st.form_submit_button("Create", type="primary", on_click=state.once, args=("create", create))
         project_list(workspace, session.path if session else None)
 
 
@@ -230,11 +223,10 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         state.home.project_actions += 1
 
     def rename() -> None:
-        with error_notices():
-            path = projects.rename_project(workspace, row.path, st.session_state[key])
-            if row.path == shown:
-                state.select_project(path)
-            done(f"{row.name} is now {path.stem}")
+        path = projects.rename_project(workspace, row.path, st.session_state[key])
+        if row.path == shown:
+            state.select_project(path)
+        done(f"{row.name} is now {path.stem}")
 
     def duplicate() -> None:
         path = projects.duplicate_project(workspace, row.path)
@@ -262,7 +254,8 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
             icon=f":material/{icon}:",
             key=f"{label.split()[0].lower()}-{number}",
             type="tertiary",
-            on_click=error_notices()(partial(state.once, f"{label} {row.path}", action)),
+            on_click=state.once,
+            args=(f"{label} {row.path}", action),
         )
 
 
@@ -286,9 +279,8 @@ def _bin(workspace: Workspace) -> None:
         return
 
     def restore(project: projects.DeletedProject) -> None:
-        with error_notices():
-            state.select_project(projects.open_project(workspace, projects.restore_project(project)).path)
-            state.set_notice("ok", f"{project.name} was restored and is open")
+        state.select_project(projects.open_project(workspace, projects.restore_project(project)).path)
+        state.set_notice("ok", f"{project.name} was restored and is open")
 
     def empty_bin() -> None:
         projects.empty_bin()

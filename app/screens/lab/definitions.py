@@ -10,7 +10,7 @@ import streamlit as st
 from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
-from app.widgets.alerts import error_boxes, error_notices
+from app.widgets.alerts import error_boxes
 from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
 from app.widgets.elements import discard_popover, heading, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
@@ -104,24 +104,21 @@ def save_button(session: ProjectSession) -> None:
 
 
 def _save(session: ProjectSession) -> None:
-    with error_notices():
-        if label_editor.Fields(session, "lab").save(state.lab.note):
-            LabState.note.reset()
+    if label_editor.Fields(session, "lab").save(state.lab.note):
+        LabState.note.reset()
 
 
 def _restore(session: ProjectSession, name: str) -> None:
-    with error_notices():
-        version = codebooks.restore(session, int(name.removeprefix("v")))
-        state.codebook.forget_inputs()
-        state.set_notice("ok", f"{name} is the newest again, as v{version}")
+    version = codebooks.restore(session, int(name.removeprefix("v")))
+    state.codebook.forget_inputs()
+    state.set_notice("ok", f"{name} is the newest again, as v{version}")
 
 
 def _open_version(session: ProjectSession, name: str) -> None:
-    with error_notices():
-        old = next(version for version in codebooks.history(session) if f"v{version.number}" == name)
-        codebooks.save_draft(session, old.codebook)
-        state.codebook.forget_inputs()
-        state.codebook.note_draft_saved()
+    old = next(version for version in codebooks.history(session) if f"v{version.number}" == name)
+    codebooks.save_draft(session, old.codebook)
+    state.codebook.forget_inputs()
+    state.codebook.note_draft_saved()
 
 
 # -- suggestions
@@ -182,12 +179,11 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
 
 
 def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
-    with error_notices():
-        try:
-            suggestions.accept(session, suggestion)
-            state.codebook.note_draft_saved()
-        except KeyError:
-            state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
+    try:
+        suggestions.accept(session, suggestion)
+        state.codebook.note_draft_saved()
+    except KeyError:
+        state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
 
 
 def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id: str | None) -> None:

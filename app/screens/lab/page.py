@@ -7,7 +7,7 @@ import streamlit as st
 from app import context
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, bound, state, with_default
-from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.document_drawer import excerpt
 from app.widgets.elements import choose, facts, line, literal
 from app.widgets.layout import empty_page, header
@@ -209,18 +209,15 @@ def choose_base(session: ProjectSession, base: RunRow | None) -> None:
         ],
         text=True,
     )
-    if st.button("Use this run", type="primary", key="lab-open-run"):
-        use_run(session, run)
-        st.rerun()
+    st.button("Use this run", type="primary", key="lab-open-run", on_click=use_run, args=(session, run))
 
 
 def use_run(session: ProjectSession, run: RunRow) -> None:
     """Test with models, parameters and prompts of a run from now on."""
-    with error_notices():
-        changed = rerun.use_run(session, run)
-        state.lab.open_run(run)
-        changes = f"{format_count(changed, 'prompt')} changed in the editor."
-        state.set_notice("ok", f"Tests use the models, parameters and prompts of {run.title}", changes)
+    changed = rerun.use_run(session, run)
+    state.lab.open_run(run)
+    changes = f"{format_count(changed, 'prompt')} changed in the editor."
+    state.set_notice("ok", f"Tests use the models, parameters and prompts of {run.title}", changes)
 
 
 def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:

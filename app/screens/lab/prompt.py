@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.components import component, reported
 from app.state import LabState, state, with_default
-from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.alerts import error_boxes, notice
 from app.widgets.elements import discard_popover, download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
@@ -183,8 +183,8 @@ def _foot(session: ProjectSession, plan: Plan, status: TemplateStatus, versions:
 
 
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    if (version := save(session, plan, slot)) is not None:
-        state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
+    version = save(session, plan, slot)
+    state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
 def note_field(number: int) -> None:
@@ -197,13 +197,11 @@ def note_field(number: int) -> None:
     )
 
 
-def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion | None:
-    """Save the draft as a version, and return it. For an invalid draft, set an error notice and return None."""
-    version = None
-    with error_notices():
-        version = prompt_templates.save_version(session, slot, plan.protocol, state.lab.note)
-        LabState.note.reset()
-        state.lab.replace_editor_text()
+def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion:
+    """Save the draft as a version, and return it."""
+    version = prompt_templates.save_version(session, slot, plan.protocol, state.lab.note)
+    LabState.note.reset()
+    state.lab.replace_editor_text()
     return version
 
 
@@ -214,11 +212,10 @@ def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
 
 
 def promote(session: ProjectSession, plan: Plan, slot: Slot, version: PromptVersion) -> None:
-    """Make a version the default for new runs. For a version that cannot be used, set an error notice."""
-    with error_notices():
-        prompt_templates.promote_version(session, slot, plan.protocol, version)
-        state.lab.replace_editor_text()
-        state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")
+    """Make a version the default for new runs."""
+    prompt_templates.promote_version(session, slot, plan.protocol, version)
+    state.lab.replace_editor_text()
+    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")
 
 
 _VERSION_HISTORY = component("version_history")

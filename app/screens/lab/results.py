@@ -256,8 +256,5 @@ def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
     version = status.base
     if status.changed:
         shipped = prompt_templates.versions(session, slot, plan.protocol)[0]
-        saved = shipped if status.text == shipped.text else prompt.save(session, plan, slot)
-        if saved is None:
-            return
-        version = saved
+        version = shipped if status.text == shipped.text else prompt.save(session, plan, slot)
     prompt.promote(session, plan, slot, version)

@@ -137,10 +137,9 @@ def add_form(workspace: Workspace) -> None:
         name, url = (st.session_state[key].strip() for key in ("add-name", "add-url"))
         if not (name or url):  # a double click sends the emptied form again
             return
-        with error_notices():
-            models.add(workspace, name, url)
-            state.set_notice("ok", f"{name} was added", "Test it, then choose it for a role.")
-            st.session_state["add-name"] = st.session_state["add-url"] = ""
+        models.add(workspace, name, url)
+        state.set_notice("ok", f"{name} was added", "Test it, then choose it for a role.")
+        st.session_state["add-name"] = st.session_state["add-url"] = ""
 
     with st.form("add-connection", border=False):
         st.text_input("Name", placeholder="local", key="add-name")
@@ -159,19 +158,18 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
         "definitions of the labels and looks for their words."
     )
 
-    use = error_notices()(workspace.use_vectors)
     st.text_input(
         "Model",
         placeholder="none; for example ollama/nomic-embed-text",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
-        **bound("text-vectors", vectors_spec, lambda spec: use(spec.strip())),
+        **bound("text-vectors", vectors_spec, lambda spec: workspace.use_vectors(spec.strip())),
     )
     if not advice.needed and not vectors_spec:
         line("Vectors would change little for this codebook.", "q")
     elif not vectors_spec:
         line(f"Vectors would help here. {' '.join(advice.needed)}")
     if installed and vectors_spec != models.MINILM:
-        st.button("Use MiniLM", key="use-minilm", on_click=use, args=(models.MINILM,))
+        st.button("Use MiniLM", key="use-minilm", on_click=workspace.use_vectors, args=(models.MINILM,))
     if advice.foreign:
         line("MiniLM knows English only: choose a multilingual model of a connection.", "q")
     elif advice.needed and not installed:
@@ -292,12 +290,11 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         fields = st.session_state
         name, model = fields["price-connection"], fields["price-model"]
         prompt, completion = fields["price-in"], fields["price-out"]
-        with error_notices():
-            if prompt is None or completion is None:
-                raise UsageError("A price has two numbers.", "Enter dollars per million input and output tokens.")
-            models.set_price(workspace, name, model, Price(prompt=prompt, completion=completion))
-            state.set_notice("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets use it.")
-            fields["price-model"], fields["price-in"], fields["price-out"] = "", None, None
+        if prompt is None or completion is None:
+            raise UsageError("A price has two numbers.", "Enter dollars per million input and output tokens.")
+        models.set_price(workspace, name, model, Price(prompt=prompt, completion=completion))
+        state.set_notice("ok", f"{name}/{model.strip()} has a price", "Estimates and budgets use it.")
+        fields["price-model"], fields["price-in"], fields["price-out"] = "", None, None
 
     with st.form("add-price", border=False):
         names = [entry.name for entry in entries if not entry.is_builtin]

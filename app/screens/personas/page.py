@@ -79,10 +79,9 @@ def main() -> None:
 
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
     """Apply an edit to the personas, save them as the draft, and then show the persona ``selected`` in the editor."""
-    with error_notices():
-        _save_draft(session, edit(personas.persona_status(session).personas))
-        if selected is not None:
-            state.personas.persona = selected
+    _save_draft(session, edit(personas.persona_status(session).personas))
+    if selected is not None:
+        state.personas.persona = selected
 
 
 def _save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:

@@ -15,7 +15,7 @@ from app.components import component
 from app.screens.run import setup
 from app.state import RunState, SessionState, bound, state
 from app.widgets import layout
-from app.widgets.alerts import STATE_TONES, Tone, error_box, error_notices, notice
+from app.widgets.alerts import STATE_TONES, Tone, error_box, notice
 from app.widgets.elements import choose, line, literal, saved
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import name_with_size
@@ -34,9 +34,6 @@ from core.stats.intervals import format_interval
 
 _LIVE_RUN = component("live_run")
 PENDING = {"paused": "pausing", "stopped": "stopping"}
-
-Act = Callable[..., None]
-"""Apply a control action (first argument) to the shown run."""
 
 
 def main() -> None:
@@ -89,11 +86,6 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
             state.run_id = others[0]
             st.rerun()
 
-    def act(action: Callable[..., None], *args: float, **options: bool) -> None:
-        """Apply a control action to the run and report errors."""
-        with error_notices():
-            action(session, run_id, *args, **options)
-
     explained = overview.pending_state is None and (
         overview.stop_code not in ("", "user") or (overview.state == "failed" and overview.error is not None)
     )
@@ -107,10 +99,10 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
         key="run-header",
     ):
         run_picker()
-        _buttons(session, overview, act, explained=explained)
+        _buttons(session, overview, explained=explained)
         st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
     if explained:
-        _stop_notice(overview, act)
+        _stop_notice(session, overview)
     if overview.truncation:
         notice("warn", "Replies reached their output limit", overview.truncation)
     for sentence in overview.kept_addresses:
@@ -166,12 +158,12 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     return ", ".join(parts)
 
 
-def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explained: bool) -> None:
+def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
     """Draw the buttons that control a run, depending on its state."""
     run, status = overview.run, overview.state
 
     def button(label: str, key: str, action: Callable[..., None], **options: object) -> None:
-        st.button(label, key=key, on_click=act, args=(action,), **options)  # type: ignore[arg-type]
+        st.button(label, key=key, on_click=action, args=(session, run.run_id), **options)  # type: ignore[arg-type]
 
     if status == "running":
         button(
@@ -231,7 +223,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
         )
 
 
-def _stop_notice(overview: RunOverview, act: Act) -> None:
+def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
     """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
     name, at = run.title, f"{run.ended:,} of {run.documents:,}"
@@ -251,7 +243,7 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
                 )
                 paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
                 notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
-                _budget(run, act)
+                _budget(session, run)
                 return
             case "interrupted":
                 until = f" until {format_clock(overview.last_reply)}" if overview.last_reply else ""
@@ -269,12 +261,13 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
                 text = f"It was put on hold with {run.message}. Resume to queue it again."
                 notice("info", f"{name} is on hold", text)
     with st.container(horizontal=True, gap="small"):
-        st.button("Resume", type="primary", key="box-resume", on_click=act, args=(control.resume,))
+        args = (session, run.run_id)
+        st.button("Resume", type="primary", key="box-resume", on_click=control.resume, args=args)
         if overview.state == "paused":
-            st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
+            st.button("End run", key="box-stop", on_click=control.stop, args=args)
 
 
-def _budget(run: RunRow, act: Act) -> None:
+def _budget(session: ProjectSession, run: RunRow) -> None:
     """Draw the buttons that raise the budget of a run."""
     offer = control.suggest_budget(run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -291,10 +284,10 @@ def _budget(run: RunRow, act: Act) -> None:
             f"Raise to {format_money(other)}",
             type="primary",
             key="box-raise",
-            on_click=act,
-            args=(control.raise_budget, other),
+            on_click=control.raise_budget,
+            args=(session, run.run_id, other),
         )
-        st.button("End run", key="box-stop", on_click=act, args=(control.stop,))
+        st.button("End run", key="box-stop", on_click=control.stop, args=(session, run.run_id))
 
 
 def _queue(session: ProjectSession, overview: RunOverview) -> None:

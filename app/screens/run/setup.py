@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from app.pages import open_page, page_link
 from app.state import bound, state
-from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
+from app.widgets.alerts import error_box, error_boxes, notice, probe_notice
 from app.widgets.elements import download, heading, icon_button, line, literal, table
 from app.widgets.labels import tags, tile_html
 from app.widgets.layout import empty
@@ -142,7 +142,7 @@ def _start_buttons(
         icon=":material/playlist_add:",
         key="compare-add",
         type="tertiary",
-        on_click=error_notices()(planned_comparison.add),
+        on_click=planned_comparison.add,
         args=(session, plan),
         help="Start several protocols or models on the same documents with one click",
     )
@@ -561,9 +561,8 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     def load() -> None:
         file = st.session_state["protocol-file"]
         if file is not None:
-            with error_notices():
-                params = protocol_files.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
-                save(lambda plan: replace(plan, params=params))
+            params = protocol_files.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
+            save(lambda plan: replace(plan, params=params))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
     if not plan.params.get(protocols.custom.SCRIPT):

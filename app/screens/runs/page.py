@@ -139,9 +139,8 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
     """Change the details of runs, and offer to undo that if ``done`` names it."""
-    with error_notices():
-        act = configurations.change_details(session, changes)
-        state.runs.undo = (done, act) if done else None
+    act = configurations.change_details(session, changes)
+    state.runs.undo = (done, act) if done else None
 
 
 def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> None:
@@ -197,9 +196,8 @@ def _undo_bar(session: ProjectSession) -> None:
 
 
 def _undo(session: ProjectSession, act: int) -> None:
-    with error_notices():
-        configurations.undo_details(session, act)
     state.runs.undo = None
+    configurations.undo_details(session, act)
 
 
 def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) -> None:
@@ -222,10 +220,9 @@ def _open(run: RunRow, page: Literal["evaluate", "review"]) -> None:
 
 def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
     """Open the Lab with the models, parameters and prompts of a run."""
-    with error_notices():
-        rerun.use_run(session, run)
-        state.lab.open_run(run)
-        state.next_page = "lab"
+    rerun.use_run(session, run)
+    state.lab.open_run(run)
+    state.next_page = "lab"
 
 
 def _rank_score(rows: Sequence[LeaderboardRow]) -> str:
