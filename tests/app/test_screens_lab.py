@@ -403,6 +403,17 @@ def test_a_double_click_starts_one_sweep(filled: ProjectSession, monkeypatch: py
     until(lambda: not sweeps.is_sweep_active(filled, row.number))
 
 
+def test_sweep_varies_choices_and_refuses_invalid_numbers(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    scope = at.multiselect(key="sweep-param-ecj-scope")
+    scope.set_value(["all", "each"]).run()
+    assert "2 configurations" in html(at)
+    at.text_input(key="sweep-param-ecj-extra_rounds").set_value("0, many").run()
+    assert "From 0 to" in html(at)
+    assert "Correct the parameters." in html(at)
+    assert not [button for button in at.button if button.key == "sweep-start"]
+
+
 def test_ranking_stays_open_when_its_sweep_ends(filled: ProjectSession) -> None:
     def is_open() -> bool:
         (section,) = (expander for expander in open_page("lab").expander if expander.label.startswith("Sweep"))
@@ -484,7 +495,7 @@ def test_sweep_names_saved_debates_and_configurations_that_stopped_early(filled:
 def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.text_input(key="sweep-param-ecj-extra_rounds").set_value("1e999, nan, " + "9" * 5000).run()
-    assert "is a whole number" in html(at)
+    assert "From 0 to" in html(at)
     at.text_input(key="sweep-param-ecj-extra_rounds").set_value("").run()
     for model in ("x" * 10_000, f"{HOSTILE}/m", "local/../../etc", "\u202e/x", "{{7*7}}/m"):
         with pytest.raises(MootError):

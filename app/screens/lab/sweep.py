@@ -31,7 +31,7 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.S
     """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
     # Another value would close or open it in the browser, also at the end of a sweep that the user watches.
-    with st.expander("Sweep: compare many versions, models or parameters", expanded=bool(rows)):
+    with st.expander("Sweep: compare many prompt versions, models or parameters", expanded=bool(rows)):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
             _setup(session, plan, slots)
@@ -85,6 +85,9 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     budget = st.number_input(
         "Budget ($)", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
+    if params is None:
+        line("Correct the parameters.", "q")
+        return
     try:
         role_models = [RoleModel.parse(name, sampling=plan.default_model.sampling) for name in typed]
         spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
@@ -103,28 +106,31 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
             st.rerun()
 
 
-def _params(plan: Plan) -> dict[str, list[Any]]:
-    """Draw the parameters to vary and return their values by parameter name."""
+def _params(plan: Plan) -> dict[str, list[Any]] | None:
+    """Draw the parameters to vary; return their values by parameter name, or None if a value is invalid."""
     spec = protocols.find(plan.protocol)
     params = [param for param in spec.params if not param.hidden]
     varied: dict[str, list[Any]] = {}
     if not params:
         return varied
+    valid = True
     with st.popover("Parameters", icon=":material/tune:"):
         for param in params:
-            typed = st.text_input(
-                param.title,
-                key=f"sweep-param-{spec.name}-{param.name}",
-                placeholder=f"{param.default}; several: a, b",
-                help=param.help,
-            )
-            values = [word.strip() for word in typed.split(",") if word.strip()]
+            field: dict[str, Any] = {"key": f"sweep-param-{spec.name}-{param.name}", "help": param.help}
+            default = param.format(param.default)
+            values: list[Any]
+            if options := [False, True] if isinstance(param.default, bool) else list(param.choices):
+                values = st.multiselect(param.title, options, format_func=param.format, placeholder=default, **field)
+            else:
+                typed = st.text_input(param.title, placeholder=f"{default}; several: a, b", **field)
+                values = list(dict.fromkeys(word.strip() for word in typed.split(",") if word.strip()))
             try:
                 if values:
-                    varied[param.name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
-            except UsageError as error:
-                st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
-    return varied
+                    varied[param.name] = [param.read(value, spec.name) for value in values]
+            except UsageError:
+                valid = False
+                st.html(f'<div class="moot-wrong" role="alert">{escape(param.allowed_values)}</div>')
+    return varied if valid else None
 
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:

@@ -109,7 +109,10 @@ def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
             )
         )
     if len(configurations) < 2:
-        raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
+        raise UsageError(
+            "A sweep compares at least two configurations.",
+            "Choose a second model or parameter value, or save a second version of a prompt.",
+        )
     return tuple(configurations)
 
 
