@@ -69,7 +69,7 @@ def forms(word: str) -> frozenset[str]:
 
 def _bases(word: str) -> frozenset[str]:
     """Return a word and its possible bases. A base that is not a word does no harm, because no text contains it."""
-    cuts = range(1, min(6, len(word) - 1)) if word not in NOT_DERIVED and _ENDING.search(word) else ()
+    cuts = range(1, min(6, len(word) - 1)) if word not in WORDS["not_derived"] and _ENDING.search(word) else ()
     bases = (word[:-cut] + end for cut in cuts for end in ("", "e", "y"))
     valid = (base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))
     return frozenset({word, *valid})
@@ -83,17 +83,18 @@ def _inflections(base: str) -> frozenset[str]:
     soft = base.endswith("y") and base[-2] not in "aeiou"
     stem = base[:-1] + "i" if soft else base
     verb = base[:-1] if base.endswith("e") else base + base[-1] if _CVC.match(base) else stem
-    endings = [base, f"{base}s", f"{stem}ness", f"{verb}ed", f"un{verb}ed"]
+    endings = [base, f"{base}s", f"{stem}ness", *(f"{prefix}{verb}ed" for prefix in ("", "un", "over", "under"))]
     endings.append((base if soft or base.endswith("ee") else verb) + "ing")
+    endings.append(f"{base[:-1]}y" if base.endswith("le") else f"{stem}ly")
     if soft or base.endswith(_SIBILANT):
         endings.append(f"{stem}es")
-    if base not in NOT_OVER:
-        endings += [f"over{verb}ed", f"under{verb}ed"]
-    if base in GRADABLE:
+    if base in WORDS["gradable"]:
         endings += [f"un{base}", f"{verb}er", f"{verb}est"]
-    if f"{base}ly" not in NOT_ADVERBS:
-        endings.append(f"{base[:-1]}y" if base.endswith("le") else f"{stem}ly")
-    return frozenset(form for form in endings if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
+    return frozenset(form for form in endings if form.endswith("ing") or form not in WORDS["not_derived"])
+
+
+_LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
+"""The word lists; the file describes each."""
 
 
 def _groups(name: str) -> list[str]:
@@ -101,40 +102,18 @@ def _groups(name: str) -> list[str]:
     return [part.strip() for part in re.split(r"[|\n]", _LISTS[name]) if part.strip()]
 
 
-_LISTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
-"""The word lists; the file describes each."""
-
+WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _LISTS.items()}
+RELATED = {word: frozenset(group.split()) for group in _groups("families") for word in group.split()}
+FUNCTION_WORDS = WORDS["function_words"]
+GENERIC_WORDS = WORDS["generic_words"].union(*map(forms, WORDS["common_words"]))
 BASELINE_NAME = "Word-list baseline"
-
-GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS, PEOPLE = (
-    frozenset(_LISTS[name].split())
-    for name in (
-        "gradable",
-        "not_adverbs",
-        "not_derived",
-        "not_over",
-        "function_words",
-        "catch_all_names",
-        "negations",
-        "foreign_words",
-        "people",
-    )
-)
-RELATED: dict[str, frozenset[str]] = {}
-"""The words that count as the same as a word. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
-for _group in (group.split() for name in ("families", "irregular", "spellings") for group in reversed(_groups(name))):
-    RELATED |= dict.fromkeys(_group, frozenset(_group).union(*(RELATED.get(word, ()) for word in _group)))
-IDIOMS = _groups("idioms")
 ASPECT_WORDS = 40  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
-GENERIC_WORDS = frozenset(_LISTS["generic_words"].split()).union(*map(forms, _LISTS["common_words"].split()))
-
-
 _ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
 
 
 def is_english(words: Set[str]) -> bool | None:
     """Return False if words of another language or script prevail; True for words of English, None for neither."""
-    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in words)
+    other = sum(word in WORDS["foreign_words"] or word[0] > "\u024f" for word in words)
     if other > 1 and other > len(words & FUNCTION_WORDS):
         return False
     return True if not _ENGLISH.isdisjoint(words) else None
@@ -150,14 +129,15 @@ def content_words(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _starter_lists() -> Mapping[str, Aspect]:
-    """Return common aspects by name and alias."""
+    """Return common aspects by name and alias, both in the singular and the plural."""
     text = (shipped_folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
     aspects: dict[str, Aspect] = {}
     for name, entry in yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
         aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
-        for alias in (name, *entry.get("aliases", ())):
-            aspects.setdefault(normalise(str(alias)), aspect)
-    return aspects
+        aspects = {normalise(str(alias)): aspect for alias in (name, *entry.get("aliases", ()))} | aspects
+    plurals = {f"{name}s": aspect for name, aspect in aspects.items()}
+    singulars = {name.removesuffix("s"): aspect for name, aspect in aspects.items()}
+    return plurals | singulars | aspects
 
 
 def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
@@ -183,13 +163,7 @@ def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
 def _aspects(name: str) -> list[Aspect]:
     """Return the common aspects of a name, or of its words if the whole name is not one."""
     known, key = _starter_lists(), normalise(name)
-    for parts in ([key], re.findall(r"[^\W_]{3,}", key)):
-        spellings = ((part, part.removesuffix("s"), f"{part}s") for part in parts)
-        if aspects := [
-            known[same[0]] for forms_of_part in spellings if (same := [form for form in forms_of_part if form in known])
-        ]:
-            return aspects
-    return []
+    return [known[part] for part in ([key] if key in known else re.findall(r"[^\W_]{3,}", key)) if part in known]
 
 
 def definitions(codebook: Codebook) -> list[list[str]]:
@@ -297,7 +271,7 @@ def is_rest(codebook: Codebook, label: Label) -> bool:
     if codebook.kind != "multilabel" or len(codebook.labels) < 2 or starters(label.name):
         return False
     parts = [part.strip() for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
-    return bool(_REST.search(label.description)) or (len(parts) > 1 and not CATCH_ALL_NAMES.isdisjoint(parts))
+    return bool(_REST.search(label.description)) or (len(parts) > 1 and not WORDS["catch_all_names"].isdisjoint(parts))
 
 
 def _index(terms: Iterable[Term]) -> Mapping[str, list[Term]]:
@@ -330,33 +304,30 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for number, label in enumerate(labels)
         for term in _terms(number, label, (*names[:number], *names[number + 1 :]), codebook.kind == "rating")
     ]
-    owners: dict[str, tuple[int, int | None]] = {}  # the highest rank of a word, and its label; None for several
-    for term in sorted(all_terms, key=lambda term: -_RANKS[term.source]):
+    ranks: dict[str, dict[int, int]] = defaultdict(dict)  # the highest rank of a word that carries, by its labels
+    for term in sorted(all_terms, key=lambda term: _RANKS[term.source]):
         for word in term.key if term.carries else ():
-            rank, label = owners.setdefault(word, (_RANKS[term.source], term.label))
-            if rank == _RANKS[term.source] and label != term.label:
-                owners[word] = rank, None
-    terms = [term for term in all_terms if term.listed]
-    for term in (term for term in all_terms if not term.listed and term.key.isdisjoint(everywhere)):
-        rivals = [owners[word][0] for word in term.key if word in owners and owners[word][1] != term.label]
+            ranks[word][term.label] = _RANKS[term.source]
+    terms = []
+    for term in all_terms:
+        rivals = (rank for word in term.key for label, rank in ranks[word].items() if label != term.label)
         rival = max(rivals, default=-1)
-        if rival < LISTED_RANK:
+        if term.listed:
+            terms.append(term)
+        elif rival < LISTED_RANK and term.key.isdisjoint(everywhere):
             carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
-            terms.append(term if carries == term.carries else replace(term, carries=carries))
-    searchable = {term.label for term in terms}
-    excluded = (
-        {
-            text: [word for word in dict.fromkeys(content_words(text)) if word not in everywhere]
-            for text in label.exclude
-        }
+            terms.append(replace(term, carries=carries))
+    searchable = {rest_label, *(term.label for term in terms)}
+    idioms = (Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in _groups("idioms"))
+    exclusions = (
+        tuple((text, tuple(map(forms, sorted({*content_words(text)} - everywhere)))) for text in label.exclude)
         for label in labels
     )
-    terms += [Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in IDIOMS]
     return Lexicon(
         codebook,
-        tuple(terms),
-        tuple(tuple((text, tuple(map(forms, words))) for text, words in texts.items() if words) for texts in excluded),
-        tuple(number == rest_label or number in searchable for number in range(len(labels))),
+        (*terms, *idioms),
+        tuple(exclusions),
+        tuple(number in searchable for number in range(len(labels))),
         rest_label,
     )
 
@@ -384,7 +355,7 @@ def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bo
     """Return the terms of a label, without regard to the words of the other labels."""
     texts: list[tuple[str, Source, bool]] = [(keyword, "keyword", True) for keyword in label.keywords]
     # A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
-    if is_rated or normalise(label.name) not in CATCH_ALL_NAMES:
+    if is_rated or normalise(label.name) not in WORDS["catch_all_names"]:
         tokens = [word for word, _, _ in tokenise(label.name)]
         content = [word for word in tokens if word not in FUNCTION_WORDS]
         alone = [word for word in content if len(content) == 1 or (word not in GENERIC_WORDS and len(word) > 1)]
@@ -437,7 +408,8 @@ def _counted(description: str) -> Iterator[str]:
     """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
     for sentence in re.split(r"[.;:!?\n]+(?=\s|$)", description):
         if not _DENYING_WORDS.search(sentence):
-            yield sentence[: next((start for word, start, _ in tokenise(sentence) if word in NEGATIONS), len(sentence))]
+            ends = (start for word, start, _ in tokenise(sentence) if word in WORDS["negations"])
+            yield sentence[: next(ends, len(sentence))]
 
 
 RATING_NOTICE = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from core.baseline.lexicon import BASELINE_NAME, PEOPLE, tokenise
+from core.baseline.lexicon import BASELINE_NAME, WORDS, tokenise
 from core.debate.persona_extraction import MERGER, PERSONA_WRITER, SCOUT, FoundDimension
 from core.debate.turns import AttributedReply, Reply, Request
 from core.formatting import format_count
@@ -71,7 +71,7 @@ def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     sought: dict[str, list[str]] = defaultdict(list)
     mentions: Counter[str] = Counter()
     for sentence in (" ".join(part.split()) for block in _BREAK.split(text) for part in _SENTENCE.findall(block)):
-        people = [word for word, _, _ in tokenise(sentence) if word in PEOPLE]
+        people = [word for word, _, _ in tokenise(sentence) if word in WORDS["people"]]
         if people and _MIN_CHARACTERS <= len(sentence) <= _MAX_CHARACTERS:
             mentions.update(set(people))
             if _SOUGHT.search(sentence):
