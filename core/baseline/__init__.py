@@ -1,11 +1,10 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
 from core.baseline.debate_replies import VERSION, write_reply
-from core.baseline.evidence import contained_keywords, example, keyword_spans, select
+from core.baseline.evidence import example, find_keywords, select
 from core.baseline.lexicon import describe, is_searchable, labels_without_words, starters
 
 __all__ = [
-    "VERSION", "contained_keywords", "describe", "example", "is_searchable", "keyword_spans", "labels_without_words",
-    "select", "starters",
+    "VERSION", "describe", "example", "find_keywords", "is_searchable", "labels_without_words", "select", "starters",
     "write_reply",
 ]  # fmt: skip

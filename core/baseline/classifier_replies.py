@@ -6,15 +6,13 @@ and the words with the largest weights. It ignores the other replies. Its replie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from core.baseline.debate_replies import decision
-from core.baseline.evidence import quote_around
+from core.baseline.evidence import find_keywords, quote_around
 from core.codebook import Codebook
-from core.debate.reading.normalise import unspaced
 from core.debate.turns import Request
 from core.documents import Document, Value
 from core.errors import NoSuchModel
@@ -89,19 +87,6 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:
-    """Return the clause with the first of the words that is in the text, after a colon.
-
-    A word is a whole word of the text, else the beginning of one ("dish" in "dishes"); in scripts without spaces, it is
-    anywhere.
-    """
-    lowered = text.lower()
-    searched = words if len(lowered) == len(text) else ()
-    spaced = [r"\s+".join(map(re.escape, word.split())) for word in searched]
-    patterns = [
-        *(rf"(?<!\w){pattern}(?!\w)" for pattern in spaced),
-        *(rf"(?<!\w){pattern}" for pattern in spaced),
-        *(re.escape(word) for word in searched if any(map(unspaced, word))),
-    ]
-    matches = (re.search(pattern, lowered) for pattern in patterns)
-    quotes = (quote_around(text, match.start(), match.end()) for match in matches if match is not None)
-    return next((f': "{quote}"' for quote in quotes if quote), "")
+    """Return the clause with the first of the words that is in the text, after a colon."""
+    found = find_keywords(tuple(words), text)
+    return f': "{quote_around(text, *min(found)[1:])}"' if found else ""

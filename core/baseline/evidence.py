@@ -24,7 +24,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import Any, TypeAlias
@@ -78,22 +78,25 @@ _CLAUSE_END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x
 _EDGE = " \t\u00a0.,;:!?-–"
 
 
-def clauses_of(text: str) -> Iterator[Span]:
-    """Yield the clauses of a text in order.
+@lru_cache(maxsize=16)
+def clauses_of(text: str) -> tuple[Span, ...]:
+    """Return the clauses of a text in order.
 
     Clauses are cut at ends of sentences, and at characters that would break a quote or start JSON: line breaks, double
     quotation marks, braces.
     """
     cuts = [0, *(offset for mark in _CLAUSE_END.finditer(text) for offset in mark.span()), len(text)]
-    yield from (span for span in zip(cuts[::2], cuts[1::2], strict=True) if span[0] < span[1])
+    return tuple(span for span in zip(cuts[::2], cuts[1::2], strict=True) if span[0] < span[1])
 
 
-def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None = None) -> str:
+def _clause_at(text: str, offset: int) -> Span:
+    clauses = clauses_of(text)
+    return clauses[max(0, bisect_right(clauses, (offset, len(text))) - 1)]
+
+
+def quote_around(text: str, start: int, end: int) -> str:
     """Return the clause around ``start`` to ``end``; of a long clause the part around them, cut between words."""
-    clauses = list(clauses_of(text)) if clauses is None else clauses
-    if not clauses:
-        return ""
-    first, last = clauses[max(0, bisect_right(clauses, (start, len(text))) - 1)]
+    first, last = _clause_at(text, start)
     end = min(end, last)
     if last - first > MAX_QUOTE_CHARACTERS:
         left = max(first, (start + end - MAX_QUOTE_CHARACTERS) // 2)
@@ -134,7 +137,7 @@ _OF_LABELS, _OF_CHOICE = (re.compile(pattern, re.IGNORECASE) for pattern in (_PA
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A term found in the text at ``start`` to ``end``, in clause number ``clause``.
+    """A term found in the text at ``start`` to ``end``, in a clause.
 
     ``doubt`` ends the sentence "the word is ..." and is empty without a doubt.
     """
@@ -142,7 +145,7 @@ class Hit:
     term: Term
     start: int
     end: int
-    clause: int
+    clause: Span
     doubt: str
 
     @property
@@ -167,7 +170,6 @@ class TextEvidence:
 
     lexicon: Lexicon
     text: str
-    clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
     english: bool | None
     probabilities: tuple[float, ...] = ()
@@ -203,7 +205,7 @@ class TextEvidence:
 
     def quote(self, hit: Hit) -> str:
         """Return the clause around a hit as in the text, without a line break or double quotation mark."""
-        return quote_around(self.text, hit.start, hit.end, self.clauses)
+        return quote_around(self.text, hit.start, hit.end)
 
     def word(self, hit: Hit) -> str:
         """Return the words that were hit, in lower case."""
@@ -248,13 +250,13 @@ def find_evidence(lexicon: Lexicon, text: str, label_probabilities: LabelProbabi
 @lru_cache(maxsize=256)
 def _find_words(lexicon: Lexicon, text: str) -> TextEvidence:
     """Return the evidence of words. Cached, because several roles read the same text in a row."""
-    tokens, clauses = tokenise(text), tuple(clauses_of(text))
+    tokens = tokenise(text)
     english = is_english({word for word, _, _ in tokens})
     matches = [match for match in _matches(lexicon.index, text, tokens) if match[0].listed or english is not False]
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
-    for hit in sorted(_hits(lexicon, text, tokens, matches, clauses), key=lambda hit: hit.start):
+    for hit in sorted(_hits(lexicon, text, tokens, matches), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
-    return TextEvidence(lexicon, text, clauses, tuple(map(tuple, hits)), english)
+    return TextEvidence(lexicon, text, tuple(map(tuple, hits)), english)
 
 
 def _matches(index: Mapping[str, list[Term]], text: str, tokens: Sequence[Token]) -> Iterator[_Match]:
@@ -270,14 +272,14 @@ def _matches(index: Mapping[str, list[Term]], text: str, tokens: Sequence[Token]
                     yield term, position, last
 
 
-def _hits(
-    lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterable[_Match], clauses: Sequence[Span]
-) -> Iterator[Hit]:
+def _hits(lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterable[_Match]) -> Iterator[Hit]:
     """Yield the hits among the matches: of each label, the longest term at a token, and of these the strongest."""
     passages = list((_OF_CHOICE if lexicon.codebook.kind == "choice" else _OF_LABELS).finditer(text))
     longest: dict[int, _Match] = {}  # by position
     taken: set[tuple[int, int]] = set()
-    words = cache(lambda clause: {word for word, _, _ in tokenise(text[slice(*clauses[clause])])})
+    words: dict[Span, set[str]] = defaultdict(set)
+    for word, start, _ in tokens:
+        words[_clause_at(text, start)].add(word)
     for match in sorted(matches, key=lambda match: (match[1] - match[2], not match[0].listed, not match[0].carries)):
         term, first, last = match
         places = [(term.label, position) for position in range(first, last + 1)]
@@ -288,15 +290,15 @@ def _hits(
             longest.setdefault(position, match)
         if term.label != NO_LABEL:
             start, end = tokens[first][1], tokens[last][2]
-            clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
+            clause = _clause_at(text, start)
             before = bisect_right(passages, start, key=re.Match.start) - 1
             passage = passages[before] if before >= 0 and start < passages[before].end() else None
-            doubt = next(_doubts(lexicon, match, longest[first], partial(words, clause), passage), "")
+            doubt = next(_doubts(lexicon, match, longest[first], words[clause], passage), "")
             yield Hit(term, start, end, clause, doubt)
 
 
 def _doubts(
-    lexicon: Lexicon, match: _Match, longest: _Match, words: Callable[[], Set[str]], passage: re.Match[str] | None
+    lexicon: Lexicon, match: _Match, longest: _Match, words: Set[str], passage: re.Match[str] | None
 ) -> Iterator[str]:
     """Yield the doubts about a hit that is inside a longer phrase, in a clause of some words, and in a passage.
 
@@ -306,7 +308,7 @@ def _doubts(
     (term, first, last), (phrase, start, end) = match, longest
     for example, content in lexicon.exclusions[term.label]:
         other_words = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
-        shared = sum(not forms.isdisjoint(words()) for forms in other_words)
+        shared = sum(not forms.isdisjoint(words) for forms in other_words)
         if len(other_words) < len(content) and shared * 2 >= len(other_words):
             yield f"used as in the exclude example: {_plain(example)}"
     if end - start > last - first and end >= last and (phrase.listed or not term.listed):
@@ -326,18 +328,11 @@ def _plain(text: str) -> str:
 # -- Words found, for other packages
 
 
-def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...]]:
-    """Return the positions of each label's keywords in a text, as offsets by label id; empty if there are none."""
-    hits = find_evidence(lexicon_of(codebook), text).hits
-    return {
-        label.id: tuple((hit.start, hit.end) for hit in label_hits if hit.term.source == "keyword")
-        for label, label_hits in zip(codebook.labels, hits, strict=True)
-    }
-
-
-def contained_keywords(keywords: tuple[str, ...], text: str) -> frozenset[int]:
-    """Return the numbers of the keywords that a text contains, each looked for without regard to the others."""
-    return frozenset(term.label for term, _, _ in _matches(index_keywords(keywords), text, tokenise(text)))
+def find_keywords(keywords: tuple[str, ...], text: str) -> list[tuple[int, int, int]]:
+    """Return the number of each keyword in a text, its start and its end. Each is looked for apart from the others."""
+    tokens = tokenise(text)
+    matches = _matches(index_keywords(keywords), text, tokens)
+    return [(term.label, tokens[first][1], tokens[last][2]) for term, first, last in matches]
 
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:

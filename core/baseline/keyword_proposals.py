@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from core.baseline.evidence import MAX_QUOTE_CHARACTERS, find_evidence
+from core.baseline.evidence import MAX_QUOTE_CHARACTERS, clauses_of, find_evidence
 from core.baseline.lexicon import Lexicon, Source, Term, content_words, forms, lexicon_of
 from core.codebook import Codebook
 from core.stats.intervals import wilson
@@ -79,11 +79,10 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
-    evidence = find_evidence(lexicon, text)
-    hits = [hit for label_hits in evidence.hits for hit in label_hits if hit.carries]
-    for number, (start, end) in enumerate(evidence.clauses):
-        terms = {hit.term for hit in hits if hit.clause == number}
-        yield _Clause(document, text[start:end], terms, {term.label for term in terms})
+    hits = [hit for label_hits in find_evidence(lexicon, text).hits for hit in label_hits if hit.carries]
+    for clause in clauses_of(text):
+        terms = {hit.term for hit in hits if hit.clause == clause}
+        yield _Clause(document, text[slice(*clause)], terms, {term.label for term in terms})
 
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Candidate]:

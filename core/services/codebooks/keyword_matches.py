@@ -161,7 +161,8 @@ def _present(document: Document) -> dict[str, bool]:
 @cached_by_documents
 def _word_matches(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """Return for each document of the sample the indices of the words that it contains."""
-    return tuple(baseline.contained_keywords(words, document.text) for document in _sample(session))
+    found = (baseline.find_keywords(words, document.text) for document in _sample(session))
+    return tuple(frozenset(number for number, _, _ in matches) for matches in found)
 
 
 # -- keywords proposed from the documents

@@ -193,9 +193,10 @@ def _example_text(codebook: Codebook, label_id: str, part: Part, record: Documen
     text = record.document.text
     if (quote := next(quotes, None)) is not None:
         text = quote.quote
-    elif hits := baseline.keyword_spans(codebook, text).get(label_id):
-        text = quote_around(text, *hits[0])
-    elif len(list(clauses_of(text))) != 1:
+    elif found := baseline.find_keywords(codebook.label(label_id).keywords, text):
+        _, start, end = found[0]
+        text = quote_around(text, start, end)
+    elif len(clauses_of(text)) != 1:
         return ""
     plain = " ".join(text.split())
     longest = MAX_LENGTH[part]
