@@ -19,7 +19,7 @@ import io
 import json
 import math
 import zipfile
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -55,10 +55,7 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A learning task. ``labels`` counts the codebook's labels, ``scales`` holds both ends of each rating scale.
-
-    Without ``scales`` every dimension is rated from 1 to 5.
-    """
+    """A learning task. ``labels`` counts the codebook's labels, ``scales`` holds both ends of each rating scale."""
 
     kind: Kind
     labels: int
@@ -78,7 +75,7 @@ class Task:
         """Return the possible values of an item in ascending order, that of a probability's last axis."""
         low, high = 0, self.labels - 1 if self.kind == "choice" else 1
         if self.kind == "rating":
-            low, high = self.scales[item] if self.scales else (1, 5)
+            low, high = self.scales[item]
         return np.arange(low, high + 1, dtype=np.float64)
 
 
@@ -133,7 +130,7 @@ class Classifier:
         return tfidf
 
     def predict(self, examples: Sequence[ClassifierInput], among: Sequence[int] = ()) -> Predictions:
-        """Return values and certainties for documents. ValueError for a wrong number of labels.
+        """Return values and certainties for documents.
 
         ``among`` are the labels that may be chosen, by default all; their probabilities then sum to 1.
         """
@@ -175,11 +172,10 @@ class Classifier:
         explained = []
         for item, value in enumerate(values):
             column = self.models[item][:, int(value - self.task.values(item)[0])]
-            gains: dict[str, float] = defaultdict(float)
+            gains: Counter[str] = Counter()
             for name, index, amount in found:
-                gains[name] += float(amount * column[index])
-            strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
-            explained.append(tuple(name for name in strongest if gains[name] > 0))
+                gains[name] += amount * column[index]
+            explained.append(tuple(name for name, gain in gains.most_common(MAX_EXPLAINED_WORDS) if gain > 0))
         return explained
 
     def features(self, examples: Sequence[ClassifierInput]) -> Any:
@@ -191,7 +187,7 @@ class Classifier:
         """
         from scipy import sparse
 
-        prior, count = _prior(examples, self.task), len(examples)
+        count = len(examples)
         words = [[example.words.get(word, 0.0) for word in self.words] for example in examples]
         vectors = [
             self.centre if example.vector is None or example.vector.shape != self.centre.shape else example.vector
@@ -200,7 +196,7 @@ class Classifier:
         dense = (
             np.array(words).reshape(count, len(self.words)) * WORD_DEVIATION,
             (np.array(vectors, dtype=np.float64).reshape(count, len(self.centre)) - self.centre) * TEXT_DEVIATION,
-            prior * SCORE_DEVIATION,
+            np.array([example.prior for example in examples]).reshape(count, self.task.labels) * SCORE_DEVIATION,
             np.full((count, 1), BIAS_DEVIATION),
         )
         blocks = [sparse.csr_array(np.hstack(dense))]
@@ -212,9 +208,9 @@ class Classifier:
 def train(task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayLike) -> Classifier:
     """Train a classifier. ``reference`` is a grid in which NaN is undecided.
 
-    Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
+    Documents without any decision are ignored. Deterministic.
     """
-    grid = _check_reference(reference, len(examples), task)
+    grid = np.asarray(reference, dtype=np.float64)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     examples = [examples[index] for index in decided.tolist()]
     words = tuple(sorted({word for example in examples for word in example.words}))
@@ -230,8 +226,8 @@ def train(task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayL
     models = []
     for item in range(task.items):
         # A word of another label says little about this one, and it may be so common that it would outweigh all others.
-        foreign = [len(vocabulary) + place for place, (label, _) in enumerate(words) if label != item]
-        fixed = [] if task.kind == "choice" else foreign
+        foreign = (len(vocabulary) + place for place, (label, _) in enumerate(words) if label != item)
+        fixed = () if task.kind == "choice" else foreign
         models.append(_train_item(task, features, item, grid[decided, item], fixed))
     return replace(untrained, models=tuple(models))
 
@@ -245,7 +241,7 @@ def cross_val_predict(
     below 1, only that share of the other folds is trained on, to see what more documents gain; with 0 nothing is, and
     the values are those of the words alone.
     """
-    grid = _check_reference(reference, len(examples), task)
+    grid = np.asarray(reference, dtype=np.float64)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     predicted = np.full(grid.shape, np.nan)
     if len(decided) < 2:
@@ -259,7 +255,7 @@ def cross_val_predict(
     return predicted
 
 
-def training_size(documents: int, share: float = 1.0) -> int:
+def training_size(documents: int, share: float) -> int:
     """Return how many of the documents ``cross_val_predict`` trains on at once, rounded."""
     return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents))))
 
@@ -271,7 +267,7 @@ def _new_tfidf(vocabulary: Sequence[str] | None) -> Any:
     return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b", vocabulary=vocabulary)
 
 
-def _train_item(task: Task, features: Any, item: int, reference: Grid, fixed: Sequence[int]) -> Grid:
+def _train_item(task: Task, features: Any, item: int, reference: Grid, fixed: Iterable[int]) -> Grid:
     """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
 
     The evidence of the words starts with a weight of 1, ratings start from the share of each rating. Features whose
@@ -309,23 +305,6 @@ def _fit(features: Any, initial: Grid, answered: Grid, fixed: Sequence[int]) -> 
 
     solution = minimize(loss, np.zeros(initial.size), jac=True, method="L-BFGS-B")
     return np.asarray(initial + solution.x.reshape(initial.shape))
-
-
-def _prior(examples: Sequence[ClassifierInput], task: Task) -> Grid:
-    if any(len(example.prior) != task.labels for example in examples):
-        raise ValueError(f"an example without evidence for each of {task.labels} labels")
-    return np.array([example.prior for example in examples], dtype=np.float64).reshape(len(examples), task.labels)
-
-
-def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Grid:
-    grid = np.asarray(reference, dtype=np.float64)
-    if grid.shape != (documents, task.items):
-        raise ValueError(f"decisions of shape {grid.shape} for {documents} documents and {task.items} items")
-    for item in range(task.items):
-        values = task.values(item)
-        if np.any((grid[:, item] < values[0]) | (grid[:, item] > values[-1])):
-            raise ValueError(f"a decision lies outside {values[0]:g} to {values[-1]:g}")
-    return grid
 
 
 MAX_UNPACKED = 200_000_000  # bytes; a million words with five labels have about 60 MB
