@@ -432,35 +432,29 @@ def _align(target: Codebook, trained: Codebook, predicted: classifier.Prediction
     return classifier.Predictions(values, certainty)
 
 
-def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_out: npt.ArrayLike) -> dict[str, Any]:
+def cross_validated_scores(codebook: Codebook, reference: classifier.Grid, held_out: classifier.Grid) -> dict[str, Any]:
     """Return cross-validated scores as plain data.
 
     The keys are ``n``, ``measure`` (macro F1; for ratings the share within one step), its ``value`` and 95%
-    ``interval``, and ``labels`` with the score of each label.
+    ``interval``.
     """
-    gold, predicted = np.asarray(reference, dtype=np.float64), np.asarray(held_out, dtype=np.float64)
-    if not len(gold):
-        return {"n": 0, "measure": "macro F1", "value": None, "interval": None, "labels": {}}
+    if not len(reference):
+        return {"n": 0, "measure": "macro F1", "value": None, "interval": None}
     if codebook.kind == "rating":
-        return _rating_scores(codebook, gold, predicted)
-    drawn = scoring.score(codebook.kind, gold, predicted, codebook.names)
-    return {
-        "n": drawn.n,
-        "measure": "macro F1",
-        **drawn["macro_f1"].to_json(),
-        "labels": {name: label["f1"].value for name, label in drawn.labels.items()},
-    }
+        return _rating_scores(reference, held_out)
+    drawn = scoring.score(codebook.kind, reference, held_out, codebook.names)
+    return {"n": drawn.n, "measure": "macro F1", **drawn["macro_f1"].to_json()}
 
 
 def learning_gain(
-    codebook: Codebook, reference: npt.ArrayLike, half: npt.ArrayLike, full: npt.ArrayLike
+    codebook: Codebook, reference: classifier.Grid, half: classifier.Grid, full: classifier.Grid
 ) -> dict[str, Any]:
     """Return the gain in macro F1 from twice as many training documents, with its 95% interval.
 
     Both are measured on the same held-out documents. ``value`` and ``interval`` are None for ratings and where they
     cannot be estimated.
     """
-    if codebook.kind == "rating" or not len(np.asarray(reference)):
+    if codebook.kind == "rating" or not len(reference):
         return Estimate().to_json()
     return scoring.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
 
@@ -473,17 +467,11 @@ def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> 
     return {item: dict(sorted(values.items())) for item, values in counted.items()}
 
 
-def _rating_scores(
-    codebook: Codebook, gold: npt.NDArray[np.float64], predicted: npt.NDArray[np.float64]
-) -> dict[str, Any]:
+def _rating_scores(gold: classifier.Grid, predicted: classifier.Grid) -> dict[str, Any]:
     """Return the share of ratings within one step of the reviewer's, with Wilson's interval over documents."""
     rated = ~np.isnan(gold) & ~np.isnan(predicted)
     close = rated & (np.abs(gold - predicted) <= 1)
     cells, documents = int(rated.sum()), int(rated.any(axis=1).sum())
     value = float(close.sum()) / cells if cells else None
-    interval = wilson(round((value or 0.0) * documents), documents) if cells else None
-    labels = {
-        name: float(close[:, column].sum()) / rated[:, column].sum() if rated[:, column].any() else None
-        for column, name in enumerate(codebook.names)
-    }
-    return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json(), "labels": labels}
+    interval = wilson(round((value or 0.0) * documents), documents)
+    return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json()}
