@@ -19,7 +19,7 @@ from core.debate.turns import family
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import InputError, UsageError
 from core.files import decode_text, read_text
-from core.formatting import format_money, one_line
+from core.formatting import format_count, format_money, one_line
 from core.ingest.read import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
@@ -47,9 +47,10 @@ class GeneratedPersonas:
         """The result in one sentence."""
         persona_set, spent = self.extraction.persona_set, self.spent
         return (
-            f"{len(persona_set.members)} personas in {len(persona_set.groups)} groups from "
-            f"{len(self.extraction.findings)} dimensions found; "
-            f"{spent.requests} requests, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
+            f"Generated {format_count(len(persona_set.members), 'persona')} "
+            f"in {format_count(len(persona_set.groups), 'group')} "
+            f"from {format_count(len(self.extraction.findings), 'dimension')}: "
+            f"{format_count(spent.requests, 'request')}, {spent.tokens:,} tokens, {format_money(spent.cost_usd)}"
         )
 
 
