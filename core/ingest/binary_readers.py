@@ -90,18 +90,7 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     )
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
-    return Table(
-        name=name,
-        format=format,
-        columns=columns,
-        data=tuple(data[index] for index in used),
-        line_numbers=tuple(log.lines),
-        row_numbers=tuple(log.numbers),
-        read=log.read,
-        rejected=tuple(log.rejected),
-        notes=notes,
-        sheets=names,
-    )
+    return log.table(name, format, columns, tuple(data[index] for index in used), notes=notes, sheets=names)
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:

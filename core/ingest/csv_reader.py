@@ -174,15 +174,11 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         data = (tuple(labels), tuple(match[2] for match in labelled if match))
     if unescaped:
         notes += (f"Cells with escaped formulas (an apostrophe before = + - @) that were unescaped: {unescaped:,}.",)
-    return Table(
-        name=name,
-        format=format,
-        columns=columns,
-        data=data,
-        line_numbers=tuple(rows.lines),
-        row_numbers=tuple(rows.numbers),
-        read=rows.read,
-        rejected=tuple(rows.rejected),
+    return rows.table(
+        name,
+        format,
+        columns,
+        data,
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
         header=header,

@@ -433,18 +433,8 @@ def table_of_objects(
         if len(data) + len(inner) <= MAX_COLUMNS:
             data |= {column: cells for column, cells in inner.items() if column not in data}
     columns, renamed = clean_columns(tuple(data))
-    return Table(
-        name=name,
-        format=format,
-        columns=columns,
-        data=tuple(data.values()),
-        line_numbers=tuple(rows.lines),
-        row_numbers=tuple(rows.numbers),
-        read=rows.read,
-        rejected=tuple(rows.rejected),
-        encoding=encoding,
-        notes=tuple(filter(None, (*renamed, prodigy_note, *notes()))),
-    )
+    all_notes = tuple(filter(None, (*renamed, prodigy_note, *notes())))
+    return rows.table(name, format, columns, tuple(data.values()), encoding=encoding, notes=all_notes)
 
 
 Choices: TypeAlias = dict[tuple[str, str], list[Any]]

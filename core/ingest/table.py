@@ -22,6 +22,8 @@ T = TypeVar("T")
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "xml", "parquet"]
 Header: TypeAlias = Literal["first line", "none"]
 Progress: TypeAlias = Callable[[float], None]
+Columns: TypeAlias = tuple[tuple[Any, ...], ...]
+"""Cells, with a tuple for each column."""
 
 SAVE_AS_TABLE = "Save the table as csv, xlsx, jsonl or parquet."
 """Advice on a file that cannot be read as a table."""
@@ -77,8 +79,8 @@ class Table:
     name: str
     format: Format
     columns: tuple[str, ...]
-    data: tuple[tuple[Any, ...], ...]
-    """One tuple per column, in the order of ``columns``."""
+    data: Columns
+    """In the order of ``columns``."""
     line_numbers: tuple[int, ...]
     """Position of each kept row: the physical line of a csv or jsonl, the row of a sheet, or the record number."""
     row_numbers: tuple[int, ...]
@@ -133,6 +135,11 @@ class RowLog(Generic[T]):
         """Add a row that cannot be read."""
         self.read += 1
         self.rejected.append(Rejected(line, reason, clip(raw)))
+
+    def table(self, name: str, format: Format, columns: tuple[str, ...], data: Columns, **details: Any) -> Table:
+        """Return the table with the kept rows as ``data`` by column, and the account of all rows."""
+        lines, numbers, rejected = tuple(self.lines), tuple(self.numbers), tuple(self.rejected)
+        return Table(name, format, columns, data, lines, numbers, self.read, rejected, **details)
 
 
 def join_tables(tables: Sequence[Table]) -> Table:
