@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import Any, Literal
 
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
@@ -88,7 +87,7 @@ class BuiltDocuments:
 def build_documents(
     table: Table,
     mapping: ColumnMapping,
-    codebook: Codebook | None = None,
+    codebook: Codebook | None,
     *,
     duplicates: Literal["keep", "first"] = "keep",
     empties: Literal["keep", "drop"] = "drop",
@@ -98,9 +97,9 @@ def build_documents(
     Each document contains the texts of as many neighbours in its group as the mapping says. A row is rejected if
     its id is empty or repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and
     context of an earlier document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none
-    (``has_text``). Ids are trimmed, texts stay as they are. Gold is keyed by label id, without a codebook by label
-    name. A gold cell that is not understood is listed and ignored; its row is kept. Raises UsageError for a mapping
-    that does not fit.
+    (``has_text``). Ids are trimmed, texts stay as they are. Gold is keyed by label id and needs a codebook. A gold
+    cell that is not understood is listed and ignored; its row is kept. Raises UsageError for a mapping that does not
+    fit.
 
     Rows with the same id and text that list labels, or have gold for different labels, are one document with the
     labels of all; with ``duplicates`` ``first``, so are rows with the same text and context.
@@ -399,14 +398,12 @@ class _Gold:
         self._statuses = table.column(_STATUS) if _STATUS in table.columns else ()
         self.rejected = 0
         """Number of rows without gold because the assignment was rejected."""
-        if not mapping.gold:
+        if codebook is None:
             return
-        labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
-        key = attrgetter("name" if codebook is None else "id")
         for source in mapping.gold:
-            read = cell_reader(source, labels, mapping.value_map, key)
+            read = cell_reader(source, codebook, mapping.value_map)
             self._sources.append((source.rater, source.column, table.column(source.column), read))
-            if labels.kind != "multilabel" or "" in mapping.value_map:
+            if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
     def read(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase
 from typing import Any, Literal, TypeAlias
 
@@ -41,7 +42,6 @@ CellReading: TypeAlias = tuple[Mapping[str, Value], tuple[str, ...]]
 """The values of a cell by item, and the parts of it that are not understood."""
 
 CellReader: TypeAlias = Callable[[Any], CellReading]
-Key: TypeAlias = Callable[[Label], str]
 ValueMap: TypeAlias = Mapping[str, Value | None]
 
 BINARY: dict[str, bool] = {
@@ -180,7 +180,7 @@ class LabelIndex:
         """Return the label with this name or with the same words, otherwise None. Codes are not names."""
         return self._names.get(normalise(text)) or self.by_words.get(words_of(text))
 
-    def columns_by_label(self, columns: Iterable[str]) -> dict[str, str]:
+    def sources(self, columns: Iterable[str]) -> list[GoldSource]:
         """Return for each label the column spelled like it, else of the same name (``normalise``) or the same words.
 
         Of several such columns the first counts. Labels without a column are left out.
@@ -189,10 +189,13 @@ class LabelIndex:
         for column in columns:
             if label := self.find_name(column):
                 candidates.setdefault(label.name, []).append(column)
-        return {
-            name: min(named, key=lambda column: (column != name, normalise(column) != normalise(name)))
-            for name, named in candidates.items()
-        }
+
+        def closest(name: str) -> str:
+            return min(candidates[name], key=lambda column: (column != name, normalise(column) != normalise(name)))
+
+        return [
+            GoldSource(closest(label.name), "label", label.name) for label in self.labels if label.name in candidates
+        ]
 
     def _by_code(self, text: str) -> Label | None:
         try:
@@ -293,47 +296,32 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
     return result
 
 
-def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key: Key) -> CellReader:
-    """Return a cached function that reads a cell of ``source``.
+def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap) -> CellReader:
+    """Return a cached function that reads a cell of ``source``, which must suit the codebook (``check_mapping``).
 
-    ``key`` gives the item's key for a label (its id, or its name without a codebook). The source must suit the
-    codebook (``check_mapping``). An empty cell has no gold, unless ``value_map`` says for the empty text that a label,
-    or in a list every label, is absent.
+    An empty cell has no gold, unless ``value_map`` says for the empty text that a label, or in a list every label, is
+    absent.
     """
     mapped = {normalise_cell(text): value for text, value in value_map.items()}
     index = LabelIndex(codebook)
     read: CellReader
     if source.kind == "choice":
-        read = _choice(index, mapped, key)
+        read = _choice(index, mapped)
     elif source.kind == "list":
-        read = _list(index, mapped, key)
+        read = _list(index, mapped)
     else:
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
-        read = _rating(codebook, mapped, key(label)) if codebook.kind == "rating" else _binary(mapped, label, key)
-    cache: dict[tuple[type, Any], CellReading] = {}
-    empty = read("")
-
-    def read_cached(cell: Any) -> CellReading:
-        if cell is None or cell == "":
-            return empty
-        if isinstance(cell, list | dict):
-            return read(cell)
-        cache_key = (cell.__class__, cell)
-        cell_reading = cache.get(cache_key)
-        if cell_reading is None:
-            cell_reading = cache[cache_key] = read(cell)
-        return cell_reading
-
-    return read_cached
+        read = _rating(codebook, mapped, label) if codebook.kind == "rating" else _binary(mapped, label)
+    cached = lru_cache(maxsize=None, typed=True)(read)
+    return lambda cell: read(cell) if isinstance(cell, list | dict) else cached(cell)
 
 
-def _binary(mapped: ValueMap, label: Label, key: Key) -> CellReader:
-    item = key(label)
+def _binary(mapped: ValueMap, label: Label) -> CellReader:
     own_name = normalise(label.name)  # survey tools write the option that was chosen
     by_value: dict[Value | None, CellReading] = {
-        True: ({item: True}, ()),
-        False: ({item: False}, ()),
+        True: ({label.id: True}, ()),
+        False: ({label.id: False}, ()),
         None: NO_GOLD,
     }
 
@@ -347,8 +335,8 @@ def _binary(mapped: ValueMap, label: Label, key: Key) -> CellReader:
     return read
 
 
-def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
-    scale = codebook.scale_of(item)
+def _rating(codebook: Codebook, mapped: ValueMap, label: Label) -> CellReader:
+    scale = codebook.scale_of(label.id)
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
@@ -357,12 +345,12 @@ def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
         number = parse_rating(mapped.get(text, cell))
         if number is None or not scale.min <= number <= scale.max:
             return {}, (as_text(cell).strip(),)
-        return {item: number}, ()
+        return {label.id: number}, ()
 
     return read
 
 
-def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
+def _choice(index: LabelIndex, mapped: ValueMap) -> CellReader:
     def read(cell: Any) -> CellReading:
         text = choice_name(cell)
         value = mapped.get(text.casefold(), text)
@@ -371,12 +359,12 @@ def _choice(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
         label = index.find(as_text(value))
         if label is None:
             return NO_GOLD if is_blank(text) or is_dash(text) else ({}, (text,))
-        return {CHOICE_ITEM: key(label)}, ()
+        return {CHOICE_ITEM: label.id}, ()
 
     return read
 
 
-def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
+def _list(index: LabelIndex, mapped: ValueMap) -> CellReader:
     def has_meaning(blank: str) -> bool:
         return blank in mapped or index.find(blank) is not None if blank else mapped.get("") is False
 
@@ -390,11 +378,11 @@ def _list(index: LabelIndex, mapped: ValueMap, key: Key) -> CellReader:
             value = mapped.get(name.casefold(), name)
             label = index.find(as_text(value)) if value is not None else None
             if label is not None:
-                listed.add(key(label))
+                listed.add(label.id)
             elif value is not None and value is not False:
                 unknown.append(name)
         # An unknown name may mean any label: then labels that are not listed may still be present.
-        items = (key(label) for label in index.labels)
+        items = (label.id for label in index.labels)
         return {item: item in listed for item in items if item in listed or not unknown}, tuple(unknown)
 
     return read

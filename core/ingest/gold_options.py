@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating
-from core.ingest.mapping import check_gold, require_column
+from core.ingest.gold import GoldSource, LabelIndex, parse_binary, parse_rating
+from core.ingest.mapping import require_column
 from core.ingest.mapping_suggestions import suggest_gold
 from core.ingest.table import Table
 
@@ -16,40 +16,32 @@ _ALL_LABELS = ("label", "labels")
 _GOLD_SYNTAX = "Write LABEL=COLUMN or LABEL=COLUMN@RATER; label=COLUMN for one column that holds or lists the labels."
 
 
-def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook | None) -> tuple[GoldSource, ...]:
+def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Parse the values of ``--gold``: ``LABEL=COLUMN[@RATER]``, or ``label=COLUMN`` for the label or list of labels.
 
-    Names may contain ``=`` or ``@`` if a label and a column have these names. Without a codebook, any LABEL is
-    accepted. UsageError names the unknown label or column and the most similar one.
+    Names may contain ``=`` or ``@`` if a label and a column have these names. UsageError names the unknown label or
+    column and the most similar one. Whether the gold suits the codebook is checked with the mapping.
     """
     return tuple(_parse_gold_text(text, table, codebook) for text in texts)
 
 
-def _parse_gold_text(text: str, table: Table, codebook: Codebook | None) -> GoldSource:
+def _parse_gold_text(text: str, table: Table, codebook: Codebook) -> GoldSource:
     equals_signs = [position for position, character in enumerate(text) if character == "=" and text[:position].strip()]
     if not equals_signs or not text[equals_signs[0] + 1 :].strip():
         raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
-    equals = next((equals for equals in equals_signs if _is_label(text[:equals], codebook)), equals_signs[0])
-    name, column = text[:equals].strip(), text[equals + 1 :].strip()
+    names = {equals: text[:equals].strip() for equals in equals_signs}
+    known = (equals for equals, name in names.items() if normalise(name) in _ALL_LABELS or codebook.find(name))
+    equals = next(known, equals_signs[0])
+    name, column = names[equals], text[equals + 1 :].strip()
     rater = GOLD_RATER
     if column not in table.columns and "@" in column:
         column, _, rater = (part.strip() for part in column.rpartition("@"))
         if not rater:
             raise UsageError(f"'{text}' names no rater after the @.", _GOLD_SYNTAX)
     require_column(table, column, f"the gold of {name}")
-    names_all = normalise(name) in _ALL_LABELS
-    if codebook is None:
-        if not names_all:
-            return GoldSource(column, "label", name, rater)
-        is_list = guess_kind(table.column(column)[:1000]) == "list"
-        return GoldSource(column, "list" if is_list else "choice", rater=rater)
-    if names_all and (codebook.kind == "choice" or codebook.find(name) is None):
-        source = GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
-    else:
-        label = name if codebook.kind == "choice" else codebook.require(name).name
-        source = GoldSource(column, "label", label, rater)
-    check_gold(source, codebook)
-    return source
+    if normalise(name) in _ALL_LABELS and (codebook.kind == "choice" or codebook.find(name) is None):
+        return GoldSource(column, "list" if codebook.kind == "multilabel" else "choice", rater=rater)
+    return GoldSource(column, "label", name if codebook.kind == "choice" else codebook.require(name).name, rater)
 
 
 def parse_value_option(texts: Sequence[str], codebook: Codebook) -> dict[str, Value | None]:
@@ -84,10 +76,6 @@ def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
     return cell, (LabelIndex(codebook).find(meaning) or codebook.require(meaning)).name
 
 
-def _is_label(name: str, codebook: Codebook | None) -> bool:
-    return codebook is None or normalise(name) in _ALL_LABELS or codebook.find(name) is not None
-
-
 def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
@@ -100,8 +88,7 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
         label_column = next((columns[name] for name in _ALL_LABELS if name in columns), None)
         sources = [GoldSource(label_column, "choice")] if label_column else []
     else:
-        named = LabelIndex(codebook).columns_by_label(table.columns)
-        sources = [GoldSource(named[name], "label", name) for name in codebook.names if name in named]
+        sources = LabelIndex(codebook).sources(table.columns)
     if not sources and codebook.kind == "choice" and any(codebook.find(column) for column in table.columns):
         raise UsageError(
             f"{table.name} has a column for each label, and a choice takes one column that names the label.",

@@ -104,7 +104,7 @@ def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | Non
     for source in mapping.gold:
         require_column(table, source.column, f"the gold of {source.name}")
         if codebook is not None:
-            check_gold(source, codebook)
+            _check_gold(source, codebook)
     _check_claims(mapping.gold)
 
 
@@ -122,7 +122,7 @@ def _check_claims(gold: tuple[GoldSource, ...]) -> None:
         claimed[source.rater, label] = source
 
 
-def check_gold(source: GoldSource, codebook: Codebook) -> None:
+def _check_gold(source: GoldSource, codebook: Codebook) -> None:
     """Raise UsageError if a codebook of this kind does not support the gold, or has no such label."""
     if (source.kind == "choice") != (codebook.kind == "choice") or (
         source.kind == "list" and codebook.kind == "rating"

@@ -348,8 +348,7 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
         if is_mark or sum(good(cell) is not None for cell in filled) >= max(_MIN_FITTING * len(filled), 1):
             fitting.append(column)
     index = LabelIndex(codebook)
-    named = index.columns_by_label(fitting)
-    sources = {(label, GOLD_RATER): GoldSource(column, "label", label) for label, column in named.items()}
+    sources = {(source.label, source.rater): source for source in index.sources(fitting)}
     spellings = [(normalise, {normalise(name): name for name in codebook.names})]
     spellings.append((words_of, {words: label.name for words, label in index.by_words.items()}))
     for column in (column for column in fitting if index.find_name(column) is None):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
-from core.codebook import Codebook, normalise
+from core.codebook import Codebook
 from core.documents import Value
 from core.errors import InputError, UsageError
 from core.formatting import format_rating
-from core.ingest.gold import GoldSource
+from core.ingest.gold import GoldSource, LabelIndex
 from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.table import Table
 from core.services.codebooks import codebook as codebooks
@@ -60,12 +60,8 @@ def suggest_gold(draft: ImportDraft, kind: str, codebook: Codebook | None) -> tu
     if guess and all(source.kind == kind for source in guess):
         return guess
     if kind == "label" and codebook is not None:
-        columns = {normalise(column): column for column in draft.table.columns}
-        return tuple(
-            GoldSource(columns[normalise(name)], "label", name)
-            for name in codebook.names
-            if normalise(name) in columns and columns[normalise(name)] != draft.mapping.text
-        )
+        columns = (column for column in draft.table.columns if column != draft.mapping.text)
+        return tuple(LabelIndex(codebook).sources(columns))
     return ()
 
 

@@ -447,7 +447,7 @@ def test_texts_survive_every_format(pairs: list[tuple[str, str]]) -> None:
         FORMATS[format].write(rows, ASPECTS, columns_of(rows), out)
         table = read_table(out.getvalue(), name=f"out.{format}")
         assert list(zip(table.column("text"), table.column("other"), strict=True)) == pairs
-        documents = build_documents(table, ColumnMapping("text", id="document_id"), empties="keep").documents
+        documents = build_documents(table, ColumnMapping("text", id="document_id"), None, empties="keep").documents
         assert [document.text for document in documents] == [text for text, _ in pairs]
         assert not table.rejected
 

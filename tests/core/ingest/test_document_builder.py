@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label, Scale, load_yaml, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
-from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
+from core.ingest import document_builder
+from core.ingest.document_builder import BuiltDocuments, codebook_from_gold
 from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping import ColumnMapping
@@ -37,6 +38,27 @@ FLUENCY = FACETS.labels[0].id
 
 def table(text: str, name: str = "data.csv") -> Table:
     return read_table(text.encode(), name=name)
+
+
+def build_documents(
+    table: Table, mapping: ColumnMapping, codebook: Codebook | None = None, **options: Any
+) -> BuiltDocuments:
+    """Build documents; without a codebook, with the one of the gold columns, and gold by the names of its labels."""
+    if codebook is not None or not mapping.gold:
+        return document_builder.build_documents(table, mapping, codebook, **options)
+    made = codebook_from_gold(table, mapping)
+    built = document_builder.build_documents(table, mapping, made, **options)
+    named = [
+        {
+            rater: {
+                made.label_names.get(item, item): made.label_names.get(value, value) for item, value in gold.items()
+            }
+            for rater, gold in document.gold.items()
+        }
+        for document in built.documents
+    ]
+    documents = (replace(document, gold=gold) for document, gold in zip(built.documents, named, strict=True))
+    return replace(built, documents=tuple(documents))
 
 
 def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", **mapping: Any) -> BuiltDocuments:
@@ -67,9 +89,10 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
 def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
     # Annotation tools write such cells; values that could mean absence are reported and not guessed.
     codebook = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    result, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, lambda label: label.name)(cell)
+    result, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {})(cell)
     assert unknown_names == (values if unknown else ())
-    assert tuple(name for name, present in result.items() if present) == (() if unknown else values)
+    present = tuple(codebook.label_names[item] for item, present in result.items() if present)
+    assert present == (() if unknown else values)
 
 
 @each_row(
@@ -674,14 +697,6 @@ def test_invalid_gold_value_options_are_rejected(text: str, kind: Any) -> None:
         parse_value_option([text], Codebook(kind=kind, labels=(Label(name="Clean", code=7),)))
 
 
-def test_gold_without_a_codebook_is_keyed_by_name() -> None:
-    assert build("text,Price\na,1\n", gold=(GoldSource("Price"),)).documents[0].gold == {GOLD_RATER: {"Price": True}}
-    listed = build("text,tags\na,x|y\nb,y\n", gold=(GoldSource("tags", "list"),))
-    assert listed.documents[1].gold == {GOLD_RATER: {"y": True, "x": False}}
-    built = build("text,tag\na,x\nb,y\n", gold=(GoldSource("tag", "choice"),))
-    assert built.documents[1].gold == {GOLD_RATER: {"label": "y"}}
-
-
 @each_row(
     ("mapping", "codebook", "problem"),
     [
@@ -750,11 +765,6 @@ def test_gold_options_are_parsed() -> None:
     )
     assert parse_gold_option(["label=p"], data, aspects) == (GoldSource("p", "list"),)
     assert parse_gold_option(["label=p@ann"], data, SENTIMENT) == (GoldSource("p", "choice", rater="ann"),)
-    assert parse_gold_option(["Anything=p", "label=p"], data, None) == (
-        GoldSource("p", "label", "Anything"),
-        GoldSource("p", "choice"),
-    )
-    assert parse_gold_option(["label=tags"], table("text,tags\na,x|y\n"), None) == (GoldSource("tags", "list"),)
 
 
 @each_row(
@@ -771,8 +781,9 @@ def test_gold_options_are_parsed() -> None:
     ],
 )
 def test_invalid_gold_options_are_rejected(option: str, codebook: Codebook, problem: str) -> None:
+    data = table("text,p\na,1\n")
     with pytest.raises(UsageError, match=problem):
-        parse_gold_option([option], table("text,p\na,1\n"), codebook)
+        build_documents(data, ColumnMapping("text", gold=parse_gold_option([option], data, codebook)), codebook)
 
 
 def test_codebook_from_label_columns() -> None:
