@@ -147,11 +147,10 @@ class ClassifierStore(Repository):
 
     def codebook_examples(self) -> list[tuple[str, str, str, str, int]]:
         """Return (document, label id, part, text, version) of all document texts that are used in the codebook."""
-        rows = self._connection.rows(
+        return self._connection.rows(
             "SELECT document_id, label, part, text, codebook_version FROM codebook_examples "
             "ORDER BY unix_time, document_id"
         )
-        return [(document, label, part, text, version) for document, label, part, text, version in rows]
 
     def add_codebook_example(
         self, document_id: str, label: str, part: str, text: str, version: int, *, actor: str

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from core.author_labelling.questions import ENTRY, Answer, Entry, Submission
@@ -26,6 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 """Columns in the order of the fields of ``Event``."""
 
+_about = attrgetter("item", "document_id", "run_id", "codebook_version", "target")
 SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
 
 
@@ -65,11 +67,7 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
             value_text(event.before),
             value_text(event.after),
             dump(event.payload),
-            event.item,
-            event.document_id,
-            event.run_id,
-            event.codebook_version,
-            event.target,
+            *_about(event),
             seq,
             act,
             at,
