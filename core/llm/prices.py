@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from core.llm.connections import Connection
 
 
 class Price(BaseModel):
-    """The user's price in dollars per million tokens. ``cached`` None means the price of other prompt tokens."""
+    """A price in dollars per million tokens. ``cached`` None means the price of other prompt tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,11 +22,12 @@ class Price(BaseModel):
     completion: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
-    @property
-    def per_token(self) -> tuple[float, float, float]:
-        """Dollars per token: (prompt, cached prompt, completion)."""
+    def cost(self, usage: Usage) -> float:
+        """Return the price of these tokens in dollars."""
         cached = self.prompt if self.cached is None else self.cached
-        return self.prompt / 1e6, cached / 1e6, self.completion / 1e6
+        fresh_tokens = max(usage.prompt_tokens - usage.cached_tokens, 0)
+        dollars = fresh_tokens * self.prompt + usage.cached_tokens * cached + usage.completion_tokens * self.completion
+        return dollars / 1e6
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -36,12 +36,12 @@ class Price(BaseModel):
         Raises UsageError for any other text.
         """
         try:
-            numbers = [float(part) for part in text.split("/")]
+            prompt, *others, completion = map(float, text.split("/"))
+            (cached,) = others or (None,)
+            return cls(prompt=prompt, cached=cached, completion=completion)
         except ValueError:
-            numbers = []
-        if len(numbers) not in (2, 3) or not all(math.isfinite(number) and number >= 0 for number in numbers):
-            raise UsageError(f"'{text}' is not a price.", "Write dollars for a million tokens, in and out: 0.40/1.60.")
-        return cls(prompt=numbers[0], completion=numbers[-1], cached=numbers[1] if len(numbers) == 3 else None)
+            example = "Write dollars for a million tokens, in and out: 0.40/1.60."
+            raise UsageError(f"'{text}' is not a price.", example) from None
 
 
 _PROVIDERS = {
@@ -66,22 +66,14 @@ class Prices:
         prices, name = self.user_prices, connection.name
         return prices.get(f"{name}/{model}") or prices.get(f"{name}/{ANY_MODEL}")
 
-    def rates(self, connection: Connection, model: str) -> tuple[float, float, float] | None:
-        """Return dollars per token: (prompt, cached prompt, completion); None if unknown."""
-        price = self.user_price(connection, model)
-        return list_rates(connection, model) if price is None else price.per_token
+    def price(self, connection: Connection, model: str) -> Price | None:
+        """Return the user's price, else the published one; None if unknown."""
+        return self.user_price(connection, model) or list_price(connection, model)
 
     def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
-        per_token = self.rates(connection, model)
-        if per_token is None:
-            return None
-        fresh, cached, out = per_token
-        return (
-            max(usage.prompt_tokens - usage.cached_tokens, 0) * fresh
-            + usage.cached_tokens * cached
-            + usage.completion_tokens * out
-        )
+        price = self.price(connection, model)
+        return None if price is None else price.cost(usage)
 
 
 def provider_of(connection: Connection) -> str | None:
@@ -90,27 +82,28 @@ def provider_of(connection: Connection) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def list_rates(connection: Connection, model: str) -> tuple[float, float, float] | None:
-    """Return the published dollars per token: (prompt, cached prompt, completion), for a typical prompt length.
+def list_price(connection: Connection, model: str) -> Price | None:
+    """Return the published price for a typical prompt length, None if unknown.
 
-    Zeros for the built-in model and a local Ollama, None if unknown.
+    The built-in model and a local Ollama cost nothing.
     """
     if connection.is_builtin or (connection.dialect == "ollama" and connection.local):
-        return (0.0, 0.0, 0.0)
+        return Price(prompt=0, completion=0)
     provider = provider_of(connection)
     if provider is None:
         return None
     import genai_prices
 
-    def dollars(**tokens: int) -> float:
+    def per_million(**tokens: int) -> float:
+        """Return 1,000 times the price of 1,000 tokens."""
         usage = genai_prices.Usage(**tokens)
-        return float(genai_prices.calc_price(usage, model_ref=model, provider_id=provider).total_price)
+        return float(genai_prices.calc_price(usage, model_ref=model, provider_id=provider).total_price) * 1_000
 
     try:
-        unit = 1_000
-        prompt = dollars(input_tokens=unit) / unit
-        cached = dollars(input_tokens=unit, cache_read_tokens=unit) / unit
-        completion = dollars(output_tokens=unit) / unit
+        return Price(
+            prompt=per_million(input_tokens=1_000),
+            cached=per_million(input_tokens=1_000, cache_read_tokens=1_000),
+            completion=per_million(output_tokens=1_000),
+        )
     except LookupError:
         return None
-    return (prompt, cached, completion)

@@ -329,9 +329,10 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
 def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] | None:
     """Return dollars per million tokens (prompt, completion) of a role's model, None if the price is unknown."""
     connection = workspace.models.connections.get(role_model.connection)
-    prices = workspace.models.prices
-    per_token = prices.rates(connection, role_model.model) if connection is not None and role_model.model else None
-    return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
+    if connection is None or not role_model.model:
+        return None
+    price = workspace.models.prices.price(connection, role_model.model)
+    return None if price is None else (price.prompt, price.completion)
 
 
 def _set_variable(connection: Connection) -> str | None:
@@ -447,8 +448,8 @@ def affordable_models(
     server = workspace.models.connections.get(connection)
     if ceiling is None or server is None:
         return tuple(names)
-    priced = ((name, workspace.models.prices.rates(server, name)) for name in names)
-    return tuple(name for name, rates in priced if rates is not None and rates[2] * 1e6 <= ceiling + 1e-9)
+    priced = ((name, workspace.models.prices.price(server, name)) for name in names)
+    return tuple(name for name, price in priced if price is not None and price.completion <= ceiling + 1e-9)
 
 
 def model_presets() -> dict[str, preferences.RoleModels]:
