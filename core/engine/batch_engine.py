@@ -42,7 +42,7 @@ from core.llm.batch_servers import (
     read_row,
     request_line,
 )
-from core.runs import RoleModel, StopReason
+from core.runs import RoleModel, Sampling, StopReason
 
 MAX_ATTEMPTS = 3
 """Files in which one request may fail, in addition to those in which a parameter was refused that is then left out."""
@@ -71,6 +71,10 @@ class _Waiting:
     documents: dict[str, None] = field(default_factory=dict)
 
 
+_NOT_AWAITED = _Waiting(Request("", (), form="labels"), 0, {}, (), 0.0)
+"""A request of a job for which no debate of this session waits."""
+
+
 @dataclass(frozen=True, slots=True)
 class _JobResult:
     """Result of collecting a job: the keys without a row, the errors of failed requests, and if a file is gone."""
@@ -95,7 +99,7 @@ class BatchEngine(ReplayingEngine):
         self._resumed_jobs: set[str] = set()
         self._submitted_keys: dict[str, str] = {}
         self._waiting: dict[str, _Waiting] = {}
-        self._requests: Counter[str] = Counter()  # without a reply, by document
+        self._in_flight: set[str] = set()  # documents whose debates wait for a reply
         self._attempts: Counter[str] = Counter()
         self._failure = ""
         """The last failure of a request, as the end of a note."""
@@ -121,7 +125,8 @@ class BatchEngine(ReplayingEngine):
 
     async def _run_stages(self) -> None:
         with tempfile.TemporaryDirectory(prefix="moot-batch-") as spare:
-            folder = self._make_folder(spare)
+            folder = Path(self.settings.engine.batch_dir or spare).expanduser()
+            folder.mkdir(parents=True, exist_ok=True)
             try:
                 for job in await self._jobs.open_jobs():
                     await self._resume_job(job)
@@ -138,13 +143,6 @@ class BatchEngine(ReplayingEngine):
                     self.pause_for_budget()
                 ids = await self._next_replies() if self.pending_state is None and self._waiting else ()
 
-    def _make_folder(self, spare: str) -> Path:
-        if not self.settings.engine.batch_dir:
-            return Path(spare)
-        folder = Path(self.settings.engine.batch_dir).expanduser()
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
     async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:
         """Replay the debates on these documents and submit their next requests.
 
@@ -158,7 +156,7 @@ class BatchEngine(ReplayingEngine):
                 for missing in await gather_all(self._replay_or_defer(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending, only_open=only_open)
-                self.progress.in_flight = len(self._requests)
+                self.progress.in_flight = len(self._in_flight)
                 if self.pending_state is not None:
                     return
             await files.flush()
@@ -205,9 +203,8 @@ class BatchEngine(ReplayingEngine):
             self.budget.held += max_cost
             if job is None:
                 await files.add(key, pending.role_model, request_line(key, body))
-        if pending.document.id not in waiting.documents:
-            waiting.documents[pending.document.id] = None
-            self._requests[pending.document.id] += 1
+        waiting.documents[pending.document.id] = None
+        self._in_flight.add(pending.document.id)
 
     async def _send(self, job: BatchJob, part: Path) -> None:
         """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
@@ -406,12 +403,11 @@ class BatchEngine(ReplayingEngine):
         """Commit the replies in rows and return the errors of the other rows by key."""
         commits, failures = [], []
         for key, row in rows:
-            waiting = self._waiting.get(key)
+            asked = self._waiting.get(key, _NOT_AWAITED)
             try:
-                request = waiting.request if waiting else Request("", (), form="labels")
-                characters = waiting.characters if waiting else 0
-                unsent = waiting.unsent if waiting else ()
-                reply = self._batches.reply(job.role_model, row, self.settings, request, characters, unsent)
+                reply = self._batches.reply(
+                    job.role_model, row, self.settings, asked.request, asked.characters, asked.unsent
+                )
             except ModelError as error:
                 failures.append((key, error))
                 continue
@@ -474,10 +470,7 @@ class BatchEngine(ReplayingEngine):
             if (waiting := self._waiting.pop(key, None)) is not None:
                 documents |= waiting.documents
                 self.budget.held = self.budget.held - waiting.reserved if self._waiting else 0.0
-                for id in waiting.documents:
-                    self._requests[id] -= 1
-                    if not self._requests[id]:
-                        del self._requests[id]
+        self._in_flight -= documents.keys()  # one that waits for another reply, too, is replayed and added again
         return documents
 
     async def _cancel_jobs(self) -> None:
@@ -492,7 +485,6 @@ Send = Callable[[BatchJob, Path], Awaitable[None]]
 
 @dataclass(slots=True)
 class _OpenFile:
-    role_model: RoleModel
     path: Path
     file: IO[bytes]
     keys: list[str] = field(default_factory=list)
@@ -510,28 +502,27 @@ class BatchFiles:
         self._run_id = run_id
         self._max_requests = max_requests
         self._send = send
-        self._open: dict[tuple[str, str, str], _OpenFile] = {}
+        self._open: dict[RoleModel, _OpenFile] = {}
 
     async def add(self, key: str, role_model: RoleModel, line: bytes) -> None:
         """Add a request."""
-        series = (role_model.connection, role_model.base_url, role_model.model)
-        file = self._open.get(series)
+        model = role_model.model_copy(update={"sampling": Sampling()})
+        file = self._open.get(model)
         if file is not None and (len(file.keys) >= self._max_requests or file.size + len(line) > MAX_BYTES):
-            await self._close(self._open.pop(series))
+            await self._close(model)
             file = None
         if file is None:
             name = f"{self._run_id}-{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
             path = self._folder / f"{name}.part"
-            bare = RoleModel(connection=role_model.connection, model=role_model.model, base_url=role_model.base_url)
-            file = self._open[series] = _OpenFile(bare, path, path.open("wb"))
+            file = self._open[model] = _OpenFile(path, path.open("wb"))
         file.file.write(line)
         file.keys.append(key)
         file.size += len(line)
 
     async def flush(self) -> None:
         """Send all open files."""
-        while self._open:
-            await self._close(self._open.popitem()[1])
+        for model in list(self._open):
+            await self._close(model)
 
     def drop(self) -> None:
         """Delete all open files, which were not submitted."""
@@ -540,6 +531,7 @@ class BatchFiles:
             file.path.unlink(missing_ok=True)
         self._open.clear()
 
-    async def _close(self, file: _OpenFile) -> None:
+    async def _close(self, model: RoleModel) -> None:
+        file = self._open.pop(model)
         file.file.close()
-        await self._send(BatchJob(file.path.stem, self._run_id, file.role_model, tuple(file.keys)), file.path)
+        await self._send(BatchJob(file.path.stem, self._run_id, model, tuple(file.keys)), file.path)

@@ -153,9 +153,9 @@ class FolderBatches:
         self._folder = folder
         self._read: dict[tuple[Path, bool], tuple[tuple[int, int], frozenset[str]]] = {}
 
-    async def submit(self, path: Path, name: str) -> str:
+    async def submit(self, path: Path, _name: str) -> str:
         """Return the name; the file is already in the folder."""
-        return path.name if path.stem == name else f"{name}.jsonl"
+        return path.name
 
     async def find(self, name: str) -> str | None:
         """Return the name if its input file is complete."""
@@ -269,13 +269,11 @@ class BatchLibrary:
         connection = self._library.connection_of(role_model)
         name = (folder or connection.name, connection.base_url)
         if name not in self._servers:
-            if not folder:
-                self._keys[connection.base_url] = await self._library.key(connection)
-            self._servers[name] = (
-                FolderBatches(Path(folder).expanduser())
-                if folder
-                else OpenAIBatches(connection, self._keys[connection.base_url])
-            )
+            if folder:
+                self._servers[name] = FolderBatches(Path(folder).expanduser())
+            else:
+                key = self._keys[connection.base_url] = await self._library.key(connection)
+                self._servers[name] = OpenAIBatches(connection, key)
         return self._servers[name]
 
     def body(
