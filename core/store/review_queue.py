@@ -136,6 +136,8 @@ The first come from the debate (``DEBATE_REASONS``). Then: a similar reviewed do
 is unsure; a definition changed after the decision; a reviewer flagged the document.
 """
 
+_BITS: dict[Reason, int] = {reason: 1 << position for position, reason in enumerate(REASONS)}
+
 UNSURE_CERTAINTY = 0.6
 """Certainty below which the classifier counts as unsure of an item."""
 
@@ -143,7 +145,7 @@ _WEIGHTS: dict[Reason, int] = {
     "failed": 128, "unresolved": 120, "gold": 40, "flagged": 36, "stale": 32, "flipped": 24, "unsupported": 20,
     "samples": 16, "near": 14, "disagree": 12, "classifier": 8,
 }  # fmt: skip
-_URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
+_URGENCY = " + ".join(f"if(reasons & {bit} > 0, {_WEIGHTS[reason]}, 0)" for reason, bit in _BITS.items())
 URGENCY_ORDER = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
 """SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty.
 
@@ -160,24 +162,26 @@ _ORDER: dict[Sort, str] = {
     "reviewed": "changed_at DESC NULLS LAST, nth",
     "certainty": "least_certain NULLS LAST, nth",
 }
-LINES = """
-base AS ({base}),
-review_status AS ({review_status}),
+LINES = f"""
+base AS ({{base}}),
+review_status AS ({{review_status}}),
 marked AS (
     SELECT document_id, bool_or(item = 'flag') AS flagged, bool_or(item = 'skip') AS skipped
     FROM current_marks WHERE item IN ('flag', 'skip') GROUP BY document_id
 ),
 lines AS (
-    SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{pending}') AS review_status,
-           review_status.unix_time AS changed_at, {quotes} AS quotes, {supported} AS supported,
-           {certainty} AS certainty, least({certainty}, {own}) AS least_certain, coalesce(skipped, false) AS skipped,
-           {from_debate} | if({near}, {bit_near}, 0) | if({certainty} < {unsure}, {bit_unsure}, 0)
-           | if({outdated} AND review_status.status = 'Submitted', {bit_stale}, 0)
-           | if(flagged, {bit_flagged}, 0) AS reasons
+    SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{PENDING}') AS review_status,
+           review_status.unix_time AS changed_at, {{quotes}} AS quotes, {{supported}} AS supported,
+           {{certainty}} AS certainty, least({{certainty}}, {{own}}) AS least_certain,
+           coalesce(skipped, false) AS skipped,
+           {{from_debate}} | if({{near}}, {_BITS["near"]}, 0)
+           | if({{certainty}} < {UNSURE_CERTAINTY}, {_BITS["classifier"]}, 0)
+           | if({{outdated}} AND review_status.status = 'Submitted', {_BITS["stale"]}, 0)
+           | if(flagged, {_BITS["flagged"]}, 0) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
-    {joins}
+    {{joins}}
 )
 """
 _JOINS = {
@@ -416,7 +420,6 @@ class ReviewQueue(ReadRepository):
             for name, is_needed in needed.items()
             if is_needed
         ]
-        bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
             base=_base(view.run_id, ids is not None, given=sort == "given"),
             review_status=review_status,
@@ -428,10 +431,6 @@ class ReviewQueue(ReadRepository):
             near="near.document_id IS NOT NULL" if needed["near"] else "false",
             outdated="outdated.document_id IS NOT NULL" if needed["outdated"] else "false",
             joins=" ".join(joins),
-            among=among,
-            pending=PENDING,
-            unsure=UNSURE_CERTAINTY,
-            **bits,
         )
         return sql, params
 
@@ -448,7 +447,7 @@ class ReviewQueue(ReadRepository):
             tests.append("list_contains($review_statuses, review_status)")
             params["review_statuses"] = list(wanted.review_statuses)
         if wanted.reasons:
-            tests.append(f"reasons & {sum(1 << REASONS.index(reason) for reason in wanted.reasons)} > 0")
+            tests.append(f"reasons & {sum(_BITS[reason] for reason in wanted.reasons)} > 0")
         if wanted.words is not None:
             tests.append("words BETWEEN $min_words AND $max_words")
             params["min_words"], params["max_words"] = wanted.words
@@ -464,9 +463,6 @@ class ReviewQueue(ReadRepository):
         return _CHOOSE.format(
             lines=lines, columns=_COLUMNS if reasons else "document_id", tests=" AND ".join(tests), order=order
         ), params
-
-
-_JOINED: dict[str, Reason] = {"near": "near", "unsure": "classifier", "stale": "stale", "flagged": "flagged"}
 
 
 def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
@@ -490,5 +486,5 @@ def _base(run_id: str | None, among: bool, *, given: bool) -> str:
 
 def _line(row: Sequence[Any]) -> QueueLine:
     id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
-    named = tuple(reason for bit, reason in enumerate(REASONS) if reasons >> bit & 1)
+    named = tuple(reason for reason, bit in _BITS.items() if reasons & bit)
     return QueueLine(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)
