@@ -297,9 +297,7 @@ class BatchLibrary:
     def learn(self, role_model: RoleModel, error: ModelError, params: Mapping[str, Any]) -> bool:
         """Learn from a refused request with these parameters; return True if the next attempt will differ."""
         capabilities = self._library.capabilities.get(self._library.connection_of(role_model), role_model.model)
-        if isinstance(error, errors.ContextTooLong):
-            return capabilities.learn_context(error.server_text, params)
-        return isinstance(error, errors.BadRequest) and capabilities.learn(error.server_text, params)
+        return capabilities.learn(error, params)
 
     def reply(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
+from core.errors import BadRequest, ContextTooLong, ModelError, ServerFault
 from core.llm.connections import Connection
 from core.prompts import Message
 
@@ -112,33 +113,38 @@ class ModelCapabilities:
             conversation[0] = {**conversation[0], "content": f"{head}\n\n{conversation[0]['content']}"}
         return conversation
 
-    def learn(self, message: str, params: Mapping[str, Any]) -> bool:
+    def learn(self, error: ModelError, params: Mapping[str, Any]) -> bool:
         """Learn from a refusal of ``params`` (parameters by name); return True if the next attempt will differ.
 
         Each parameter is given up once.
         """
-        learned = (
-            self._learn_schema(message, params)
-            or self._learn_limit(message, params)
-            or self._learn_name(message, params)
-            or self.learn_system(message, params)
-        )
+        message = error.server_text
+        match error:
+            case ContextTooLong():
+                return self._learn_context(message, params)
+            case ServerFault():  # some servers report an unsupported system message as their own error
+                learned = self._learn_system(message, params)
+            case BadRequest():
+                learned = (
+                    self._learn_schema(message, params)
+                    or self._learn_limit(message, params)
+                    or self._learn_name(message, params)
+                    or self._learn_system(message, params)
+                )
+            case _:
+                return False
         if learned:
             self.at = time.time()
         return learned
 
-    def learn_system(self, message: str, params: Mapping[str, Any]) -> bool:
-        """Learn that system messages are not supported, which some servers report as their own error."""
+    def _learn_system(self, message: str, params: Mapping[str, Any]) -> bool:
         if not params.get("system") or not _SYSTEM.search(message):
             return False
         self.no_system = True
         return True
 
-    def learn_context(self, message: str, params: Mapping[str, Any]) -> bool:
-        """Learn the context from a refusal because prompt and output limit exceed it together.
-
-        Return True if the next attempt has a lower limit.
-        """
+    def _learn_context(self, message: str, params: Mapping[str, Any]) -> bool:
+        """Learn the context from a refusal because prompt and output limit exceed it together."""
         match = _CONTEXT_SIZE.search(message)
         context = int(match[match.lastindex or 0]) if match else 0
         if not context:

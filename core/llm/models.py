@@ -395,21 +395,13 @@ class _Exchange:
                 raise refusal
             try:
                 reply = await self._send(body, request.unsent(capabilities, optional_params))
-            except errors.BadRequest as error:
-                if not capabilities.learn(error.server_text, request.sent(body, schema)):
+            except errors.ModelError as error:
+                if capabilities.learn(error, request.sent(body, schema)):
+                    refused, refusal = body, error
+                elif isinstance(error, errors.ServerFault) and schema is not None and not capabilities.schema:
+                    return await self._without_schema(error)
+                else:
                     raise
-                refused, refusal = body, error
-            except errors.ContextTooLong as error:
-                if not capabilities.learn_context(error.server_text, body):
-                    raise
-                refused, refusal = body, error
-            except errors.ServerFault as error:
-                refused, refusal = body, error
-                if capabilities.learn_system(error.server_text, request.sent(body, schema)):
-                    continue
-                if schema is None or capabilities.schema:
-                    raise
-                return await self._without_schema(error)
             else:
                 if schema is not None:
                     capabilities.took_schema(schema == request.schema)

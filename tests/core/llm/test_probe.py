@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from core.codebook import Codebook
+from core.errors import BadRequest
 from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, parse_connection
 from core.llm.models import ModelLibrary
@@ -170,9 +171,11 @@ def test_start_of_a_cut_reply_shows_whether_the_schema_was_followed(cut: str, sc
 def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     stored = Capabilities()
     far, near = parse_connection("far", "https://models.example/v1"), parse_connection("near", "http://127.0.0.1:9/v1")
+    refusal = BadRequest("refused")
+    refusal.server_text = "no temperature"
     for connection in (far, near):
         capabilities = stored.get(connection, "m")
-        capabilities.learn("no temperature", {"temperature": 1.0})
+        capabilities.learn(refusal, {"temperature": 1.0})
         capabilities.context = 4096
     stored.get(near, "never answered")
     rows = json.loads(json.dumps(stored.to_json()))
