@@ -103,26 +103,6 @@ class Progress(RunStatus):
         )
 
 
-class FailuresInARow:
-    """Count of the consecutive documents that failed by an error of the provider."""
-
-    def __init__(self) -> None:
-        self._kinds: list[str] = []
-
-    def add(self, error: ReplyError) -> str:
-        """Count a failure. Return why the run has to pause, empty if it goes on."""
-        self._kinds.append(error.kind)
-        if len(self._kinds) >= EQUAL_FAILURES and len({*self._kinds[-EQUAL_FAILURES:]}) == 1:
-            return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"
-        if len(self._kinds) >= FAILURES:
-            return f"{FAILURES} documents in a row failed, the last with: {error.message}"
-        return ""
-
-    def end(self) -> None:
-        """Begin a new row after a success."""
-        self._kinds.clear()
-
-
 class Engine(ABC):
     """The execution of one run. ``pause`` and ``stop`` may be called from the loop that runs it.
 
@@ -165,8 +145,8 @@ class Engine(ABC):
         self._loaded: deque[Document] = deque()
         self._loading = asyncio.Lock()
         self._missing: set[str] = set()
-        self._failures = FailuresInARow()
         self._held: list[VerdictReached] = []
+        """Verdicts of the consecutive documents that failed by an error of the provider."""
         self._pending: tuple[State, StopReason] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._timed_until = 0.0
@@ -305,14 +285,22 @@ class Engine(ABC):
         error = verdict.error
         if error is not None and error.kind not in _DOCUMENT_ERRORS:
             self._held.append(reached)
-            if problem := self._failures.add(error):
+            if problem := self._repeated_failure(error):
                 self._held.clear()
                 self.pause(StopReason("errors", problem))
             return
         if error is None:
-            self._failures.end()
             await self._commit_held()
         await self._commit(reached)
+
+    def _repeated_failure(self, error: ReplyError) -> str:
+        """Return why the run has to pause after the failures in a row, of which this is the last; else nothing."""
+        last_held = [held.verdict.error for held in self._held[-EQUAL_FAILURES:]]
+        if len(last_held) == EQUAL_FAILURES and all(held and held.kind == error.kind for held in last_held):
+            return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"
+        if len(self._held) >= FAILURES:
+            return f"{FAILURES} documents in a row failed, the last with: {error.message}"
+        return ""
 
     async def _commit_held(self) -> None:
         held, self._held = self._held, []
