@@ -15,6 +15,7 @@ from core.store.annotation_sources import (
     GOLD,
     LATENT,
     REVIEWED,
+    RUN,
     AnnotationSource,
     gold_table,
     of_run,
@@ -280,23 +281,20 @@ class Annotations(ReadRepository):
                       SEMI JOIN own USING (document_id)
             UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
             UNION ALL SELECT 'run', run_id, count(*) FROM decided WHERE run_id <> $run GROUP BY run_id
-            UNION ALL SELECT 'latent', '', if((SELECT count(DISTINCT annotator) FROM answered) < 3, 0,
-                      (SELECT count(*) FROM (SELECT 1 FROM answered GROUP BY document_id HAVING count(*) > 1)))
-            ORDER BY kind, who
+            UNION ALL SELECT 'latent', '', count(*) FROM (
+                SELECT 1 FROM answered GROUP BY document_id HAVING count(*) > 1
+            ) HAVING count(*) > 0 AND (SELECT count(DISTINCT annotator) FROM answered) > 2
+            ORDER BY kind = 'latent', kind, who
             """,
             {"run": run_id},
         )
         many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
         counts: dict[str, int] = {GOLD: 0, REVIEWED: 0}
-        latent = 0
         for kind, who, n in rows:
-            if kind == LATENT:
-                latent = n
-            elif kind == "run":
-                counts[str(of_run(who))] = n
-            elif not who or kind in many or AnnotationSource(kind, who).by_author:
-                counts[str(AnnotationSource(kind, who))] = n
-        return counts | ({LATENT: latent} if latent else {})
+            source = of_run(who) if kind == RUN else AnnotationSource(kind, who)
+            if kind == RUN or not who or kind in many or source.by_author:
+                counts[str(source)] = n
+        return counts
 
     def raters(self, run_ids: Sequence[str] | None = None) -> list[str]:
         """Return the names of the gold raters (of the documents of some runs) in alphabetical order."""
