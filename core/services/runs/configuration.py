@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -99,8 +100,8 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
         parts.append(current[PROMPTS])
     name = ", ".join(parts)[:100]
     used_names = {run.details.name for run in earlier}
-    number = next(number for number in range(1, len(used_names) + 2) if _numbered(name, number) not in used_names)
-    return _numbered(name, number)
+    numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+    return next(candidate for candidate in numbered if candidate not in used_names)
 
 
 def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> int:
@@ -163,10 +164,6 @@ def model_names(role_models: Iterable[RoleModel]) -> list[str]:
 def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:
     """Return protocol and models."""
     return settings.protocol, {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
-
-
-def _numbered(name: str, number: int) -> str:
-    return name if number == 1 else f"{name} ({number})"
 
 
 def describe_param(name: str, value: object) -> str:
