@@ -80,8 +80,6 @@ class Runs(Repository):
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
         self._frozen: dict[str, RunSettings] = {}
-        self._latest: dict[str | None, tuple[float | None, tuple[RunRow, ...]]] = {}
-        """Time of the last commit and rows read after it, by argument of ``_read``."""
 
     def create(
         self,
@@ -139,8 +137,8 @@ class Runs(Repository):
 
         Counting takes longer than most answers to a key in Review. Raises NoSuchRun for an unknown run.
         """
-        read = self._latest.get(run_id)
-        return read[1][0] if read and read[1] else self.require(run_id)
+        _, rows = self._last_read.get(run_id, (None, ()))
+        return rows[0] if rows else self.require(run_id)
 
     def require(self, run_id: str) -> RunRow:
         """Return a run with its counts. Raises NoSuchRun, which names the latest runs, for an unknown one."""
@@ -304,12 +302,11 @@ class Runs(Repository):
 
     def _read(self, run_id: str | None) -> list[RunRow]:
         """Return the run or, for None, the listed runs; they are read from the file once per commit."""
-        committed_at = self._writer.committed_at
-        cached = self._latest.get(run_id)
-        if cached is None or cached[0] != committed_at:
-            rows = tuple(self._run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id}))
-            cached = self._latest[run_id] = committed_at, rows
-        return list(cached[1])
+
+        def read() -> tuple[RunRow, ...]:
+            return tuple(map(self._run_of, self._connection.records(_COUNTED, {"run": run_id})))
+
+        return list(self._once_per_commit(run_id, read))
 
     def _run_of(self, stored: Mapping[str, Any]) -> RunRow:
         settings = self._parse_settings(stored["run_id"], stored["settings"])

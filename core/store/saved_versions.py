@@ -16,10 +16,10 @@ from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
-from core.store.database import Cursor, DatabaseConnection
+from core.store.database import Cursor
 from core.store.events import Event, put_setting, record
 from core.store.rows import add_row, clean, dump, load, scalar
-from core.store.write_queue import Repository, Writer
+from core.store.write_queue import Repository
 
 C = TypeVar("C")
 V = TypeVar("V")
@@ -43,11 +43,6 @@ class Versions(Repository, Generic[C, V]):
     draft_name: ClassVar[str]
     """The setting that holds the draft."""
     version_type: Callable[[int, str, float, C], V]
-
-    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
-        super().__init__(connection, writer)
-        self._read_last: dict[tuple[Any, ...], tuple[float | None, tuple[V, ...]]] = {}
-        """Time of the last commit and versions read after it, by arguments of ``_read``."""
 
     def latest(self) -> V | None:
         """Return the newest version, None before the first is saved."""
@@ -115,16 +110,15 @@ class Versions(Repository, Generic[C, V]):
 
     def _read(self, tail: str, *params: Any) -> list[V]:
         """Return the versions of a query; they are read from the file once per commit."""
-        committed_at = self._writer.committed_at
-        cached = self._read_last.get((tail, *params))
-        if cached is None or cached[0] != committed_at:
-            sql = f"SELECT version, body, note, unix_time FROM {self.table} {tail}"
-            versions = tuple(
+        sql = f"SELECT version, body, note, unix_time FROM {self.table} {tail}"
+
+        def read() -> tuple[V, ...]:
+            return tuple(
                 self.version_type(version, note, at, self._parse(load(body), f"{self.kind} version {version}"))
                 for version, body, note, at in self._connection.rows(sql, params)
             )
-            cached = self._read_last[(tail, *params)] = committed_at, versions
-        return list(cached[1])
+
+        return list(self._once_per_commit((tail, *params), read))
 
     @abstractmethod
     def _pack(self, content: C) -> tuple[str, str]:

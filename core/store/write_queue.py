@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -167,6 +167,17 @@ class Repository(ReadRepository):
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection)
         self._writer = writer
+        self._last_read: dict[Hashable, tuple[float | None, Any]] = {}
+        """Time of the last commit and what was read after it, by key."""
+
+    def _once_per_commit(self, key: Hashable, read: Callable[[], T]) -> T:
+        """Return what ``read`` reads, which ``key`` names; it is called again after each commit."""
+        committed_at = self._writer.committed_at
+        last = self._last_read.get(key)
+        if last is None or last[0] != committed_at:
+            last = self._last_read[key] = committed_at, read()
+        result: T = last[1]
+        return result
 
 
 def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None) -> None:
