@@ -68,14 +68,6 @@ def open_last(workspace: Workspace) -> ProjectSession:
     return workspace.open(ensure_sample(workspace))
 
 
-def open_project(workspace: Workspace, path: Path) -> ProjectSession:
-    """Open an existing project. UsageError if the file does not exist, ProjectError for other problems."""
-    path = path.expanduser()
-    if not path.is_file():
-        raise UsageError(f"File {path} does not exist.", "Check the path, or create a new project.")
-    return workspace.open(path, create=False)
-
-
 def project_path(name: str, folder: Path | None = None, *, but: Path | None = None) -> Path:
     """Return the path of a new project in a folder, by default the projects folder.
 

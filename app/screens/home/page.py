@@ -192,8 +192,8 @@ def project_list(workspace: Workspace, shown: Path | None) -> None:
                 if row.path == shown:
                     cells[6].html('<div class="moot-cell">current</div>')
                 else:
-                    opening = (projects.open_project, workspace, row.path)
-                    cells[6].button("Open", key=f"open-recent-{number}", on_click=_open, args=opening)
+                    opening = partial(_open, partial(workspace.open, create=False), row.path)
+                    cells[6].button("Open", key=f"open-recent-{number}", on_click=opening)
                 key = f"manage-{number}-{state.home.project_actions}"
                 with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
                     _manage(workspace, row, shown, number)
@@ -279,7 +279,7 @@ def _bin(workspace: Workspace) -> None:
         return
 
     def restore(project: projects.DeletedProject) -> None:
-        state.select_project(projects.open_project(workspace, projects.restore_project(project)).path)
+        state.select_project(workspace.open(projects.restore_project(project), create=False).path)
         state.set_notice("ok", f"{project.name} was restored and is open")
 
     def empty_bin() -> None:

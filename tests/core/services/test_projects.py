@@ -141,12 +141,6 @@ def test_project_open_in_another_process_is_not_skipped(
         projects.open_last(workspace)
 
 
-def test_missing_path_is_rejected(workspace: Workspace, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not exist"):
-        projects.open_project(workspace, tmp_path / "no.duckdb")
-    assert not (tmp_path / "no.duckdb").exists()
-
-
 def test_rename_moves_the_files_and_opens_the_project_again(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "draft")
     session.store.documents.add([Document("a", {"text": "x"})])
