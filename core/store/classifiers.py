@@ -14,6 +14,8 @@ from core.store.write_queue import Repository
 
 CLASSIFIER = "classifier"
 """The annotator under which certainties are stored."""
+_COLUMNS = ("hash", "body", "facts", "card", "unix_time", "origin")
+"""Columns in the order of the fields of ``StoredClassifier``."""
 _CERTAINTY = ("annotator", "document_id", "item", "certainty")
 _NEIGHBOUR = ("document_id", "precedent_id", "similarity")
 
@@ -75,26 +77,18 @@ class ClassifierStore(Repository):
                 "(SELECT 1 FROM runs WHERE contains(settings, '@' || hash || $quote)))",
                 {"hash": classifier.hash, "origin": classifier.origin, "quote": '"'},
             )
-            add_row(
-                cursor,
-                "classifiers",
-                hash=classifier.hash,
-                body=classifier.body,
-                facts=dump(classifier.facts),
-                card=classifier.card,
-                unix_time=classifier.at,
-                origin=classifier.origin,
-            )
+            facts, at = dump(classifier.facts), classifier.at
+            row = (classifier.hash, classifier.body, facts, classifier.card, at, classifier.origin)
+            insert(cursor, "classifiers", _COLUMNS, [row])
 
         self._writer.do(write)
 
     def load(self, hash: str | None = None) -> StoredClassifier | None:
         """Return the classifier with this hash, or the latest trained here; None when there is none."""
         tail = "WHERE origin = '' ORDER BY unix_time DESC LIMIT 1" if hash is None else "WHERE hash = ?"
-        row = self._connection.row(
-            f"SELECT hash, body, facts, card, unix_time, origin FROM classifiers {tail}", [] if hash is None else [hash]
-        )
-        return StoredClassifier(row[0], bytes(row[1]), load(row[2]), row[3], row[4], row[5]) if row else None
+        sql = f"SELECT {', '.join(_COLUMNS)} FROM classifiers {tail}"
+        row = self._connection.row(sql, [] if hash is None else [hash])
+        return StoredClassifier(row[0], bytes(row[1]), load(row[2]), *row[3:]) if row else None
 
     def training_documents(self, hash: str) -> set[str]:
         """Return documents that were submitted before this classifier was trained, which may be training data.

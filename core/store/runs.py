@@ -30,6 +30,8 @@ IS_LISTED = """purpose = 'run' AND run_id NOT IN (
 )"""
 """SQL condition of runs that lists of runs show: neither deleted nor of the Lab."""
 
+_QUEUED = {"state": "queued", "seconds": 0, "stop_code": "", "message": "", "retry": 0}
+"""Columns of a run that has not started."""
 _LATEST_CHANGE = "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?"
 
 _COUNTED = f"""
@@ -103,23 +105,9 @@ class Runs(Repository):
         def write(cursor: Cursor) -> str:
             number = scalar(cursor, "SELECT coalesce(max(number), 0) + 1 FROM runs")
             run_id = f"r{number:04d}"
-            frozen = dump(settings.model_dump(mode="json"))
-            add_row(
-                cursor,
-                "runs",
-                run_id=run_id,
-                number=number,
-                experiment_id=experiment_id or run_id,
-                settings=frozen,
-                state="queued",
-                created_at=time.time(),
-                seconds=0,
-                stop_code="",
-                message="",
-                rejected=rejected,
-                retry=0,
-                purpose=purpose,
-            )
+            row = {"number": number, "experiment_id": experiment_id or run_id, "rejected": rejected, "purpose": purpose}
+            row |= {"settings": dump(settings.model_dump(mode="json")), "created_at": time.time()}
+            add_row(cursor, "runs", run_id=run_id, **row, **_QUEUED)
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if details is not None:
