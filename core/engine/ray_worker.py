@@ -52,7 +52,8 @@ class _WorkerSink:
 
     def attempt(self, attempt: FailedAttempt) -> None:
         """Write a failed attempt to the shared folder, because the provider may have billed it."""
-        write_attempt(self._attempts, attempt)
+        with atomic_write(self._attempts / f"{uuid.uuid4().hex}.json") as file:
+            file.write(json.dumps(asdict(attempt)).encode())  # unlike orjson, json takes lone surrogates
 
     def add_seconds(self, run_id: str, seconds: float) -> None:
         """Do nothing."""
@@ -204,12 +205,6 @@ def append_replies(path: Path, *replies: Reply) -> None:
         file.write(b"".join(map(encode_reply, replies)))
         file.flush()
         os.fsync(file.fileno())
-
-
-def write_attempt(folder: Path, attempt: FailedAttempt) -> None:
-    """Write a failed attempt to a folder."""
-    with atomic_write(folder / f"{uuid.uuid4().hex}.json") as file:
-        file.write(json.dumps(asdict(attempt)).encode())  # unlike orjson, json takes lone surrogates
 
 
 def take_attempts(folder: Path) -> list[FailedAttempt]:

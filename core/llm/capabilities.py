@@ -153,15 +153,6 @@ class ModelCapabilities:
             self.context, self.at = context, time.time()
         return any(self.limited(params[name]) < params[name] for name in _LIMIT_NAMES if name in params)
 
-    def without_schema(self) -> None:
-        """Record that the server does not support schemas."""
-        self.schema, self.at = "none", time.time()
-
-    def took_schema(self, bounded: bool) -> None:
-        """Record that a schema was accepted."""
-        if not self.schema:
-            self.schema = "full" if bounded else "plain"
-
     def _learn_schema(self, message: str, params: Mapping[str, Any]) -> bool:
         bounded = params.get("schema")
         if bounded is None or not (_SCHEMA.search(message) or _LENGTHS.search(message)):

@@ -403,8 +403,8 @@ class _Exchange:
                 else:
                     raise
             else:
-                if schema is not None:
-                    capabilities.took_schema(schema == request.schema)
+                if schema is not None and not capabilities.schema:
+                    capabilities.schema = "full" if schema == request.schema else "plain"
                 check_whole(reply, request, body.get(capabilities.limit), capabilities)
                 return reply
 
@@ -446,7 +446,7 @@ class _Exchange:
             reply = await replace(self, capabilities=tried).ask()
         except errors.ModelError:
             raise fault from None
-        self.capabilities.without_schema()
+        self.capabilities.schema, self.capabilities.at = "none", time.time()
         return reply
 
 

@@ -83,7 +83,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
                 raise from_event(data.decode("utf-8", "replace"), role_model)
             else:
                 _buffer(data, buffered, role_model)
-        reading.expect_end(builder.is_complete)
+        reading.is_last = builder.is_complete
         builder.check_stall()  # some servers send comments while their backend does not answer
     body = bytes(buffered) or stray
     _take_buffered(buffered, builder, is_error=is_error)

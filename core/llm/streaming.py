@@ -43,7 +43,8 @@ class Lines:
     Pieces that arrive within ``COALESCE_SECONDS`` are read together, because waking the task for each token costs more
     than reading the token. The first piece does not wait.
 
-    After ``expect_end(True)`` a silence ends the iteration, as some servers never close a stream.
+    With ``is_last``, when only the end of the stream is missing, a silence ends the iteration, because some servers
+    never close a stream.
 
     Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
     the complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
@@ -56,16 +57,12 @@ class Lines:
         self._first = True
         self._waiter: asyncio.Future[None] | None = None
         self._quiet_until = 0.0
-        self._last = False
+        self.is_last = False
         self._content.on_eof(self._wake)
         self._watch()
 
     def __aiter__(self) -> Lines:
         return self
-
-    def expect_end(self, is_complete: bool) -> None:
-        """Note whether the reply is complete, so that only the end of the stream is missing."""
-        self._last = is_complete
 
     async def __anext__(self) -> list[bytes]:
         if chunk := await self._read():
@@ -102,12 +99,12 @@ class Lines:
 
     async def _next_bytes(self) -> bytes:
         try:
-            if not self._last:
+            if not self.is_last:
                 return await self._content.readany()
             async with asyncio.timeout(END_OF_STREAM_SECONDS):
                 return await self._content.readany()
         except TimeoutError:
-            if self._last:
+            if self.is_last:
                 return b""
             raise
         except RuntimeError as error:

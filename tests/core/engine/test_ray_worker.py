@@ -18,12 +18,12 @@ from core.engine.ray_worker import (
     DebateWorker,
     FolderReplyStore,
     ReplyLogReader,
+    _WorkerSink,
     append_replies,
     document_text,
     precedents_of,
     precedents_text,
     take_attempts,
-    write_attempt,
 )
 from core.llm.connections import Connection, Limits
 from core.llm.models import ModelLibrary
@@ -113,7 +113,7 @@ def test_reply_of_one_worker_is_found_by_another(tmp_path: Path) -> None:
 
 def test_failed_attempt_is_taken_once(tmp_path: Path) -> None:
     attempt = FailedAttempt("r0001", "d1", "judge", "k", "cut", "It ended.", Usage(1, 2), 0.5, "half \ud83d", 1.0, 2.0)
-    write_attempt(tmp_path, attempt)
+    _WorkerSink(tmp_path).attempt(attempt)
     (tmp_path / "half.part").write_text('{"run_id"', encoding="utf-8")
     assert take_attempts(tmp_path) == [attempt]
     assert take_attempts(tmp_path) == []
