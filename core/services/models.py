@@ -40,8 +40,7 @@ KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "not needed"]
 class ConnectionEntry:
     """A connection as shown on the Models page.
 
-    ``key_name`` is the environment variable of the key, empty if no variable is for this address. A connection with
-    ``is_own`` can be removed.
+    ``key_name`` is the environment variable of the key. A connection with ``is_own`` can be removed.
     """
 
     name: str

@@ -92,8 +92,7 @@ def _key_html(entry: ConnectionEntry) -> str:
         case "not needed":
             return '<span class="q">On this machine; usually needs no key</span>'
         case "none":
-            location = f" in <code>{escape(entry.key_name)}</code>" if entry.key_name else " for this address"
-            return f'<span class="warn">No key</span>{location}'
+            return f'<span class="warn">No key</span> in <code>{escape(entry.key_name)}</code>'
 
 
 def _key_form(workspace: Workspace, entry: ConnectionEntry) -> None:
