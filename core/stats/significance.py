@@ -20,13 +20,11 @@ from core.stats.intervals import Estimate, Interval, t_quantile, wilson
 Direction: TypeAlias = Literal["gain", "loss", "none"]
 ALPHA = 0.05
 """Level below which p is significant."""
-MAX_EXACT = 10_000
-"""Number of discordant pairs up to which McNemar's test is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """McNemar's test on cases of two annotators."""
+    """McNemar's exact test on cases of two annotators."""
 
     n: int
     """cases with gold and a value from both"""
@@ -36,10 +34,6 @@ class McNemar:
     """right with the first annotator alone (lost)"""
     only_second: int
     """right with the second annotator alone (gained)"""
-    exact: bool
-    """exact; otherwise chi-squared with continuity correction"""
-    statistic: float | None
-    """chi-squared with 1 degree of freedom; None for the exact test"""
     p: float | None
     """two-sided; 1 without discordant pairs, None if no case was compared"""
     groups: int | None = None
@@ -56,29 +50,19 @@ class McNemar:
 
 
 def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
-    """Return McNemar's test from the discordant counts of ``n`` cases.
+    """Return McNemar's test from the discordant counts of ``n`` cases (McNemar 1947, Psychometrika 12).
 
-    Exact (two-sided binomial at one half, doubled tail) up to 10,000 discordant pairs, else
-    (abs(b - c) - 1)^2 / (b + c) as chi-squared. The cases must be independent: documents or the cells of one label, not
-    all cells of all labels. p is None without cases and 1 without discordant ones. Sources: McNemar 1947 (Psychometrika
-    12); Edwards 1948 (Psychometrika 13) for the correction. Raises ValueError for impossible counts.
+    p is that of the two-sided binomial at one half (doubled tail), None without cases and 1 without discordant ones.
+    The cases must be independent: documents or the cells of one label, not all cells of all labels. Raises ValueError
+    for impossible counts.
     """
-    from scipy.special import bdtr, chdtrc
+    from scipy.special import bdtr
 
     discordant = only_first + only_second
     if min(only_first, only_second) < 0 or discordant > n:
         raise ValueError(f"{only_first} and {only_second} discordant of {n} cases")
-    exact = discordant <= MAX_EXACT
-    statistic: float | None = None
-    p: float | None
-    if not n:
-        p = None
-    elif exact:
-        p = min(1.0, 2 * float(bdtr(min(only_first, only_second), discordant, 0.5))) if discordant else 1.0
-    else:
-        statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
-        p = float(chdtrc(1, statistic))
-    return McNemar(n, excluded, only_first, only_second, exact, statistic, p)
+    p = min(1.0, 2 * float(bdtr(min(only_first, only_second), discordant, 0.5)))
+    return McNemar(n, excluded, only_first, only_second, p if n else None)
 
 
 def mcnemar_of(
@@ -108,7 +92,7 @@ def mcnemar_of(
     _, group = np.unique(groups, return_inverse=True)
     gains = np.bincount(group, second_right.astype(np.float64) - first_right).astype(np.int64)
     group_count = len(np.unique(group[compared]))
-    return replace(test, p=sign_flip(gains), exact=True, statistic=None, groups=group_count)
+    return replace(test, p=sign_flip(gains), groups=group_count)
 
 
 def sign_flip(gains: Codes) -> float:
