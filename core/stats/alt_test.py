@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Kind
-from core.stats.arrays import TINY, Codes, Mask, Ratings, check_shapes, ratings
+from core.stats.arrays import TINY, Codes, Mask, Ratings, check_shapes, known_mean, ratings
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -166,14 +166,9 @@ def _agreement(values: Ratings, other_ratings: Sequence[Ratings], kind: Kind) ->
 
     It is the mean over other people and items: of equal values; for ratings of squared distances, as minus its root.
     """
-    stack = np.stack(other_ratings)
-    both = ~np.isnan(stack) & ~np.isnan(values)
-    per_item = np.where(both, (stack - values) ** 2 if kind == "rating" else stack == values, 0.0)
-    size = both.sum(axis=2)
-    per_person = np.divide(per_item.sum(axis=2), size, out=np.zeros(size.shape), where=size > 0)
-    people = (size > 0).sum(axis=0)
-    mean = np.full(len(values), np.nan)
-    np.divide(per_person.sum(axis=0), people, out=mean, where=people > 0)
+    differences = np.stack(other_ratings) - values
+    per_item = differences**2 if kind == "rating" else np.where(np.isnan(differences), np.nan, differences == 0)
+    mean = known_mean(known_mean(per_item, axis=2))
     return -np.sqrt(mean) if kind == "rating" else mean
 
 

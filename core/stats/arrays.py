@@ -79,6 +79,16 @@ def distinct_rows(rows: npt.NDArray[Any]) -> tuple[Codes, Codes, Codes]:
     return first, inverse.reshape(-1), counts
 
 
+def known_mean(values: Ratings, axis: int = 0) -> Ratings:
+    """Return the mean along an axis of the values that are not NaN; NaN where all are (numpy's nanmean warns there)."""
+    return np.asarray(np.ma.masked_invalid(values).mean(axis=axis).filled(np.nan))
+
+
+def known_median(values: Ratings, axis: int = 0) -> Ratings:
+    """Return the median along an axis, as ``known_mean``."""
+    return np.asarray(np.ma.median(np.ma.masked_invalid(values), axis=axis).filled(np.nan))
+
+
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:
     """Raise ValueError unless all arrays have the same shape."""
     for other in others:

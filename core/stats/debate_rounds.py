@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from core.codebook import Kind
 from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
-from core.stats.arrays import Codes, Mask, Ratings, check_shapes, is_right, ratings
+from core.stats.arrays import Codes, Mask, Ratings, check_shapes, is_right, known_median, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -94,17 +94,13 @@ def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Ratings:
     stack = np.stack([ratings(values_of_agent) for values_of_agent in predicted])
     if len(stack) == 1:
         return ratings(predicted[0])
-    has_value: Mask = np.any(~np.isnan(stack), axis=0)
-    result = np.full(stack.shape[1:], np.nan)
     if kind == "rating":
-        result[has_value] = np.nanmedian(stack[:, has_value], axis=0)
-        return result
+        return known_median(stack)
     values, votes = count_votes(stack)
     if not len(values):
-        return result
-    decided = has_value & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
-    result[decided] = values[votes.argmax(axis=0)[decided]]
-    return result
+        return np.full(stack.shape[1:], np.nan)
+    is_decided = (votes == votes.max(axis=0)).sum(axis=0) == 1
+    return np.where(is_decided & (votes.max(axis=0) > 0), values[votes.argmax(axis=0)], np.nan)
 
 
 def rounds(

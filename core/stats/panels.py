@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.agreement import krippendorff_alpha, with_interval
-from core.stats.arrays import Codes, Ratings, ratings
+from core.stats.arrays import Codes, Ratings, known_mean, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.scoring import difference, score
@@ -172,14 +172,5 @@ def panel_mean(members: Sequence[npt.ArrayLike], teams: Sequence[str] = ()) -> R
     by_team: dict[str, list[Ratings]] = {}
     for team, member in zip(teams or [""] * len(members), members, strict=True):
         by_team.setdefault(team, []).append(ratings(member))
-    means = [mean_of(np.stack(side)) for side in by_team.values()]
-    return means[0] if len(means) == 1 else np.round(mean_of(np.stack(means)), TEAM_DIGITS)
-
-
-def mean_of(stack: Ratings) -> Ratings:
-    """Return the mean of the available ratings, from ``[rater, document]``; NaN without a rating."""
-    has_rating = ~np.isnan(stack)
-    mean = np.full(stack.shape[1:], np.nan)
-    counts = has_rating.sum(axis=0)
-    np.divide(np.where(has_rating, stack, 0.0).sum(axis=0), counts, out=mean, where=counts > 0)
-    return mean
+    means = [known_mean(np.stack(side)) for side in by_team.values()]
+    return means[0] if len(means) == 1 else np.round(known_mean(np.stack(means)), TEAM_DIGITS)

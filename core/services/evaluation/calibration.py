@@ -88,12 +88,11 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
     Both are NaN for a cell without votes. In a tie, the smallest value is used.
     """
     values, counts = count_votes(np.stack(voters))
-    best, share = np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
+    if not len(values):
+        return np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
     totals = counts.sum(axis=0)
-    if len(values):
-        best[totals > 0] = values[counts.argmax(axis=0)[totals > 0]]
-        np.divide(counts.max(axis=0), totals, out=share, where=totals > 0)
-    return best, share
+    best = np.where(totals > 0, values[counts.argmax(axis=0)], np.nan)
+    return best, counts.max(axis=0) / np.where(totals > 0, totals, np.nan)
 
 
 def _classifier_hash(run: RunRow) -> str:

@@ -36,7 +36,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
-from core.stats.arrays import Mask, coded, counted_documents
+from core.stats.arrays import Mask, coded, counted_documents, known_median
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import Scores
@@ -332,15 +332,13 @@ def _several_raters(
 
     alpha = partial(krippendorff_alpha, level="ordinal" if codebook.kind == "rating" else "nominal")
     stack = np.stack(list(golds.values()), axis=-1)
-    has_rating, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
-    median[has_rating] = np.nanmedian(stack[has_rating], axis=-1)
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
             name: with_interval(alpha, answers, design.groups)
             for name, answers in zip(codebook.item_names, stack.swapaxes(0, 1), strict=True)
         },
-        "median": against(median) if codebook.kind == "rating" else None,
+        "median": against(known_median(stack, axis=-1)) if codebook.kind == "rating" else None,
     }
 
 
