@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from core.formatting import join_names
@@ -26,36 +24,27 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
     has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
     items with fewer than MIN_ANNOTATORS have none.
     """
+    import pandas as pd
+
     runs = [run.run_id for run in session.all_runs() if not run.is_canary]
-    answers = session.store.latent_labels.answers(runs)
-    columns: dict[str, Any] = {
-        name: answers.column(name).dictionary_encode().combine_chunks() for name in answers.column_names
-    }
-    codes = {name: column.indices.to_numpy() for name, column in columns.items()}
-    values = columns["value"].dictionary.to_pylist()
+    answers = session.store.latent_labels.answers(runs).to_pandas(strings_to_categorical=True)
     labels: list[tuple[str, str, str]] = []
     used: set[str] = set()
-    documents, annotators = (columns[name].dictionary.to_pylist() for name in ("document_id", "annotator"))
-    for item_code, item in enumerate(columns["item"].dictionary.to_pylist()):
-        of_item = codes["item"] == item_code
-        raters, rater = np.unique(codes["annotator"][of_item], return_inverse=True)
-        value_codes, value = np.unique(codes["value"][of_item], return_inverse=True)
-        is_rating = any(not values[code].startswith(("true", "false", '"')) for code in value_codes)  # a JSON number
-        if len(raters) < MIN_ANNOTATORS or is_rating:
+    for item, of_item in answers.groupby("item", observed=True):
+        annotators = set(of_item["annotator"])
+        codes, values = pd.factorize(of_item["value"])
+        is_rating = any(not value.startswith(("true", "false", '"')) for value in values)  # a JSON number
+        if len(annotators) < MIN_ANNOTATORS or is_rating:
             continue
-        rows, row = np.unique(codes["document_id"][of_item], return_inverse=True)
-        table = np.full((len(rows), len(raters)), -1, dtype=np.int64)
-        table[row, rater] = value
-        patterns, pattern, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-        truth = dawid_skene(patterns, len(value_codes), counts=counts)
-        best = truth.probabilities.argmax(axis=1)
-        is_certain = (truth.probabilities.max(axis=1) > _MIN_PROBABILITY) & (
-            (patterns >= 0).sum(axis=1) >= _MIN_ANSWERS
-        )
-        for document, number in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
-            if is_certain[number]:
-                labels.append((documents[document], item, values[value_codes[best[number]]]))
-        used.update(annotators[code] for code in raters.tolist())
+        table = of_item.assign(code=codes).pivot(index="document_id", columns="annotator", values="code").fillna(-1)
+        patterns, pattern, counts = np.unique(table.to_numpy(np.int64), axis=0, return_inverse=True, return_counts=True)
+        probabilities = dawid_skene(patterns, len(values), counts=counts).probabilities
+        answered = (patterns >= 0).sum(axis=1)
+        is_certain = (probabilities.max(axis=1) > _MIN_PROBABILITY) & (answered >= _MIN_ANSWERS)
+        best = np.where(is_certain, np.asarray(values)[probabilities.argmax(axis=1)], None)
+        estimates = zip(table.index, best[pattern.reshape(-1)], strict=True)
+        labels += [(document, item, value) for document, value in estimates if value is not None]
+        used |= annotators
     session.store.latent_labels.replace(labels)
     return tuple(sorted(used))
 
