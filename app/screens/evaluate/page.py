@@ -267,7 +267,7 @@ def _ratings(session: ProjectSession, evaluation: EvaluationReport) -> None:
     if fields := evaluation.overlap:
         with layout.panel("ROUGE-L baseline", "word overlap, Spearman's correlation", key="evaluate-overlap"):
             heads = [f"with {field} (mean F1 {format_estimate(overlap.mean)})" for field, overlap in fields.items()]
-            columns = [{name: overlap.labels[name].spearman for name in labels} for overlap in fields.values()]
+            columns = [{name: overlap.labels[name]["spearman"] for name in labels} for overlap in fields.values()]
             own = {name: scores["spearman"] for name, scores in labels.items()}
             _dimensions([*heads, "this run"], [*columns, own])
 

@@ -39,7 +39,7 @@ from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
 from core.stats.arrays import Mask, coded, counted_documents, known_median
 from core.stats.intervals import Estimate, Interval, ends
 from core.stats.metric_intervals import Design, ratio
-from core.stats.scoring import Scores
+from core.stats.scoring import LabelScores, Scores
 from core.store.annotation_sources import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
@@ -61,18 +61,8 @@ class FieldOverlap:
     """documents with words in both fields"""
     mean: Estimate
     """mean F1"""
-    labels: Mapping[str, FieldCorrelation]
-    """by dimension"""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldCorrelation:
-    """Correlation of the overlap with a dimension of the reference; ``n`` documents have both."""
-
-    n: int
-    pearson: Estimate
-    spearman: Estimate
-    kendall: Estimate
+    labels: Mapping[str, LabelScores]
+    """the overlap as ratings of each dimension, of which only correlations mean anything"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +268,11 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
     correlations = ("pearson", "spearman", "kendall")
     labels = {
         label: {
-            "n": correlation.n,
-            **{name: getattr(correlation, name).value for name in correlations},
-            "intervals": {name: ends(getattr(correlation, name).interval) for name in correlations},
+            "n": scores.n,
+            **{name: scores[name].value for name in correlations},
+            "intervals": {name: ends(scores[name].interval) for name in correlations},
         }
-        for label, correlation in overlap.labels.items()
+        for label, scores in overlap.labels.items()
     }
     return {
         "n": overlap.n,
@@ -362,12 +352,9 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
         overlap_by_field[name] = FieldOverlap(
             n=int(defined.sum()),
             mean=ratio(np.nan_to_num(overlaps), defined, field_design),
-            labels={
-                label: FieldCorrelation(scores.n, *(scores[key] for key in ("pearson", "spearman", "kendall")))
-                for label, scores in score(
-                    codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=field_design
-                ).labels.items()
-            },
+            labels=score(
+                codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=field_design
+            ).labels,
         )
     return overlap_by_field
 
