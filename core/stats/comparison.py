@@ -175,8 +175,6 @@ class Compared:
     """of each on the documents of the comparison, so that a difference is the difference of two columns"""
     pairs: tuple[Pair, ...]
     """each other annotator against the first"""
-    adjusted: tuple[float | None, ...]
-    """the pairs' p on whole documents after Holm's correction"""
     cochran: CochranQ | None
     """None with two annotators, for which McNemar's test is used, and for dependent or sampled documents"""
 
@@ -215,7 +213,7 @@ def compare_annotators(
     scores = tuple(
         scoring.score(codebook.kind, reference, side.verdicts, codebook.names, design=design) for side in sides
     )
-    return Compared(scores, pairs, holm([pair.documents.p for pair in pairs]), cochran)
+    return Compared(scores, pairs, cochran)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,7 @@ from core.stats.arrays import Mask
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.intervals import Estimate, ends
 from core.stats.scoring import Scores
-from core.stats.significance import CochranQ
+from core.stats.significance import CochranQ, holm
 
 MAX_LISTED = 1000
 """Maximum number of documents of an outcome that the JSON names."""
@@ -45,17 +45,17 @@ class ComparedRun:
     """unit of the cost: ``usd``, or ``tokens`` if a price is unknown or nothing cost anything"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Runs side by side; the first is what the others are compared with."""
 
     documents: tuple[str, ...]
     """shared by all runs"""
+    verdicts: Sequence[Grid]
+    """of each run on these documents"""
     columns: tuple[ComparedRun, ...]
     pairs: tuple[Pair, ...]
     """each other run against the first"""
-    adjusted: tuple[float | None, ...]
-    """the pairs' p on whole documents after Holm's correction"""
     cochran: CochranQ | None
     """None with two runs, for which McNemar's test is used"""
 
@@ -86,8 +86,16 @@ def comparison(
         for run, values in zip(runs, verdicts, strict=True)
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
-    columns = _compared_runs(session, runs, compared.scores)
-    return Comparison(documents, columns, compared.pairs, compared.adjusted, compared.cochran)
+    costs = [cost_of_run(session, run) for run in runs]
+    unit = cost_unit(costs)
+    points = [
+        (cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, compared.scores, strict=True)
+    ]
+    columns = tuple(
+        ComparedRun(run, scores, cost, is_efficient, unit)
+        for run, scores, cost, is_efficient in zip(runs, compared.scores, costs, efficient(points), strict=True)
+    )
+    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran)
 
 
 def _name_in_sentence(run: RunRow) -> str:
@@ -134,16 +142,6 @@ def load_shared(
     references = np.stack([arrays.reference[rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded
     return shared, gold, [arrays.verdicts_on(shared) for arrays in loaded_runs]
-
-
-def _compared_runs(
-    session: ProjectSession, runs: Sequence[RunRow], scored: Sequence[Scores]
-) -> tuple[ComparedRun, ...]:
-    costs = [cost_of_run(session, run) for run in runs]
-    unit = cost_unit(costs)
-    points = [(cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, scored, strict=True)]
-    rows = zip(runs, scored, costs, efficient(points), strict=True)
-    return tuple(ComparedRun(run, scores, cost, is_efficient, unit) for run, scores, cost, is_efficient in rows)
 
 
 def _main_score_by_iteration(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
@@ -263,7 +261,8 @@ def comparison_report(
     and only results from the verdicts are included. Raises UsageError like ``comparison``.
     """
     compared = comparison(session, run_ids, reference, margin)
-    pairs = [_pair_json(session, compared, index, reference) for index in range(len(compared.pairs))]
+    first, *others = compared.verdicts
+    pairs = [_pair_json(compared, pair, first, second) for pair, second in zip(compared.pairs, others, strict=True)]
     common = {
         "runs": list(run_ids),
         "reference": reference,
@@ -272,38 +271,33 @@ def comparison_report(
     }
     if len(pairs) == 1:
         return common | pairs[0]
-    cochran = compared.cochran
+    cochran, adjusted = compared.cochran, holm([pair.documents.p for pair in compared.pairs])
     return common | {
         "pairs": [
             {"runs": [pair.first, pair.second], **pair_json, "p_adjusted": p}
-            for pair, pair_json, p in zip(compared.pairs, pairs, compared.adjusted, strict=True)
+            for pair, pair_json, p in zip(compared.pairs, pairs, adjusted, strict=True)
         ],
         "cochran": json_data(cochran) | {"sentence": cochran.sentence()} if cochran is not None else None,
         "sentence": " ".join(pair_json["sentence"] for pair_json in pairs),
     }
 
 
-def _pair_json(session: ProjectSession, comparison: Comparison, index: int, reference: Reference) -> dict[str, Any]:
-    pair = comparison.pairs[index]
-    runs = [column.run for column in comparison.columns]
-    documents, gold, verdicts = load_shared(session, runs, reference)
-    first_verdicts, second_verdicts = verdicts[0], verdicts[index + 1]
-    complete = ~np.isnan(first_verdicts).any(axis=1) & ~np.isnan(second_verdicts).any(axis=1)
-    same = int((first_verdicts[complete] == second_verdicts[complete]).all(axis=1).sum())
+def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) -> dict[str, Any]:
+    equal = (first == second)[~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)]
+    same = int(equal.all(axis=1).sum())
     result: dict[str, Any] = {
-        "documents": len(documents),
-        "shared": int(complete.sum()),
+        "documents": len(comparison.documents),
+        "shared": len(equal),
         "same": same,
         "n": pair.scores.n,
+        "agreement": float(equal.mean()) if len(equal) else None,
     }
-    agreement = float((first_verdicts == second_verdicts)[complete].mean()) if complete.any() else None
-    if np.isnan(gold).all():
-        summary = f"{same} of {int(complete.sum())} shared documents have the same verdict. No reference to score them."
-        return result | {"agreement": agreement, "sentence": summary}
+    if not pair.scores.n + pair.scores.excluded:
+        summary = f"{same} of {len(equal)} shared documents have the same verdict. No reference to score them."
+        return result | {"sentence": summary}
     pair_outcomes = outcomes(comparison, pair)
     return result | {
         "excluded": pair.scores.excluded,
-        "agreement": agreement,
         **{key: _difference_json(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
             test.name: _difference_json(test.difference)
