@@ -248,9 +248,7 @@ class _SharedDocuments:
             counted, _ = counted_documents(*(~np.isnan(side) for side in (self.gold, first_verdicts, second_verdicts)))
             return scoring.interval_p(scores.main, inf if self.design.plain else self.design.units(counted) - 1)
         names, groups = self.codebook.names, self.design.groups
-        return scoring.randomization_test(
-            kind, metrics.MAIN[kind], self.gold, first_verdicts, second_verdicts, names, groups=groups
-        )
+        return scoring.randomization_test(kind, self.gold, first_verdicts, second_verdicts, names, groups=groups)
 
     def pair(self, first: Side, second: Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
         """Return the comparison of two annotators from the differences of their scores and the test of the main one."""

@@ -33,7 +33,7 @@ from core.stats.arrays import (
 )
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends, t_quantile
 from core.stats.metric_intervals import Design, Shape, Spread
-from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, metrics, nest_averages
+from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, main_metric, metrics, nest_averages
 
 _CELLS_AT_ONCE = 2_000_000  # drawn at a time, to bound memory
 _WEIGHT_STEP = 1e-5
@@ -161,7 +161,6 @@ def difference(
 
 def randomization_test(
     kind: Kind,
-    key: str,
     reference: npt.ArrayLike,
     first: npt.ArrayLike,
     second: npt.ArrayLike,
@@ -169,7 +168,7 @@ def randomization_test(
     *,
     groups: Codes | None = None,
 ) -> float | None:
-    """Return p of the hypothesis that two annotators are equally good by a metric over all labels, two-sided.
+    """Return p of the hypothesis that two annotators are equally good by the main metric, two-sided.
 
     If they are, their values on a document (or a group of dependent documents) may be exchanged. p is the share of
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
@@ -177,7 +176,7 @@ def randomization_test(
     """
     first, second = sorted((first, second), key=lambda values: np.asarray(values).tobytes())  # either order, same p
     data = _Patterns.from_values(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
-    (metric,) = (metric for metric in metrics(kind) if metric.key == key)
+    metric = main_metric(kind)
     gold, *sides = data.sides
     differs = ~np.equal(*sides).all(axis=1)
     rows = np.concatenate([gold, gold]), np.concatenate(sides)
@@ -195,6 +194,7 @@ def randomization_test(
         return None
     if not differs.any():
         return 1.0
+    group = np.unique(groups[data.rows], return_inverse=True)[1] if groups is not None else np.arange(data.n)
     rng = np.random.default_rng(0)
     count = RANDOMIZATIONS if kind != "rating" else RANDOMIZATIONS // 4
     at_once = max(1, _CELLS_AT_ONCE // (2 * len(gold)))
@@ -204,8 +204,7 @@ def randomization_test(
         if groups is None:
             exchanged = rng.binomial(data.frequency.astype(np.int64), 0.5, (size, len(gold))).astype(np.float64)
         else:
-            _, codes_of = np.unique(groups[data.rows], return_inverse=True)
-            flipped = rng.integers(0, 2, (size, int(codes_of.max()) + 1)).astype(np.float64)[:, codes_of]
+            flipped = rng.integers(0, 2, (size, int(group.max()) + 1)).astype(np.float64)[:, group]
             exchanged = np.stack([np.bincount(data.inverse, row, len(gold)) for row in flipped])
         as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - TINY).sum())
     return (1 + as_large) / (1 + count)
@@ -412,9 +411,9 @@ class _Patterns:
         units = int(of_unit.max()) + 1
         max_patterns = _MAX_PATTERNS[self.kind] if count <= _MANY_PATTERNS else _MAX_PATTERNS[self.kind] // 5
         part_of_unit = np.random.default_rng(0).permutation(units) % min(units, max_patterns)
-        removed = np.zeros((int(part_of_unit.max()) + 1, count))
-        np.add.at(removed, (part_of_unit[of_unit], self.inverse), 1.0)
-        return self.weights - _WEIGHT_STEP * removed, False
+        parts = np.zeros((int(part_of_unit.max()) + 1, count))
+        np.add.at(parts, (part_of_unit[of_unit], self.inverse), 1.0)
+        return self.weights + _WEIGHT_STEP * parts, False
 
     def estimates(self, *, intervals: bool = True) -> list[dict[Metric, _Estimated]]:
         """Return the estimates of every metric by annotator. Means over labels follow from those of the labels."""
@@ -438,29 +437,24 @@ class _Patterns:
 
     def _estimate(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
         """Return the estimates of every metric of an annotator."""
-        changed: list[Samples] = []
-        if intervals and self.quantile is not None:
-            weights, _ = self.changes
-            at_once = max(1, _CELLS_AT_ONCE // max(1, weights.shape[1]))
-            starts = range(0, len(weights), at_once)
-            changed = [replace(base, weights=weights[start : start + at_once]) for start in starts]
+        has_intervals = intervals and self.quantile is not None
+        changed = replace(base, weights=self.changes[0]) if has_intervals else None
         estimates = {metric: self._direct(metric, base, changed) for metric in metrics(self.kind, per_label=True)}
         of_label = {metric.key: of_labels for metric, of_labels in estimates.items()}
         for metric in metrics(self.kind):
-            if metric.average in ("macro", "weighted") and changed and metric.interval is not None:
+            if metric.average in ("macro", "weighted") and has_intervals and metric.interval is not None:
                 estimates[metric] = self._mean(metric, base, of_label[metric.base])
             else:
                 estimates[metric] = self._direct(metric, base, changed)
         return estimates
 
-    def _direct(self, metric: Metric, base: Samples, changed: Sequence[Samples]) -> _Estimated:
+    def _direct(self, metric: Metric, base: Samples, changed: Samples | None) -> _Estimated:
         """Return a metric from its own influences, its value alone without changed samples."""
         values = np.atleast_1d(metric.compute(base)[0])
-        if metric.interval is None or not changed:
+        if metric.interval is None or changed is None:
             return _Estimated([Estimate(_number(value), None) for value in values], np.zeros((1, len(values))))
-        moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
         _, single = self.changes
-        influence = np.nan_to_num((moved - values) / (_WEIGHT_STEP if single else -_WEIGHT_STEP))
+        influence = np.nan_to_num((_two_dimensional(metric.compute(changed)) - values) / _WEIGHT_STEP)
         influence[np.abs(influence) > _MAX_INFLUENCE] = 0.0
         roots = self._roots(influence, single=single)
         spreads = self._spreads(metric, base, values, (roots**2).sum(axis=0))

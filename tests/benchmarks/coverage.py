@@ -320,7 +320,7 @@ def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) 
         reference, (first, second) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
         second = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, first, second)
         result = scoring.difference("multilabel", reference, first, second, LABELS, design=Design(groups=codes))
-        p = scoring.randomization_test("multilabel", "macro_f1", reference, first, second, LABELS, groups=codes)
+        p = scoring.randomization_test("multilabel", reference, first, second, LABELS, groups=codes)
         called["macro_f1"] += verdict_on(result.main, p) in ("better", "worse")
         called["macro_f1, interval alone"] += bool(result.main.clear)
         tests = [mcnemar_of(reference[:, k], first[:, k], second[:, k], groups=codes).p for k in range(len(LABELS))]
