@@ -21,7 +21,7 @@ are those of the residuals of influences on these variables (the generalized reg
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import atanh, sqrt, tanh
 from typing import Literal, TypeAlias
@@ -62,7 +62,7 @@ class Design:
 
     groups: Codes | None = None
     sample: WeightedSample | None = None
-    order: Codes | None = None
+    order: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     auxiliary: Numbers | None = None
 
     @property
@@ -87,7 +87,7 @@ class Design:
 
     def weights(self, documents: int) -> Numbers:
         """Return the weight of each document, ``[document]``; 0 for one outside the sample."""
-        if self.sample is None or self.order is None or self.by_hand:
+        if self.sample is None or self.by_hand:
             return np.ones(documents)
         document_weights = np.zeros(documents)
         document_weights[self.order] = self.sample.weights
@@ -101,7 +101,7 @@ class Design:
     @cached_property
     def _calibration(self) -> _Calibration | None:
         """Return the variables that enough reviewed documents have, with their totals over all documents."""
-        if self.sample is None or self.order is None or self.auxiliary is None or self.by_hand or self.sample.complete:
+        if self.sample is None or self.auxiliary is None or self.by_hand or self.sample.complete:
             return None
         counts = (self.auxiliary[self.order] != 0).sum(axis=0)
         by_count = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
@@ -112,7 +112,7 @@ class Design:
 
     def units(self, rows: Mask) -> int:
         """Return the number of independent units among these documents: documents, groups, or random draws."""
-        if self.sample is not None and self.order is not None:
+        if self.sample is not None:
             is_unit = self.sample.draws | self.sample.complete
             return int((rows[self.order] & is_unit).sum())
         return self._groups_with(rows) if self.groups is not None else int(rows.sum())
@@ -131,7 +131,7 @@ class Design:
 
         The design must have a sample or groups. With independent documents, the influences are these rows.
         """
-        if self.sample is not None and self.order is not None:
+        if self.sample is not None:
             sampled = influence[self.order]
             if (calibration := self._calibration) is not None:
                 weighted = calibration.rows.T * self.sample.weights

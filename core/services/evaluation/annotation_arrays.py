@@ -218,7 +218,6 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
     loaded = verdict_arrays(session, run, REVIEWED)
     design = sampling_design(session, run, REVIEWED, loaded, *other_verdicts)
     assert design.sample is not None
-    assert design.order is not None
     assert design.auxiliary is not None
     population: Mask = design.auxiliary[:, 0] > 0
     return ReviewedSample(
