@@ -126,11 +126,8 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
-    stages = annotation_arrays.stages(session, run)
-    ends = [
-        verdict_arrays(session, run, reference).verdicts,
-        *(stage.predicted for stage in stages[:1]),
-    ]
+    first = [stage.predicted for stage in annotation_arrays.stages(session, run)[:1]]
+    ends = [verdict_arrays(session, run, reference).verdicts, *first]
     return _count_codes(_reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
@@ -138,11 +135,11 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
     gold = verdict_arrays(session, run, reference).reference
-    parallel_stages = [stage for stage in annotation_arrays.stages(session, run) if len(stage.members) > 1]
-    members = [grid for stage in parallel_stages for grid in stage.members.values()]
     is_counted = np.zeros(len(gold), dtype=np.bool_)
-    for grid in members:
-        is_counted |= np.any(~np.isnan(gold) & ~np.isnan(grid), axis=1)
+    for stage in annotation_arrays.stages(session, run):
+        if len(stage.members) > 1:
+            for grid in stage.members.values():
+                is_counted |= ~np.isnan(gold + grid).all(axis=1)
     return of_documents(session, run, reference, is_counted)
 
 
@@ -182,14 +179,9 @@ def of_rerun(
     rows = rows_in(after.documents, before.documents)
     is_sampled = rows >= 0
     codes = np.where(is_sampled, _COUNTS, _ORDER.index("not_sampled"))
-    sources = ((run, before, np.flatnonzero(is_sampled)), (later, after, rows[is_sampled]))
-    for source_run, loaded, source_rows in sources:
-        is_open = np.isnan(loaded.verdicts[source_rows]).any(axis=1)
-        ended = debate_statuses(session, source_run)[source_rows]
-        source_codes = np.where(is_open, _ORDER.index("incomplete"), _COUNTS)
-        for name in ("unresolved", "failed", "waiting"):
-            source_codes[is_open & (ended == name)] = _ORDER.index(name)
-        codes[is_sampled] = np.maximum(codes[is_sampled], source_codes)
+    for source_run, loaded, source_rows in ((run, before, is_sampled), (later, after, rows[is_sampled])):
+        source_codes = _debate_codes(session, source_run, ~np.isnan(loaded.verdicts).any(axis=1))
+        codes[is_sampled] = np.maximum(codes[is_sampled], source_codes[source_rows])
     return _count_codes(codes)
 
 
@@ -214,13 +206,19 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
 
     ``predicted`` is True where all compared values are present.
     """
-    ended = debate_statuses(session, run)
     loaded = verdict_arrays(session, run, reference)
-    codes = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
-    for name in ("unresolved", "failed", "waiting"):
-        codes[ended == name] = _ORDER.index(name)
+    codes = _debate_codes(session, run, predicted)
     codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
     codes[~without_examples(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
+    return codes
+
+
+def _debate_codes(session: ProjectSession, run: RunRow, is_complete: Mask) -> Codes:
+    """Return for each document ``_COUNTS`` if it is complete, else the code of how its debate ended."""
+    codes = np.where(is_complete, _COUNTS, _ORDER.index("incomplete"))
+    ended = debate_statuses(session, run)
+    for name in ("unresolved", "failed", "waiting"):
+        codes[~is_complete & (ended == name)] = _ORDER.index(name)
     return codes
 
 
