@@ -74,14 +74,7 @@ def _record(
     return {
         "id": row.document.id,
         "fields": text_fields(row, columns),
-        "metadata": {
-            "run": row.run_id,
-            "protocol": row.protocol,
-            "codebook_version": row.codebook_version,
-            "status": row.status,
-            "review_status": row.review_status,
-            **row.review_details,
-        },
+        "metadata": row.metadata,
         "vectors": {},
         "suggestions": [
             {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}

@@ -92,6 +92,11 @@ class ExportRow:
         remarks = (self.review_note, self.review_flag, list(self.review_error_types), people)
         return dict(zip(REVIEW_DETAILS, remarks, strict=True))
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What annotation tools show beside the document: the run, the status, and the remarks of the reviewers."""
+        return {"run": self.run_id, **{name: getattr(self, name) for name in ABOUT[1:]}, **self.review_details}
+
 
 ANNOTATORS = ("gold", "pred", "reviewed")
 """Annotators with a column per item, before the roles."""

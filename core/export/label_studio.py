@@ -66,12 +66,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
         task = {
             "id": number,
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
-            "meta": {
-                "run": row.run_id,
-                "status": row.status,
-                "review_status": row.review_status,
-                **row.review_details,
-            },
+            "meta": row.metadata,
             "annotations": [
                 _annotation(
                     annotator,
