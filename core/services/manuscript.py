@@ -73,8 +73,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
             Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
         ),
     }
-    entries = _bibliography(session, run, report, regressed=_REGRESSION in methods)
-    return Manuscript(f"{session.name}: {run.title}", sections, entries)
+    return Manuscript(f"{session.name}: {run.title}", sections, _bibliography(" ".join(methods)))
 
 
 def design_file(session: ProjectSession, run: RunRow) -> str:
@@ -160,7 +159,8 @@ def _protocol(settings: RunSettings) -> str:
     spec = _spec(settings)
     if spec is None:
         return f"the protocol {settings.protocol}"
-    _, source = _VARIANT_SOURCES.get(_variant(settings), ("", spec.source))
+    variants = (settings.params.get(PRESET), protocols.params_of(settings).get("method"))
+    source = next((_VARIANT_SOURCES[name] for name in variants if name in _VARIANT_SOURCES), spec.source)
     return f"the {spec.title} protocol ({source})"
 
 
@@ -486,52 +486,39 @@ def _value(run: RunRow, value: float) -> Value | None:
 # --- References ------------------------------------------------------------------------------------------------------
 
 
-_SOURCES = {
-    "ecj": "maada_ecj",
-    "discussion": "tseng_experts",
-    "panel": "chen_majeval",
-    "courtroom": "courtroom",
-}
-"""Key in ``manuscript.bib`` of the source of a protocol."""
-
-_COURTROOM_BASELINE = ("courtroom", "Courtroom-LLM 2024, section 4")
+_TSENG = "Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3.1"
+_COURTROOM = "Courtroom-LLM 2024, section 4"
 _VARIANT_SOURCES = {
-    **dict.fromkeys(
-        ("vanilla", "cot", "self_consistency", "self_refine"),
-        ("tseng_experts", "Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3.1"),
-    ),
-    "few_shot": _COURTROOM_BASELINE,
-    "vote": _COURTROOM_BASELINE,
-    "form": ("liu_geval", "Liu et al. 2023, G-Eval, section 2"),
-    "single-agent": ("maada_ecj", "Maada et al. 2025, ECJ-LLM, section 5.1.1"),
-    "chateval": ("chan_chateval", "Chan et al. 2023, ChatEval"),
+    **dict.fromkeys(("vanilla", "cot", "self_consistency", "self_refine"), _TSENG),
+    **dict.fromkeys(("few_shot", "vote"), _COURTROOM),
+    "form": "Liu et al. 2023, G-Eval, section 2",
+    "single-agent": "Maada et al. 2025, ECJ-LLM, section 5.1.1",
+    "chateval": "Chan et al. 2023, ChatEval",
 }
-"""Key and words for the source of a single annotator's method, or of a preset that is not from its protocol's paper."""
+"""Source of a single annotator's method, or of a preset that is not from its protocol's paper."""
+
+_CITATIONS = {
+    "maada_ecj": "Maada et al. 2025",
+    "tseng_experts": "Tseng et al. 2025",
+    "chen_majeval": "Chen et al. 2025",
+    "ma_authors": "Ma et al., 2025",
+    "courtroom": "Courtroom-LLM 2024",
+    "liu_geval": "Liu et al. 2023",
+    "chan_chateval": "Chan et al. 2023",
+    "desraj1956": "Des Raj, 1956",
+    "farquhar2021": "Farquhar et al., 2021",
+    "deville1992": "Deville and Saerndal, 1992",
+    "korn1998": "Korn and Graubard, 1998",
+    "waudbysmith2024": "Waudby-Smith et al., 2024",
+    "angelopoulos2021": "Angelopoulos et al., 2021",
+    "angelopoulos2023": "Angelopoulos et al., 2023",
+    "egami2023": "Egami et al., 2023",
+}
+"""How the methods cite an entry of ``manuscript.bib``. The other entries belong to every paper."""
 
 
-def _variant(settings: RunSettings) -> str:
-    """Return the preset or the method that has a source of its own; empty if the source is that of the protocol."""
-    preset = str(settings.params.get(PRESET, ""))
-    if preset in _VARIANT_SOURCES:
-        return preset
-    return str(protocols.params_of(settings)["method"]) if settings.protocol == "single" else ""
-
-
-def _bibliography(session: ProjectSession, run: RunRow, report: EvaluationReport, *, regressed: bool) -> dict[str, str]:
-    """Return the entries of what was used."""
+def _bibliography(methods: str) -> dict[str, str]:
+    """Return the entries that the methods cite."""
     texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
-    source, _ = _VARIANT_SOURCES.get(_variant(run.settings), (_SOURCES.get(run.settings.protocol, ""), ""))
-    current = review_plan.current_plan(session, run)
-    claim = current.claim if current is not None else ""
-    used = ["moot", *([source] if source else []), "wilson1927"]
-    if source_of(report.reference).by_author:
-        used.append("ma_authors")
-    if report.n and report.basis.design == "sample" and not (sample := _sample(session, run, report)[0]).complete:
-        used += [] if sample.is_even[sample.draws].all() else ["desraj1956", "farquhar2021"]
-        used += ["deville1992", "korn1998"]
-    if claim in ("share", "correct", "better"):
-        used.append("waudbysmith2024")
-    if claim == "error":
-        used.append("angelopoulos2021")
-    return {key: entries[key] for key in [*used, *(["angelopoulos2023", "egami2023"] if regressed else [])]}
+    return {key: entry for key, entry in entries.items() if _CITATIONS.get(key, "") in methods}
