@@ -179,16 +179,6 @@ def test_mcnemar_degenerate() -> None:
         mcnemar(2, 2, 3)
 
 
-@settings(deadline=None)
-@given(st.integers(0, 24), st.integers(0, 24))
-def test_mcnemar_exact_agrees_with_scipy(first: int, second: int) -> None:
-    discordant = first + second
-    result = mcnemar(first, second, discordant + 5)
-    if 0 < discordant < 25:
-        assert result.p == pytest.approx(stats.binomtest(first, discordant, 0.5).pvalue)
-    assert result.p == mcnemar(second, first, discordant + 5).p
-
-
 def test_mcnemar_of_vectors() -> None:
     reference = [1, 1, 0, 2, 1, -1]
     first = [1, 0, 0, 1, -1, 1]
@@ -254,11 +244,12 @@ def test_cochran_agrees_with_statsmodels(seed: int, k: int) -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(1, 20))
 def test_mcnemar_agrees_with_statsmodels(first: int, second: int, both: int) -> None:
     result = mcnemar(first, second, first + second + both)
     expected = mcnemar_theirs([[both, first], [second, 0]], exact=True)
     assert result.p == pytest.approx(float(expected.pvalue))
+    assert result.p == mcnemar(second, first, first + second + both).p
 
 
 @patch("gc.collect")  # statsmodels collects garbage in each call, which takes 0.1 s
