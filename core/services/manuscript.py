@@ -94,29 +94,23 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
     rows = []
     for row in np.flatnonzero(loaded.population).tolist():
-        number = positions.get(row)
-        probability = None if number is None else float(sample.probabilities[number])
-        rows.append(
-            {
-                "document": loaded.documents[row],
-                "order": None if number is None else number + 1,
-                "selected": "" if number is None else methods.get(loaded.documents[row], ""),
-                "probability": probability or None,
-                "weight": None if number is None else float(weights[row]),
-                "population": sample.population,
-                "group": groups[row],
-                **{
-                    f"{side}_{codebook.labels[column].name if len(codebook.items) > 1 else 'label'}": _value(
-                        run, grid[row, column]
-                    )
-                    for side, grid in (("human", loaded.reference), ("model", loaded.verdicts))
-                    for column in range(len(codebook.items))
-                    if side == "model" or number is not None
-                },
+        document, values, review = loaded.documents[row], {"model": loaded.verdicts[row]}, {}
+        if (number := positions.get(row)) is not None:
+            values["human"] = loaded.reference[row]
+            review = {
+                "order": number + 1,
+                "selected": methods.get(document, ""),
+                "probability": float(sample.probabilities[number]) or None,
+                "weight": float(weights[row]),
             }
-        )
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return to_csv(rows, [*[name for name in names if "_" not in name], *sorted(name for name in names if "_" in name)])
+        cells = {
+            f"{side}_{name}": _value(codebook, value)
+            for side, of_side in values.items()
+            for name, value in zip(codebook.item_names, of_side, strict=True)
+        }
+        rows.append({"document": document, **review, "population": sample.population, "group": groups[row], **cells})
+    about = ("document", "order", "selected", "probability", "weight", "population", "group")
+    return to_csv(rows, [*about, *(f"{side}_{name}" for side in ("human", "model") for name in codebook.item_names)])
 
 
 def _annotation(session: ProjectSession, run: RunRow) -> str:
@@ -474,10 +468,9 @@ def _models(session: ProjectSession, run: RunRow) -> ManuscriptTable:
     return ManuscriptTable(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
 
 
-def _value(run: RunRow, value: float) -> Value | None:
+def _value(codebook: Codebook, value: float) -> Value | None:
     if np.isnan(value):
         return None
-    codebook = run.settings.codebook
     if codebook.kind == "choice":
         return codebook.labels[int(value)].name
     return int(value) if codebook.kind == "multilabel" else float(value)
