@@ -7,7 +7,7 @@ documents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -96,10 +96,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     if own_style is None:
         return None
     other = other_style(session, run)
-    rows: dict[Style, RunRow] = {own_style: run}
-    if other is not None:
-        rows["simple" if own_style == "full" else "full"] = other
-    rows = {name: rows[name] for name in STYLES if name in rows}
+    rows = {style: row for style in STYLES for row in (run, other) if row is not None and style_of(row) == style}
     column = run.settings.codebook.items.index(dimension)
     loaded = annotation_arrays.verdict_arrays(session, run, reference)
     shared_rows = _shared_rows(session, loaded.documents, list(rows.values()), reference, column)
@@ -107,46 +104,39 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     is_reviewed = source_of(reference).kind == REVIEWED
     codes = annotation_arrays.group_codes(session, run)
     codes = None if codes is None else codes[shared_rows]
-    ratings = {name: _group_ratings(session, row, documents, column) for name, row in rows.items()}
+    ratings = {style: _group_ratings(session, row, documents, column) for style, row in rows.items()}
     teams = {ALL_GROUPS: [*members_of(run).values()]}
+
+    def measured(
+        measure: Callable[..., dict[str, Estimate]], group: str, *sides: Sequence[Ratings]
+    ) -> dict[str, Estimate]:
+        """Return measures; without intervals for reviewed documents, which are not a random sample."""
+        estimates = measure(gold, *sides, codes, teams=teams.get(group, ()))
+        return {name: Estimate(each.value) for name, each in estimates.items()} if is_reviewed else estimates
+
     gains: dict[str, Mapping[str, Estimate]] = {}
-    if len(ratings) > 1:
+    sentence = _missing(own_style, run.title)
+    if other is not None:
         gains = {
-            group: _estimates(
-                panels.gains(gold, ratings["simple"][group][1], after, codes, teams=teams.get(group, ())),
-                is_reviewed=is_reviewed,
-            )
+            group: measured(panels.gains, group, ratings["simple"][group][1], after)
             for group, (_, after) in ratings["full"].items()
         }
+        titles = {style: row.title for style, row in rows.items()}
+        label = run.settings.codebook.label_names[dimension]
+        sentence = _sentence(titles, label, gains[ALL_GROUPS]["spearman"], is_reviewed=is_reviewed)
     is_shared = np.zeros(run.documents, dtype=np.bool_)
     is_shared[shared_rows] = True
-    label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
-    titles = {name: row.title for name, row in rows.items()}
     return Styles(
-        runs={name: row.run_id for name, row in rows.items()},
+        runs={style: row.run_id for style, row in rows.items()},
         counted=_counted(session, run, other, reference, is_shared),
         parts=tuple(
-            GroupScores(
-                style,
-                group,
-                *(
-                    _estimates(panels.scores(gold, side, codes, teams=teams.get(group, ())), is_reviewed=is_reviewed)
-                    for side in sides
-                ),
-            )
-            for style, groups_of_style in ratings.items()
-            for group, sides in groups_of_style.items()
+            GroupScores(style, group, *(measured(panels.scores, group, side) for side in sides))
+            for style, by_group in ratings.items()
+            for group, sides in by_group.items()
         ),
         gains=gains,
-        sentence=_sentence(titles, label, gains[ALL_GROUPS]["spearman"], is_reviewed=is_reviewed)
-        if gains
-        else _missing(own_style, run.title),
+        sentence=sentence,
     )
-
-
-def _estimates(measures: Mapping[str, Estimate], *, is_reviewed: bool) -> Mapping[str, Estimate]:
-    """Return the measures; without intervals for reviewed documents, which are not a random sample."""
-    return {name: Estimate(estimate.value, None) for name, estimate in measures.items()} if is_reviewed else measures
 
 
 def all_styles(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Styles] | None:
