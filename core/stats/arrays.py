@@ -86,7 +86,8 @@ def known_mean(values: Ratings, axis: int = 0) -> Ratings:
 
 def known_median(values: Ratings, axis: int = 0) -> Ratings:
     """Return the median along an axis, as ``known_mean``."""
-    return np.asarray(np.ma.median(np.ma.masked_invalid(values), axis=axis).filled(np.nan))
+    median = np.ma.median(np.ma.masked_invalid(values), axis=axis)  # type: ignore[no-untyped-call]
+    return np.asarray(median.filled(np.nan))
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:

@@ -180,7 +180,8 @@ def of_rerun(
     is_sampled = rows >= 0
     codes = np.where(is_sampled, _COUNTS, _ORDER.index("not_sampled"))
     for source_run, loaded, source_rows in ((run, before, is_sampled), (later, after, rows[is_sampled])):
-        source_codes = _debate_codes(session, source_run, ~np.isnan(loaded.verdicts).any(axis=1))
+        is_complete: Mask = np.all(~np.isnan(loaded.verdicts), axis=1)
+        source_codes = _debate_codes(session, source_run, is_complete)
         codes[is_sampled] = np.maximum(codes[is_sampled], source_codes[source_rows])
     return _count_codes(codes)
 

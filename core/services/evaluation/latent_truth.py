@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from core.formatting import join_names
@@ -27,7 +29,7 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
     import pandas as pd
 
     runs = [run.run_id for run in session.all_runs() if not run.is_canary]
-    answers = session.store.latent_labels.answers(runs).to_pandas(strings_to_categorical=True)
+    answers: Any = session.store.latent_labels.answers(runs).to_pandas(strings_to_categorical=True)
     labels: list[tuple[str, str, str]] = []
     used: set[str] = set()
     for item, of_item in answers.groupby("item", observed=True):
