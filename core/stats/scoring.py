@@ -243,14 +243,11 @@ def strict_scores(
     """
     if kind == "rating":
         return {}
-    gold, verdicts = _grid(kind, reference, len(labels)), _grid(kind, predicted, len(labels))
-    check_shapes(gold, verdicts)
-    lacking = (verdicts < 0).any(axis=1, keepdims=True)
-    wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
-    filled = np.where(lacking, wrong, verdicts).astype(np.int8)
-    data = _Patterns.of_grids(kind, (gold, filled), design or Design(), LEVEL)
-    outputs = data.outputs(intervals=intervals)
-    return {metric.key: outputs[metric][0] for metric in strict_metrics(kind)}
+    gold, verdicts = (codes(side).reshape(len(side), -1) for side in (np.asarray(reference), np.asarray(predicted)))
+    wrong, names = (gold != 1, labels) if kind == "multilabel" else (len(labels), [*labels, "no verdict"])
+    filled = np.where((verdicts < 0).any(axis=1, keepdims=True), wrong, verdicts)
+    scores = score(kind, gold, filled, names, intervals=intervals, design=design)
+    return {metric.key: scores[metric.key] for metric in strict_metrics(kind)}
 
 
 def strict_metrics(kind: Kind) -> list[Metric]:
@@ -345,15 +342,12 @@ class _Patterns:
     def from_values(
         cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
     ) -> _Patterns:
-        grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
+        grids: list[npt.NDArray[Any]] = [
+            ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides
+        ]
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):
             raise ValueError(f"an array of shape {grids[0].shape} needs {len(labels)} columns, one for each label")
-        return cls.of_grids(kind, grids, design, level)
-
-    @classmethod
-    def of_grids(cls, kind: Kind, grids: Sequence[npt.NDArray[Any]], design: Design, level: float) -> _Patterns:
-        """Return the data of grids ``[document, label]``: of ratings numbers, else 1 and 0, and -1 for no value."""
         has_value = [~np.isnan(grid) if kind == "rating" else grid >= 0 for grid in grids]
         counted, excluded = counted_documents(*has_value)
         counted_grids = [grid[counted] for grid in grids]
