@@ -67,8 +67,8 @@ def default_reference(counts: Mapping[Reference, int], wanted: Reference) -> Ref
     return wanted if counts.get(wanted) else next((name for name, count in counts.items() if count), "gold")
 
 
-def check_reference(session: ProjectSession, reference: str) -> Reference:
-    """Return the reference. Raises UsageError, with those that exist, if it does not exist."""
+def check_reference(session: ProjectSession, reference: str) -> None:
+    """Raise UsageError if the reference does not exist. The latent truth is estimated first."""
     source = source_of(reference)
     if source.kind == "gold" and source.who and source.who not in (raters := session.store.annotations.raters()):
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
@@ -77,7 +77,6 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
         latent_truth.refresh(session)
     if source.kind == "run":
         session.run(source.who)
-    return reference
 
 
 def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: str) -> str:

@@ -167,12 +167,11 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     return headings, [[name, count, *cells[name]] for name, count in zip(codebook.names, counts, strict=True)]
 
 
-def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference = "gold") -> Path:
+def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference) -> None:
     """Write the report to a file. Raises UsageError as ``html_report``, ExportError if the file cannot be written."""
     text = html_report(session, run, reference)
     with replacing(check_output_path(session.path, path)) as file:
         file.write(text.encode())
-    return path
 
 
 def html_report(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
