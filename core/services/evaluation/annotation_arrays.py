@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -147,18 +148,15 @@ def sampling_design(
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows_in(run_documents, documents)])
-    row_of = {document: row for row, document in enumerate(run_documents)}
-    rows = np.array([row_of[document] for document in documents], dtype=np.int64)
-    left_out = [
-        *session.store.annotations.example_documents(run.run_id),
-        *session.store.classifiers.discarded_documents(),
-    ]
-    represented = np.zeros(len(row_of), dtype=np.bool_)
+    rows = rows_in(run_documents, documents)
+    discarded = session.store.classifiers.discarded_documents()
+    left_out = rows_in(run_documents, [*session.store.annotations.example_documents(run.run_id), *discarded])
+    represented = np.zeros(len(run_documents), dtype=np.bool_)
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
-    represented[[row_of[document] for document in left_out if document in row_of]] = False
+    represented[left_out[left_out >= 0]] = False
     counted = represented.copy()
     counted[rows] &= ~np.isnan(scored.reference).any(axis=1)  # a codebook with further items leaves gaps
-    sample, order = _draws(session, run, row_of, represented, counted)
+    sample, order = _draws(session, run, run_documents, represented, counted)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
     auxiliary = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
@@ -166,18 +164,16 @@ def sampling_design(
 
 
 def _draws(
-    session: ProjectSession, run: RunRow, row_of: Mapping[str, int], represented: Mask, counted: Mask
+    session: ProjectSession, run: RunRow, documents: Sequence[str], represented: Mask, counted: Mask
 ) -> tuple[WeightedSample, Codes]:
     """Return the submitted documents that count, as a sample of the represented documents, and their rows.
 
-    The masks are ``[document]`` of the run. ``row_of`` gives the row of a document.
+    The masks are ``[document]`` of the ``documents`` of the run.
     """
     submitted = session.store.sampling_frames.selections()
-    counted_selections = [
-        selection
-        for selection in submitted
-        if selection.document_id in row_of and counted[row_of[selection.document_id]]
-    ]
+    order = rows_in(documents, [selection.document_id for selection in submitted])
+    is_counted = (order >= 0) & counted[order]
+    order, selections = order[is_counted], [*compress(submitted, is_counted)]
     population = int(represented.sum())
     sizes: dict[tuple[str, int], Numbers | None] = {("", 0): np.ones(population)}
 
@@ -192,11 +188,8 @@ def _draws(
             sizes[key] = None if np.isnan(frame).any() else frame
         return sizes[key]
 
-    order = np.array([row_of[selection.document_id] for selection in counted_selections], dtype=np.int64)
-    sample = WeightedSample.of_draws(
-        (np.cumsum(represented) - 1)[order], [draw_sizes(selection) for selection in counted_selections], population
-    )
-    return sample, order
+    places = np.cumsum(represented) - 1
+    return WeightedSample.of_draws(places[order], [*map(draw_sizes, selections)], population), order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
