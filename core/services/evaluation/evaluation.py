@@ -455,15 +455,10 @@ def efficient(points: Sequence[tuple[float | None, float | None]]) -> tuple[bool
     A point is not on it if another costs the same or less and is better, or costs less and is as good. A point without
     a cost or a quality is not on it. All equal points are.
     """
-
-    def beaten(cost: float, quality: float) -> bool:
-        return any(
-            other_cost is not None
-            and other is not None
-            and other_cost <= cost
-            and other >= quality
-            and (other_cost < cost or other > quality)
-            for other_cost, other in points
-        )
-
-    return tuple(cost is not None and quality is not None and not beaten(cost, quality) for cost, quality in points)
+    known = [(cost, quality) for cost, quality in points if cost is not None and quality is not None]
+    front = {
+        (cost, quality)
+        for cost, quality in known
+        if not any(less <= cost and more >= quality and (less, more) != (cost, quality) for less, more in known)
+    }
+    return tuple(point in front for point in points)
