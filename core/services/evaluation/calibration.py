@@ -59,8 +59,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     rows = repeated_runs.siblings(session, run)
     loaded = verdict_arrays(session, run, reference)
     if len(rows) >= MIN_VOTES:
-        _, voters = repeated_runs.aligned([loaded, *(verdict_arrays(session, row, reference) for row in rows)])
-        return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
+        voters = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
+        return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters))
     stages = annotation_arrays.stages(session, run)
     families = [stage.family for stage in stages if len(stage.members) >= MIN_VOTES]
     if families:

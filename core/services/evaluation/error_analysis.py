@@ -177,12 +177,13 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else label_index
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
-    gold, predicted = repeated_runs.aligned([_scored(session, row, reference) for row in rows])
+    scored = [_scored(session, row, reference) for row in rows]
+    gold, predicted = scored[0].reference, [arrays.verdicts_on(scored[0].documents) for arrays in scored]
     true = gold[:, column]
     present = {"multilabel": 1.0, "choice": float(label_index), "rating": np.nan}[codebook.kind]
     by_iteration = [_sides(true, grid[:, column], present) for grid in predicted]
     return _Outcomes(
-        documents=tuple(session.store.runs.document_ids(run.run_id)),
+        documents=scored[0].documents,
         column=column,
         reference=gold,
         judged=~np.isnan(true) & ~np.isnan(predicted[0][:, column]),

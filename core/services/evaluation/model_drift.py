@@ -146,10 +146,7 @@ def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return Estimate()
-    _, (first, second) = repeated_runs.aligned([verdict_arrays(session, row) for row in rows[:2]])
+    loaded = verdict_arrays(session, rows[0])
+    first, second = loaded.verdicts, verdict_arrays(session, rows[1]).verdicts_on(loaded.documents)
     complete = ~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)
-    return ratio(
-        (first != second).any(axis=1) & complete,
-        complete,
-        Design(groups=group_codes(session, rows[0])),
-    )
+    return ratio((first != second).any(axis=1) & complete, complete, Design(groups=group_codes(session, rows[0])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +10,7 @@ import numpy as np
 from core.documents import Reference
 from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.annotation_arrays import (
-    AnnotationArrays,
-    Grid,
-    group_codes,
-    sampling_design,
-    verdict_arrays,
-)
+from core.services.evaluation.annotation_arrays import group_codes, sampling_design, verdict_arrays
 from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
@@ -67,8 +61,9 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     by_label = {
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
-    loaded = [verdict_arrays(session, row, reference) for row in rows]
-    gold, predicted = aligned(loaded)
+    loaded = verdict_arrays(session, rows[0], reference)
+    gold = loaded.reference
+    predicted = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
     return RepeatedRuns(
         runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
@@ -80,16 +75,9 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
             predicted,
             codebook.item_names,
             kind=codebook.kind,
-            design=sampling_design(session, rows[0], reference, loaded[0], *predicted[1:]),
+            design=sampling_design(session, rows[0], reference, loaded, *predicted[1:]),
             groups=group_codes(session, rows[0]),
         ),
-        documents=loaded[0].documents,
+        documents=loaded.documents,
         counted=coverage.of_documents(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )
-
-
-def aligned(
-    loaded: Sequence[AnnotationArrays],
-) -> tuple[Grid, list[Grid]]:
-    """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
-    return loaded[0].reference, [arrays.verdicts_on(loaded[0].documents) for arrays in loaded]
