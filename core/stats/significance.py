@@ -159,12 +159,10 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     only if something connects them (the same seed, the same sample of documents); otherwise use ``welch_t``. Raises
     ValueError for different numbers of scores.
     """
-    first_scores, second_scores = ratings(first), ratings(second)
-    check_shapes(first_scores, second_scores)
-    if first_scores.ndim != 1:
-        raise ValueError(f"expected scores [iteration], got {first_scores.ndim} dimensions")
-    complete = ~(np.isnan(first_scores) | np.isnan(second_scores))
-    first_scores, second_scores = first_scores[complete], second_scores[complete]
+    sides = ratings(first), ratings(second)
+    check_shapes(*sides)
+    complete = ~np.isnan(sides[0] + sides[1])
+    first_scores, second_scores = (_defined(np.where(complete, side, np.nan)) for side in sides)
     n = len(first_scores)
     error, df = (sqrt(_variance(second_scores - first_scores) / n), n - 1.0) if n >= 2 else (0.0, None)
     return _t_test("paired", first_scores, second_scores, 2 * int((~complete).sum()), error, df)
@@ -175,18 +173,23 @@ def welch_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
 
     t = (m2 - m1) / sqrt(v1/n1 + v2/n2), degrees of freedom after Welch and Satterthwaite (Welch 1947, Biometrika 34).
     """
-    first_scores, second_scores = ratings(first), ratings(second)
-    if first_scores.ndim != 1 or second_scores.ndim != 1:
-        raise ValueError("expected scores [iteration]")
-    first_defined, second_defined = first_scores[~np.isnan(first_scores)], second_scores[~np.isnan(second_scores)]
-    excluded = len(first_scores) + len(second_scores) - len(first_defined) - len(second_defined)
+    first_scores, second_scores = _defined(first), _defined(second)
+    n, m = len(first_scores), len(second_scores)
     error, df = 0.0, None
-    if len(first_defined) >= 2 and len(second_defined) >= 2:
-        a, b = _variance(first_defined) / len(first_defined), _variance(second_defined) / len(second_defined)
+    if n >= 2 and m >= 2:
+        a, b = _variance(first_scores) / n, _variance(second_scores) / m
         error = sqrt(a + b)
         if error:
-            df = (a + b) ** 2 / (a * a / (len(first_defined) - 1) + b * b / (len(second_defined) - 1))
-    return _t_test("welch", first_defined, second_defined, excluded, error, df)
+            df = (a + b) ** 2 / (a * a / (n - 1) + b * b / (m - 1))
+    return _t_test("welch", first_scores, second_scores, np.size(first) + np.size(second) - n - m, error, df)
+
+
+def _defined(scores: npt.ArrayLike) -> Ratings:
+    """Return the scores that are not missing, ``[iteration]``."""
+    values = ratings(scores)
+    if values.ndim != 1:
+        raise ValueError(f"expected scores [iteration], got {values.ndim} dimensions")
+    return values[~np.isnan(values)]
 
 
 def _t_test(
@@ -269,7 +272,7 @@ def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     It is the difference of means divided by the root of the mean of both variances (unequal variances allowed). None
     with fewer than two scores on a side or without spread.
     """
-    first_scores, second_scores = (values[~np.isnan(values)] for values in (ratings(first), ratings(second)))
+    first_scores, second_scores = _defined(first), _defined(second)
     if len(first_scores) < 2 or len(second_scores) < 2:
         return None
     difference = second_scores.mean() - first_scores.mean()
