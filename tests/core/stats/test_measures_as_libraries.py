@@ -95,9 +95,12 @@ def test_pair_agreement_is_undefined_without_variation() -> None:
 @given(SEEDS, st.integers(2, 5), st.sampled_from(["nominal", "ordinal"]))
 def test_alpha_with_missing_values_agrees_with_krippendorff(seed: int, raters: int, level: str) -> None:
     rng = np.random.default_rng(seed)
-    predicted = rng.integers(1, 5, (15, raters)).astype(float)
+    predicted = rng.integers(-1, 4, (15, raters)).astype(float)
     predicted[rng.random(predicted.shape) < 0.3] = np.nan
     ours = agreement.krippendorff_alpha(predicted, level=level)
+    times = rng.integers(1, 4, len(predicted))
+    weighted = agreement.krippendorff_alpha(predicted, times.astype(float), level)
+    assert weighted == pytest.approx(agreement.krippendorff_alpha(predicted.repeat(times, axis=0), level=level))
     pairable = predicted[(~np.isnan(predicted)).sum(axis=1) >= 2]
     if ours is not None and len(np.unique(pairable[~np.isnan(pairable)])) > 1:
         with warnings.catch_warnings():
