@@ -2,8 +2,8 @@
 
 After Chen et al. 2025, *MAJ-Eval: Multi-Agent-as-Judge* (section 5.4.2: correlations with human ratings before and
 after; appendix A.4: Krippendorff's alpha of each group, ordinal here like the scale). Section 4.3 reports Spearman's
-correlation without its sign, tables 4 and 5 print signs. Here both are given, because a panel that rates backwards is
-not a good panel. Ratings are first normalised to 0 to 1 by the scale, so that scales can be compared.
+correlation without its sign, tables 4 and 5 print signs. Here they have their sign, because a panel that rates
+backwards is not a good panel. Ratings are first normalised to 0 to 1 by the scale, so that scales can be compared.
 """
 
 from __future__ import annotations
@@ -35,15 +35,6 @@ class Following:
     kendall: Estimate
     mae: Estimate
     """mean absolute error, as a share of the scale (0 to 1)"""
-
-    @property
-    def absolute(self) -> dict[str, float | None]:
-        """The correlations without their sign, as in section 4.3 of the paper."""
-        correlations = {"pearson": self.pearson, "spearman": self.spearman, "kendall": self.kendall}
-        return {
-            name: None if correlation.value is None else abs(correlation.value)
-            for name, correlation in correlations.items()
-        }
 
 
 @dataclass(frozen=True, slots=True)
