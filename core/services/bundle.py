@@ -91,9 +91,7 @@ def write_bundle(session: ProjectSession, path: Path) -> Path:
             archive.writestr(f"settings/{run.run_id}.json", run.settings.model_dump_json(indent=2))
             for role, template in run.settings.templates.items():
                 archive.writestr(f"prompts/{run.run_id}/{_NOT_IN_NAMES.sub('_', role)}.md", template.text)
-            with tempfile.TemporaryDirectory(prefix="moot-bundle-") as folder:
-                results = export.export(session, run.run_id, "parquet", Path(folder) / f"{run.run_id}.parquet")
-                archive.write(results, f"results/{run.run_id}.parquet")
+            archive.writestr(f"results/{run.run_id}.parquet", export.export_bytes(session, run.run_id, "parquet"))
             _pages(session, run, archive)
         archive.writestr("debates/index.html", _index(session, runs))
     return path
