@@ -199,21 +199,27 @@ class ProgressLines:
         self._terminal = sys.stderr.isatty()
         self._last = 0.0
         self._printed = ""
+        self._problem = ""
+        self._retried_at = 0.0
         self._guard = threading.Lock()
 
     def __call__(self, event: Event) -> None:
         """Print an event's progress. Called from the engine's thread, some times for each reply."""
-        from core.debate.events import RunStatus
+        from core.debate.events import RunStatus, TurnWaiting
 
-        if not isinstance(event, RunStatus):
-            return
         with self._guard:
             now = time.monotonic()
+            if isinstance(event, TurnWaiting) and event.seconds >= LINE_SECONDS:
+                self._problem, self._retried_at = event.reason, now + event.seconds
+            if not isinstance(event, RunStatus):
+                return
             ended = event.state != "running"
             if not ended and now - self._last < (0.1 if self._terminal else LINE_SECONDS):
                 return
             self._last = now
             line = format_progress(event)
+            if not ended and now < self._retried_at:
+                line += f", {self._problem}, retrying"
             if self._terminal:
                 room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
                 _print_stderr(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", newline=ended)

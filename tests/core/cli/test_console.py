@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,7 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from core.cli import console, main
-from core.debate.events import RunStatus
+from core.debate.events import RunStatus, TurnWaiting
+from core.errors import RateLimited
 from tests.core.cli import invoking
 
 
@@ -84,6 +86,21 @@ def test_progress_that_is_not_on_a_terminal_is_printed_when_it_changes(monkeypat
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
         "r0001 running: 0 of 100",
         "r0001 running: 1 of 100",
+    ]
+
+
+def test_progress_says_that_a_call_waits_before_its_next_attempt(monkeypatch, capsys):
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.0)
+    lines = console.ProgressLines()
+    status = RunStatus("r0001", "running", 100, 0, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None)
+    lines(status)
+    lines(TurnWaiting("r0001", "d1", 0, RateLimited.kind, 60.0))
+    lines(status)
+    lines(replace(status, state="paused"))
+    assert [line.endswith("rate limited, retrying") for line in capsys.readouterr().err.splitlines()] == [
+        False,
+        True,
+        False,
     ]
 
 
