@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median_high, median_low
 
 from core.baseline import author_replies, persona_replies
 from core.baseline.evidence import LabelProbabilities, TextEvidence, find_evidence
-from core.baseline.lexicon import BASELINE_NAME, FUNCTION_WORDS, forms, lexicon_of, tokenise
+from core.baseline.lexicon import BASELINE_NAME, content_words, forms, lexicon_of
 from core.codebook import Codebook
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
@@ -273,20 +273,16 @@ class _Roles:
 def _shares(document: Document, focus: str) -> dict[str, float]:
     """Return the shares of words in the other fields and of the persona's focus, by the text about them."""
     first, *other_fields = document.fields.values()
-    words, context = _content_words(first), _content_words(" ".join(other_fields))
+    words, context = {*content_words(first)}, {*content_words(" ".join(other_fields))}
     shares = {}
     if other_fields:
         shares["the other fields contain {:.0%} of the words"] = _share_of_words(words, context)
     if focus:
-        shares["{:.0%} of the words of my focus occur"] = _share_of_words(_content_words(focus), words | context)
+        shares["{:.0%} of the words of my focus occur"] = _share_of_words({*content_words(focus)}, words | context)
     return shares
 
 
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(word for word, _, _ in tokenise(text) if word not in FUNCTION_WORDS and len(word) > 1)
-
-
-def _share_of_words(words: frozenset[str], among: frozenset[str]) -> float:
+def _share_of_words(words: Set[str], among: Set[str]) -> float:
     """Return the share of the words that occur among the others in some form, 0 without words."""
     return sum(not among.isdisjoint(forms(word)) for word in words) / len(words) if words else 0.0
 

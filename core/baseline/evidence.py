@@ -222,14 +222,14 @@ def _score(hits: Iterable[Hit]) -> float:
 
 
 def _beside_vectors(score: float, chance: float) -> float:
-    """Return the score of a label by words and by its probability by vectors."""
-    if chance == 0:
-        return score
+    """Return the score of a label by words and by its probability by vectors, 0 if it cannot be compared."""
+    gain = _log_odds(chance) - _log_odds(UNRELATED_PROBABILITY) if chance else 0.0
+    return max(0.0, score + VECTOR_WEIGHT * gain)
+
+
+def _log_odds(chance: float) -> float:
     chance = min(max(chance, 1e-6), 1 - 1e-6)
-    return max(
-        0.0,
-        score + VECTOR_WEIGHT * math.log(chance / (1 - chance) * (1 - UNRELATED_PROBABILITY) / UNRELATED_PROBABILITY),
-    )
+    return math.log(chance / (1 - chance))
 
 
 _Match: TypeAlias = tuple[Term, int, int]

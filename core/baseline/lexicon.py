@@ -105,7 +105,7 @@ def _groups(name: str) -> list[str]:
 WORDS: Mapping[str, frozenset[str]] = {name: frozenset(text.split()) for name, text in _LISTS.items()}
 RELATED = {word: frozenset(group.split()) for group in _groups("families") for word in group.split()}
 FUNCTION_WORDS = WORDS["function_words"]
-GENERIC_WORDS = WORDS["generic_words"].union(*map(forms, WORDS["common_words"]))
+GENERIC_WORDS = WORDS["generic_words"]
 BASELINE_NAME = "Word-list baseline"
 ASPECT_WORDS = 40  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
 _ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
@@ -238,18 +238,15 @@ class Lexicon:
     @cached_property
     def about_places(self) -> frozenset[int]:
         """The labels that list words such as "nearby" or "next door"."""
-        words = ((term.label, frozenset().union(*term.pattern)) for term in self.terms if term.listed)
-        return frozenset(label for label, word_forms in words if any(place <= word_forms for place in _PLACES))
+        return frozenset(term.label for term in self.terms if term.listed and _PLACE.search(term.text))
 
 
-_PLACES = tuple(
-    frozenset(place.split())
-    for place in (
-        "nearby", "neighbouring", "neighboring", "elsewhere", "next door", "next to", "round corner", "around corner",
-        "across street", "across road", "across from", "around here",
-    )
-)  # fmt: skip
-"""Words that a label about other places lists together."""
+_PLACE = re.compile(
+    r"\b(?:nearby|neighbou?ring|elsewhere|next (?:door|to)|around here|across from|"
+    r"(?:a?round|across) (?:the )?(?:corner|street|road))\b",
+    re.IGNORECASE,
+)
+"""In a keyword of a label about other places."""
 
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|\bthe rest\b|"
