@@ -2,8 +2,7 @@
 
 Features with fixed values are predicted by the classifier, trained on the feature's own answers; it starts from the
 words of the codebook. An open feature is predicted from the answers that its label names and that authors gave: the
-one whose own words, or the texts that it was given for, share most character n-grams with the text, and whose learned
-keywords occur in it.
+one whose own words, or the texts that it was given for, share most character n-grams with the text.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import orjson
 
 from core.author_labelling.questions import Feature, FeaturePrediction, Question
 from core.author_labelling.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
-from core.author_labelling.selection import AnsweredText, keywords
+from core.author_labelling.selection import AnsweredText
 from core.baseline.evidence import example, find_evidence
-from core.baseline.lexicon import lexicon_of, tokenise
+from core.baseline.lexicon import lexicon_of
 from core.classifier.classifier import Task, train
 from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, normalise
@@ -26,8 +25,8 @@ from core.debate.turns import Request
 
 MAX_EXAMPLES = 200
 """Latest answers that the built-in predictor learns from."""
-KEYWORD_BONUS = 0.2
-"""Score of an answer that the codebook names, as it fits more texts, and of one with a learned keyword in the text."""
+NAMED_BONUS = 0.2
+"""Added to the similarity of an answer that the codebook names, as it fits more texts."""
 CHAT_NOTICE = (
     "This is Moot's built-in word-list model, not a language model: it cannot hold a conversation. {found}"
     "Write on, or choose a language model in the settings of this page."
@@ -94,22 +93,13 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
 def _scores(feature: Feature, text: str, examples: Sequence[AnsweredText]) -> Mapping[str, float]:
     """Return the scores (above 0) of the known answers to an open feature, the best first."""
     answers = {normalise(answer): answer for answer in (*(example.value for example in examples), *feature.suggestions)}
-    learned = {
-        normalise(answer): {token for word in words for token, _, _ in tokenise(word)}
-        for answer, words in keywords(examples).items()
-    }
-    pairs = [*answers.items(), *((normalise(example.value), example.text) for example in examples)]
-    scores = dict.fromkeys(answers, 1e-3)
-    if pairs:
-        for (key, _), alike in zip(
-            pairs, TextSpace([source for _, source in pairs]).similarities([text])[0], strict=True
-        ):
-            scores[key] = max(scores[key], float(alike))
-    words = {word for word, _, _ in tokenise(text)}
-    for key in scores:
-        named = answers[key] in feature.suggestions
-        scores[key] += KEYWORD_BONUS * (named + (not words.isdisjoint(learned.get(key, ()))))
-    return {answers[key]: scores[key] for key in sorted(scores, key=lambda key: -scores[key])}
+    sources = [*answers.items(), *((normalise(example.value), example.text) for example in examples)]
+    similarities = TextSpace([source for _, source in sources]).similarities([text])[0] if sources else ()
+    best = dict.fromkeys(answers, 1e-3)
+    for (key, _), similarity in zip(sources, similarities, strict=True):
+        best[key] = max(best[key], float(similarity))
+    scores = {answer: best[key] + NAMED_BONUS * (answer in feature.suggestions) for key, answer in answers.items()}
+    return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
 
 
 def _question(feature: Feature) -> str:
