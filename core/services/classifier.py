@@ -118,22 +118,22 @@ def _estimate(plain: Mapping[str, Any]) -> Estimate:
     return Estimate(plain["value"], Interval(*plain["interval"]) if plain["interval"] else None)
 
 
-def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> RunRow:
-    """Start a run in which the classifier annotates documents (all by default), at no cost.
+def annotate(session: ProjectSession) -> RunRow:
+    """Start a run in which the classifier annotates all documents, at no cost.
 
     UsageError without a trained classifier or without documents.
     """
     latest = session.store.classifiers.latest_facts()
     if latest is None:
         raise _not_trained()
-    return _start_run(session, NAME, Codebook.model_validate(latest[1]["codebook"]), document_ids)
+    return _start_run(session, NAME, Codebook.model_validate(latest[1]["codebook"]))
 
 
-def _start_run(session: ProjectSession, model: str, codebook: Codebook, document_ids: list[str] | None) -> RunRow:
+def _start_run(session: ProjectSession, model: str, codebook: Codebook) -> RunRow:
     plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=model))
     latest = session.store.codebooks.latest()
     settings = planning.build_settings(plan, codebook, latest.number if latest else 0, session.models)
-    (run,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
+    (run,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(run.run_id)
     return run
 
@@ -144,7 +144,7 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
     UsageError without a trained classifier and for a path that ends in ``.md``; ExportError when a file cannot be
     written.
     """
-    stored = _stored(session)
+    stored = load(session)
     card = path.with_suffix(".md")
     if card == path:
         raise UsageError(f"{path.name} is the name of the model card.", f"Choose a name that ends in {SUFFIX}.")
@@ -154,18 +154,8 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
     return path, card
 
 
-def body(session: ProjectSession) -> bytes:
-    """Return the bytes of the classifier file for a download."""
-    return _stored(session).body
-
-
-def card(session: ProjectSession) -> str:
-    """Return the model card in Markdown; empty without a trained classifier."""
-    stored = session.store.classifiers.load()
-    return stored.card if stored else ""
-
-
-def _stored(session: ProjectSession) -> StoredClassifier:
+def load(session: ProjectSession) -> StoredClassifier:
+    """Return the file of the classifier and its model card. UsageError without a trained classifier."""
     stored = session.store.classifiers.load()
     if stored is None:
         raise _not_trained()
@@ -226,28 +216,25 @@ def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier
 
     UsageError without documents, CodebookError before a codebook is saved.
     """
-    return _start_run(session, f"{NAME}@{imported.hash}", planning.saved_codebook(session).codebook, None)
+    return _start_run(session, f"{NAME}@{imported.hash}", planning.saved_codebook(session).codebook)
 
 
 def _match_labels(codebook: Codebook, target: Codebook, name: str) -> Codebook:
     """Return the classifier's codebook with this project's ids for labels of the same name, in training order."""
     ids = {normalise(label.name): label.id for label in target.labels}
-    shared = [(label.id, ids[normalise(label.name)]) for label in codebook.labels if normalise(label.name) in ids]
-    if codebook.kind != target.kind or any(
-        codebook.scale_of(label_id) != target.scale_of(other) for label_id, other in shared
-    ):
+    # a label that this codebook lacks gets an id that does not exist here, so it is never requested
+    labels = tuple(
+        label.model_copy(update={"id": ids.get(normalise(label.name), f"-{label.id}")}) for label in codebook.labels
+    )
+    matched = codebook.model_copy(update={"labels": labels})
+    shared = {label.id for label in labels} & {*ids.values()}
+    if codebook.kind != target.kind or any(matched.scale_of(id) != target.scale_of(id) for id in shared):
         raise UsageError(
             f"{name} was trained on another kind of label or scale.", "Use it with a codebook of the same kind."
         )
-    names = {normalise(label.name) for label in codebook.labels}
-    if not names & set(ids):
-        labels_text = ", ".join(codebook.names[:5])
-        raise UsageError(f"{name} has none of this codebook's labels.", f"Its labels are {labels_text}.")
-    if codebook.kind == "choice" and names != set(ids):
-        labels_text = ", ".join(codebook.names[:5])
-        raise UsageError(f"{name} chooses among other labels.", f"Its labels are {labels_text}.")
-    # a label that this codebook lacks gets an id that does not exist here, so it is never requested
-    labels = [
-        label.model_copy(update={"id": ids.get(normalise(label.name), f"-{label.id}")}) for label in codebook.labels
-    ]
-    return codebook.model_copy(update={"labels": tuple(labels)})
+    its_labels = f"Its labels are {', '.join(codebook.names[:5])}."
+    if not shared:
+        raise UsageError(f"{name} has none of this codebook's labels.", its_labels)
+    if codebook.kind == "choice" and len(shared) < max(len(ids), len(labels)):
+        raise UsageError(f"{name} chooses among other labels.", its_labels)
+    return matched

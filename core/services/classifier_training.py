@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +51,8 @@ EMBEDDED_AT_ONCE = 32
 """Texts that are embedded between two looks at whether the project is closing."""
 CURVE_SHARES = (0.0, 0.25, 0.5, 1.0)
 """Shares of the training documents at which the learning curve is measured."""
+MAX_MODELS = 4
+"""Classifiers kept in memory."""
 MAX_VECTORS = 20_000
 """Vectors kept in memory, 1.5 kB each with MiniLM."""
 
@@ -61,10 +63,6 @@ class Embedder:
 
     spec: str
     embed: Embed
-
-
-class _NotStored(Exception):
-    """Raised for a classifier that the project does not have."""
 
 
 class ClassifierTrainer:
@@ -81,7 +79,7 @@ class ClassifierTrainer:
         self._find_embedder = find_embedder
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
         self._label_probabilities: dict[str, LabelProbabilities] = {}
-        self._cached_model = lru_cache(maxsize=4)(self._load_model)  # one cache for the class would keep all trainers
+        self._models: dict[str, ClassifierModel] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
         self._task: Future[None] | None = None
@@ -134,10 +132,11 @@ class ClassifierTrainer:
 
     def find(self, hash: str) -> ClassifierModel | None:
         """Return the classifier with this hash; None when this project does not have it."""
-        try:
-            return self._cached_model(hash)
-        except _NotStored:
-            return None
+        if hash not in self._models and (loaded := self._load(hash)) is not None:
+            if len(self._models) == MAX_MODELS:
+                self._models.clear()
+            self._models[hash] = callable_model(*loaded, self._read)
+        return self._models.get(hash)
 
     def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:
         """Return predictions of the classifier with this hash as ``[text, item]`` of the codebook.
@@ -183,13 +182,6 @@ class ClassifierTrainer:
             cache.update({(embedder.spec, text): vector for text, vector in zip(chunk, vectors, strict=True)})
         self._vectors = cache
         return np.array([cache[embedder.spec, text] for text in texts])
-
-    def _load_model(self, hash: str) -> ClassifierModel:
-        """Return a classifier. Raises _NotStored, which is not cached: the classifier may be stored later."""
-        loaded = self._load(hash)
-        if loaded is None:
-            raise _NotStored
-        return callable_model(*loaded, self._read)
 
     def _load(self, hash: str) -> tuple[classifier.Classifier, dict[str, Any]] | None:
         """Return a classifier and its facts; None if it was deleted or an earlier version of Moot trained it."""
@@ -386,28 +378,21 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
     """
     trained_codebook = Codebook.model_validate(facts["codebook"])
-    columns = {item: column for column, item in enumerate(trained_codebook.items)}
 
     def predict(codebook: Codebook, document: Document) -> list[ItemPrediction]:
-        if codebook.kind != trained_codebook.kind:
-            return [ItemPrediction(item, None) for item in codebook.items]
-        (example,) = read(trained_codebook, [document.text], embedder_spec(facts))
         known_labels = {label.id for label in codebook.labels}
         among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
-        if not among:
+        if codebook.kind != trained_codebook.kind or not among:
             return [ItemPrediction(item, None) for item in codebook.items]
+        (example,) = read(trained_codebook, [document.text], embedder_spec(facts))
         predictions = trained.predict([example], among)
-        reasons = trained.explain(example, predictions.values[0])
-        predicted = []
-        for item in codebook.items:
-            column = columns.get(item)
-            if column is None:
-                predicted.append(ItemPrediction(item, None))
-                continue
-            value = float(predictions.values[0, column])
-            certainty = float(predictions.certainty[0, column])
-            predicted.append(ItemPrediction(item, decode_value(trained_codebook, value), certainty, reasons[column]))
-        return predicted
+        values, certainty = predictions.values[0].tolist(), predictions.certainty[0].tolist()
+        words = trained.explain(example, values)
+        predicted = {
+            item: ItemPrediction(item, decode_value(trained_codebook, value), chance, words_of_item)
+            for item, value, chance, words_of_item in zip(trained_codebook.items, values, certainty, words, strict=True)
+        }
+        return [predicted.get(item, ItemPrediction(item, None)) for item in codebook.items]
 
     return ClassifierModel(int(facts["documents"]), predict)
 
@@ -422,13 +407,11 @@ def _align(target: Codebook, trained: Codebook, predicted: classifier.Prediction
             return None
         positions = np.array([ids.index(label.id) for label in trained.labels], dtype=np.float64)
         return classifier.Predictions(positions[predicted.values.astype(np.int64)], predicted.certainty)
-    shared = [(column, trained.items.index(item)) for column, item in enumerate(target.items) if item in trained.items]
-    if not shared:
+    columns = [trained.items.index(item) if item in trained.items else -1 for item in target.items]
+    if max(columns, default=-1) < 0:
         return None
-    columns, trained_columns = (list(indices) for indices in zip(*shared, strict=True))
-    values, certainty = (np.full((len(predicted.values), len(target.items)), np.nan) for _ in range(2))
-    values[:, columns] = predicted.values[:, trained_columns]
-    certainty[:, columns] = predicted.certainty[:, trained_columns]
+    unknown = np.full((len(predicted.values), 1), np.nan)  # the last column
+    values, certainty = (np.hstack([grid, unknown])[:, columns] for grid in (predicted.values, predicted.certainty))
     return classifier.Predictions(values, certainty)
 
 

@@ -134,7 +134,7 @@ def _classifier_buttons(session: ProjectSession) -> None:
             open_page("run")
         download(
             "Classifier file",
-            lambda: classifier.body(session),
+            lambda: classifier.load(session).body,
             f"{session.name}-classifier{classifier.SUFFIX}",
             type="tertiary",
             key="classifier-file",
@@ -142,7 +142,7 @@ def _classifier_buttons(session: ProjectSession) -> None:
         )
         download(
             "Model card",
-            lambda: classifier.card(session),
+            lambda: classifier.load(session).card,
             f"{session.name}-classifier.md",
             "text/markdown",
             type="tertiary",

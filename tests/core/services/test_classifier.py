@@ -440,10 +440,10 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
     before = chance(first)
     assert before > 0.5
     session.trainer._find_embedder = lambda spec: known.get("other" if spec is None else spec)
-    session.trainer._cached_model.cache_clear()
+    session.trainer._models.clear()
     assert chance(first) == before, "a classifier keeps the vectors of its training"
     session.trainer._find_embedder = lambda spec: known["other"] if spec in (None, "other") else None
-    session.trainer._cached_model.cache_clear()
+    session.trainer._models.clear()
     assert chance(first) < before, "a classifier without its vectors uses words only"
     _review(session, session.all_runs()[-1], ["d24"])
     ((second, facts),) = [session.store.classifiers.latest_facts()]

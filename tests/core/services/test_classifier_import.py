@@ -12,7 +12,7 @@ from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, InputError, UsageError
-from core.services.classifier import annotate_with_imported, body, import_classifier, status
+from core.services.classifier import annotate_with_imported, import_classifier, load, status
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.project_session import ProjectSession
@@ -50,7 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
             {id: {CLEAN: "cobwebs" in text, SERVICE: "staff" in text} for id, text in texts.items()},
         )
         session.trainer.wait(60)
-        yield body(session)
+        yield load(session).body
     finally:
         workspace.close()
 
