@@ -328,42 +328,40 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
     """Return the classifier and the facts that ``dumps`` wrote.
 
-    InputError for anything else, and for more than ``MAX_UNPACKED`` bytes. Other types are refused without being
-    opened, and nothing in the file is executed.
+    InputError for anything else, and for too large a file. Other types are refused without being opened, and nothing
+    in the file is executed.
     """
     import skops.io
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if _unpacked_size(archive) > MAX_UNPACKED:
-                raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
+            _check_size(archive)
         contents = skops.io.loads(data, trusted=[])
         return _load_classifier(contents), dict(contents["facts"])
-    except InputError:
-        raise
     except Exception as error:  # a hostile or broken file fails in skops in whatever way it likes
         raise InputError(
             f"{name} is not a classifier file.", "Choose a .skops file that this version of Moot exported."
         ) from error
 
 
-def _unpacked_size(archive: zipfile.ZipFile) -> int:
-    """Return the bytes that a file unpacks to.
+def _check_size(archive: zipfile.ZipFile) -> None:
+    """Refuse a file that unpacks to more than ``MAX_UNPACKED`` bytes or has more than ``MAX_VALUES`` values.
 
-    An array counts as often as the description refers to it, because skops may read it each time. ValueError for parts
-    that plain values and arrays do not need, and for more than ``MAX_VALUES`` values.
+    An array counts as often as the description refers to it, because skops may read it each time. Parts that plain
+    values and arrays do not need are refused, too. ValueError.
     """
     sizes = {member.filename: member.file_size for member in archive.infolist()}
-    parts: list[dict[str, Any]] = []
-    if sum(sizes.values()) <= MAX_UNPACKED:
-        schema = archive.read("schema.json")
-        if schema.count(b",") > MAX_VALUES:
-            raise ValueError("more values than a classifier has")
-        json.loads(schema, object_hook=parts.append)
+    if sum(sizes.values()) > MAX_UNPACKED:
+        raise ValueError("too large")
+    schema, parts = archive.read("schema.json"), list[dict[str, Any]]()
+    if schema.count(b",") > MAX_VALUES:
+        raise ValueError("more values than a classifier has")
+    json.loads(schema, object_hook=parts.append)
     if any(part.get("__loader__", "DictNode") not in _PARTS for part in parts):
         raise ValueError("a part that a classifier does not need")
     files = (part.get("file") for part in parts)
-    return sum(sizes.values()) + sum(sizes[file] for file in files if isinstance(file, str))
+    if sum(sizes[file] for file in files if isinstance(file, str)) > MAX_UNPACKED:
+        raise ValueError("too large")
 
 
 def _numbers(stored: Any, *shape: int) -> Grid:
