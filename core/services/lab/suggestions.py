@@ -15,6 +15,7 @@ import numpy as np
 
 from core import prompts
 from core.baseline.evidence import quote_around
+from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
@@ -86,6 +87,8 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
     errors = list(label_errors(session, now, run_id))
     known_labels = _known_labels(errors)
+    if not known_labels:
+        return ()
     nearest = _nearest_of({id: text for id, (text, _) in known_labels.items()})
     suggestions = [
         with_effect
@@ -242,21 +245,12 @@ def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part, nearest:
 
 def _nearest_of(texts: Texts) -> Nearest:
     """Return the function that finds, among some of these texts, the id of the most similar one; empty without any."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    try:
-        vectors = TfidfVectorizer(stop_words="english").fit_transform(texts.values())
-    except ValueError:  # no texts, or nothing but stop words
-        return lambda *_: ""
-    rows = {id: row for row, id in enumerate(texts)}
+    space = TextSpace(list(texts.values()), "word")
 
     def nearest(id: str, among: Iterable[str]) -> str:
-        others = list(among)
-        if not others:
-            return ""
-        similarity = (vectors[[rows[other] for other in others]] @ vectors[rows[id]].T).toarray().ravel()
-        best = int(similarity.argmax())
-        return others[best] if similarity[best] > 0 else ""
+        similarities = dict(zip(texts, space.similarities([texts[id]])[0], strict=True))
+        best = max(among, key=similarities.__getitem__, default="")
+        return best if best and similarities[best] > 0 else ""
 
     return nearest
 
