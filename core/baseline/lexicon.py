@@ -140,14 +140,14 @@ def _starter_lists() -> Mapping[str, Aspect]:
     return plurals | singulars | aspects
 
 
-def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
+def starters(name: str, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Return starter keywords for a label name, found by the name or an alias of a common aspect.
 
     If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found. An
-    aspect's keywords come with those of the aspect that it includes (service includes staff), unless one of the labels
-    ``beside`` it in the codebook is about that.
+    aspect's keywords come with those of the aspect that it includes (service includes staff), unless a label of the
+    codebook, which has ``names``, is about that.
     """
-    aspects, other_names = _aspects(name), {aspect[0] for other in (*beside, name) for aspect in _aspects(other)}
+    aspects, other_names = _aspects(name), {aspect[0] for other in (*names, name) for aspect in _aspects(other)}
     included = (_starter_lists()[aspect[2]] for aspect in aspects if aspect[2] and aspect[2] not in other_names)
     return tuple(dict.fromkeys(word for _, words, _ in (*aspects, *included) for word in words))
 
@@ -168,11 +168,12 @@ def _aspects(name: str) -> list[Aspect]:
 
 def definitions(codebook: Codebook) -> list[list[str]]:
     """Return the texts that define each label, none for the label for the rest; then the words of other aspects."""
-    classes = []
+    classes, rest_label = [], lexicon_of(codebook).rest_label
     for number, label in enumerate(codebook.labels):
         described = [f"{label.name}: {label.description}"] if label.description else []
-        common = starters(label.name, codebook.names[:number] + codebook.names[number + 1 :])
-        texts = [] if is_rest(codebook, label) else [label.name, *described, *label.include, *label.keywords, *common]
+        texts = [label.name, *described, *label.include, *label.keywords, *starters(label.name, codebook.names)]
+        if number == rest_label:
+            texts = []
         classes.append(list(dict.fromkeys(text for text in texts if text.strip())))
     defined = {text.casefold() for texts in classes for text in texts}
     others = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
@@ -293,13 +294,13 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     A word that several labels have belongs to those of the highest rank. Where it is only derived, it decides for none
     of several. Words of the unit and the domain are in every document, so that they are not derived.
     """
-    labels, names = codebook.labels, codebook.names
+    labels = codebook.labels
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokenise(f"{codebook.unit} {codebook.domain}")))
     rest_label = next((number for number, label in enumerate(labels) if is_rest(codebook, label)), None)
     all_terms = [
         term
         for number, label in enumerate(labels)
-        for term in _terms(number, label, (*names[:number], *names[number + 1 :]), codebook.kind == "rating")
+        for term in _terms(number, label, codebook.names, codebook.kind == "rating")
     ]
     ranks: dict[str, dict[int, int]] = defaultdict(dict)  # the highest rank of a word that carries, by its labels
     for term in sorted(all_terms, key=lambda term: _RANKS[term.source]):
@@ -348,7 +349,7 @@ def _pattern(text: str) -> tuple[frozenset[str], ...]:
 
 
 @lru_cache(maxsize=256)  # most labels of a changed codebook are the same
-def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bool) -> tuple[Term, ...]:
+def _terms(number: int, label: Label, names: tuple[str, ...], is_rated: bool) -> tuple[Term, ...]:
     """Return the terms of a label, without regard to the words of the other labels."""
     texts: list[tuple[str, Source, bool]] = [(keyword, "keyword", True) for keyword in label.keywords]
     # A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
@@ -359,7 +360,7 @@ def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bo
         texts += [(label.name, "name", True)] if len(tokens) > 1 else []
         texts += [(word, "name", True) for word in alone if len(content) <= 3]
     if not is_rated:
-        texts += [(word, "common", True) for word in _common(label, other_names)]
+        texts += [(word, "common", True) for word in _common(label, names)]
     for sentence in _counted(label.description):
         subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
         rest = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
@@ -373,12 +374,12 @@ def _terms(number: int, label: Label, other_names: tuple[str, ...], is_rated: bo
     )
 
 
-def _common(label: Label, other_names: Sequence[str]) -> list[str]:
+def _common(label: Label, names: Sequence[str]) -> list[str]:
     """Return the common words of an aspect of a label's name, without those that its definition denies.
 
     None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
     """
-    words, keywords = starters(label.name, other_names), set(map(normalise, label.keywords))
+    words, keywords = starters(label.name, names), set(map(normalise, label.keywords))
     if 2 * sum(normalise(word) in keywords for word in words) >= len(words):
         return []
     described, counted = (

@@ -392,7 +392,9 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     def filled(label: Label) -> Label:
         similar = best.find(label.name) if fits else None
         if similar is None:
-            return label.model_copy(update={"keywords": label.keywords or _starters(codebook, label)})
+            return label.model_copy(
+                update={"keywords": label.keywords or baseline.starters(label.name, codebook.names)}
+            )
         words = ("description", "include", "exclude", "keywords")
         return label.model_copy(update={name: getattr(label, name) or getattr(similar, name) for name in words})
 
@@ -411,12 +413,8 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
 def suggestions(codebook: Codebook, label_id: str, limit: int = 12) -> tuple[str, ...]:
     """Return at most ``limit`` starter keywords for a label that no label of the codebook uses yet."""
     used = {normalise(word) for label in codebook.labels for word in label.keywords}
-    label = codebook.label(label_id)
-    return tuple(word for word in _starters(codebook, label) if normalise(word) not in used)[:limit]
-
-
-def _starters(codebook: Codebook, label: Label) -> tuple[str, ...]:
-    return baseline.starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
+    words = baseline.starters(codebook.label(label_id).name, codebook.names)
+    return tuple(word for word in words if normalise(word) not in used)[:limit]
 
 
 def warnings(codebook: Codebook) -> list[str]:
