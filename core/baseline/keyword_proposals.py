@@ -87,14 +87,15 @@ def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Candidate]:
     """Yield words that carry a label by its definition or its name."""
-    places: dict[Term, dict[int, bool]] = defaultdict(dict)  # by clause, whether the label has another word there
-    for number, (_, _, terms, _) in enumerate(clauses):
-        for term in terms:
-            others = (other for other in terms if other.label == term.label)
-            places[term][number] = any(other.key.isdisjoint(term.key) for other in others)
-    for term, beside in places.items():
+    places: dict[Term, list[int]] = defaultdict(list)
+    for number, clause in enumerate(clauses):
+        for term in clause.terms:
+            places[term].append(number)
+    for term, numbers in places.items():
+        others = {other for number in numbers for other in clauses[number].terms if other.label == term.label}
+        others = {other for other in others if other.key.isdisjoint(term.key)}
         if not term.listed:
-            yield term.label, term.text, term.source, beside, [number for number in beside if beside[number]]
+            yield term.label, term.text, term.source, numbers, [n for n in numbers if clauses[n].terms & others]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candidate]:

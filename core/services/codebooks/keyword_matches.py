@@ -101,37 +101,26 @@ def count_matches(
 
     The gold of several raters is their majority. A document on which they tie has no gold.
     """
-    store = session.store.documents
-    sample = _sample(session)
-    label = codebook.label(label_id)
+    sample, label = _sample(session), codebook.label(label_id)
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
-    matches = _word_matches(session, words)
-    keyword_numbers, suggested_numbers = range(len(label.keywords)), range(len(label.keywords), len(words))
-    hit = [any(number in numbers for number in keyword_numbers) for numbers in matches]
-    counts = Counter(number for numbers in matches for number in numbers)
-    missed = [
-        (document.id, numbers)
-        for numbers, document, is_hit in zip(matches, sample, hit, strict=True)
-        if document.gold.get(label_id) and not is_hit
-    ]
-    catching = Counter(number for _, numbers in missed for number in numbers)
-    golds = (document.labels(codebook).get(label_id) for document in sample)
-    judged = [(present, is_hit) for present, is_hit in zip(golds, hit, strict=True) if present is not None]
+    found = _found_words(session, words)
+    hit = [not found_here.isdisjoint(label.keywords) for found_here in found]
+    golds = [document.labels(codebook).get(label_id) for document in sample]
+    cells = Counter(zip(golds, hit, strict=True))
+    missed = [row for row, cell in enumerate(zip(golds, hit, strict=True)) if cell == (True, False)]
+    counts = Counter(word for word in words for found_here in found if word in found_here)
+    catching = Counter(word for word in words for row in missed if word in found[row])
     return KeywordMatches(
         documents=len(sample),
-        total=store.count(),
+        total=session.store.documents.count(),
         hit=sum(hit),
-        with_gold=len(judged),
-        present=sum(present for present, _ in judged),
-        present_hit=sum(present and is_hit for present, is_hit in judged),
-        absent_hit=sum(not present and is_hit for present, is_hit in judged),
-        by_word=tuple(
-            sorted(((words[number], counts[number]) for number in keyword_numbers), key=lambda pair: -pair[1])
-        ),
-        missed_ids=tuple(id for id, _ in missed[:MAX_MISSED_DOCUMENTS]),
-        catches=tuple(
-            sorted(((words[n], catching[n]) for n in suggested_numbers if catching[n]), key=lambda pair: -pair[1])
-        ),
+        with_gold=len(sample) - cells[None, True] - cells[None, False],
+        present=cells[True, True] + cells[True, False],
+        present_hit=cells[True, True],
+        absent_hit=cells[False, True],
+        by_word=tuple(sorted(((word, counts[word]) for word in label.keywords), key=lambda pair: -pair[1])),
+        missed_ids=tuple(sample[row].id for row in missed[:MAX_MISSED_DOCUMENTS]),
+        catches=tuple(catching.most_common()),
     )
 
 
@@ -159,10 +148,10 @@ def _present(document: Document) -> dict[str, bool]:
 
 
 @cached_by_documents
-def _word_matches(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
-    """Return for each document of the sample the indices of the words that it contains."""
-    found = (baseline.find_keywords(words, document.text) for document in _sample(session))
-    return tuple(frozenset(number for number, _, _ in matches) for matches in found)
+def _found_words(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Return for each document of the sample the words that it contains."""
+    matches = (baseline.find_keywords(words, document.text) for document in _sample(session))
+    return tuple(frozenset(words[number] for number, _, _ in found) for found in matches)
 
 
 # -- keywords proposed from the documents

@@ -78,13 +78,9 @@ def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> Ne
     lexicons = lexicon_of(before), lexicon_of(after)
     changed = changed_words(*lexicons)
     same_rest = lexicons[0].rest_label == lexicons[1].rest_label
-    known = _known_selections(before)
     old, new = [], []
     for text, _ in labelled:
-        if text not in known:
-            words = frozenset(word for word, _, _ in tokenise(text))
-            known[text] = words, baseline.select(before, text)
-        words, selected = known[text]
+        words, selected = _words_and_labels(before, text)
         old.append(selected)
         new.append(selected if same_rest and changed.isdisjoint(words) else baseline.select(after, text))
     corrected = regressed = 0
@@ -98,13 +94,10 @@ def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> Ne
     return NetEffect(corrected, regressed, len(labelled), _macro_f1(labelled, new) - _macro_f1(labelled, old))
 
 
-@lru_cache(maxsize=4)
-def _known_selections(_codebook: Codebook) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-    """Return the cache of the words of each text and of the labels that they select, by text.
-
-    Many changes to one codebook are compared in a row, each on almost the same texts.
-    """
-    return {}
+@lru_cache(maxsize=10_000)  # many changes to one codebook are compared in a row, each on almost the same texts
+def _words_and_labels(codebook: Codebook, text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of a text and the labels that they select."""
+    return frozenset(word for word, _, _ in tokenise(text)), baseline.select(codebook, text)
 
 
 def _macro_f1(labelled: LabelledTexts, selected: Sequence[frozenset[str]]) -> float:
