@@ -226,9 +226,8 @@ def train(task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayL
     models = []
     for item in range(task.items):
         # A word of another label says little about this one, and it may be so common that it would outweigh all others.
-        foreign = (len(vocabulary) + place for place, (label, _) in enumerate(words) if label != item)
-        fixed = () if task.kind == "choice" else foreign
-        models.append(_train_item(task, features, item, grid[decided, item], fixed))
+        foreign = [len(vocabulary) + place for place, (label, _) in enumerate(words) if label != item]
+        models.append(_train_item(task, features, item, grid[decided, item], foreign))
     return replace(untrained, models=tuple(models))
 
 
@@ -267,11 +266,11 @@ def _new_tfidf(vocabulary: Sequence[str] | None) -> Any:
     return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b", vocabulary=vocabulary)
 
 
-def _train_item(task: Task, features: Any, item: int, reference: Grid, fixed: Iterable[int]) -> Grid:
+def _train_item(task: Task, features: Any, item: int, reference: Grid, foreign: Sequence[int]) -> Grid:
     """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
 
-    The evidence of the words starts with a weight of 1, ratings start from the share of each rating. Features whose
-    weights stay 0 are ``fixed``.
+    The evidence of the words starts with a weight of 1, ratings start from the share of each rating. Unless a label is
+    chosen, the weights of ``foreign`` features and of the evidence of other items are 0.
     """
     values, trained = task.values(item), ~np.isnan(reference)
     answers = np.searchsorted(values, reference[trained])
@@ -283,15 +282,17 @@ def _train_item(task: Task, features: Any, item: int, reference: Grid, fixed: It
         weights[-1] = np.log(counts / counts.sum()) * ROOT / BIAS_DEVIATION
     else:
         weights[of_item] = np.eye(len(values))[-len(of_item) :] * ROOT / SCORE_DEVIATION
-    if len(np.unique(answers)) < 2:
-        return weights
-    return _fit(features[trained], weights, np.eye(len(values))[answers], [*fixed, *np.setdiff1d(evidence, of_item)])
+    if len(np.unique(answers)) > 1:
+        others = [] if task.kind == "choice" else [*foreign, *np.setdiff1d(evidence, of_item)]
+        used = np.delete(np.arange(len(weights)), others)
+        weights[used] = _fit(features[trained][:, used], weights[used], np.eye(len(values))[answers])
+    return weights
 
 
-def _fit(features: Any, initial: Grid, answered: Grid, fixed: Sequence[int]) -> Grid:
+def _fit(features: Any, initial: Grid, answered: Grid) -> Grid:
     """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with normal priors around others.
 
-    ``answered`` is 1 for the value of each document and 0 for the others. The weights of ``fixed`` features stay.
+    ``answered`` is 1 for the value of each document and 0 for the others.
     """
     from scipy.optimize import minimize
     from scipy.special import log_softmax
@@ -300,7 +301,6 @@ def _fit(features: Any, initial: Grid, answered: Grid, fixed: Sequence[int]) -> 
         change = flat.reshape(initial.shape)
         logs = log_softmax(features @ (initial + change), axis=1)
         slope = features.T @ (np.exp(logs) - answered) + change
-        slope[fixed] = 0
         return float(flat @ flat / 2 - (answered * logs).sum()), slope.ravel()
 
     solution = minimize(loss, np.zeros(initial.size), jac=True, method="L-BFGS-B")
