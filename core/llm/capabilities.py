@@ -40,7 +40,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
 }
 _SCHEMA = re.compile(
     r"response_format|json_schema|json schema|invalid format|\bschema\b|grammar|structured output|guided"
-    r"|json_validate_failed|ChatRequest\.format\b",
+    r"|json_validate_failed|ChatRequest[. ]format\b",
     re.IGNORECASE,
 )
 _BOUNDS = re.compile(

@@ -99,7 +99,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
     if not isinstance(message, dict):
         raise errors.MalformedStream(f"{role_model.connection} sent a message that is not an object.", "")
     builder.note_model(event.get("model"))
-    builder.add(message.get("content"), message.get("thinking"))
+    builder.add(message.get("content", event.get("response")), message.get("thinking"))  # some proxies: "response"
     builder.add_logprobs(event.get("logprobs"))
     if event.get("done"):
         builder.finish_reason = str(event.get("done_reason") or "stop")

@@ -19,6 +19,7 @@ from core.prompts import Message
 from core.runs import RoleModel
 from tests.core.engine.fakes import settings
 from tests.core.llm.asking import ask, refusing
+from tests.each_row import each_row
 from tests.servers.scripted import event, piece, stream
 
 
@@ -95,11 +96,35 @@ def test_schema_is_sent_as_format() -> None:
     assert outcome.sent[0]["format"]["required"] == ["reasoning", "labels"]
 
 
-def test_schema_is_left_out_for_versions_that_know_no_schema() -> None:
-    words = {"error": "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"}
-    outcome = ask(refusing(answer, (lambda body: "format" in body, 400, words)), dialect="ollama", json_schema="on")
+@each_row(
+    "words",
+    [
+        "json: cannot unmarshal object into Go struct field ChatRequest.format of type string",
+        # ollama-openai-proxy 0.7
+        "Invalid request body: 1 validation error for OllamaChatRequest\nformat\n  Input should be 'json' "
+        "[type=literal_error, input_value={'type': 'object', 'prope...ionalProperties': False}, input_type=dict]",
+    ],
+)
+def test_schema_is_left_out_for_versions_that_know_no_schema(words: str) -> None:
+    refuse = refusing(answer, (lambda body: "format" in body, 400, {"error": words}))
+    outcome = ask(refuse, dialect="ollama", json_schema="on")
     assert outcome.reply.text == "none"
     assert outcome.reply.refused_params == ("response_format",)
+
+
+def test_text_in_the_field_of_the_other_endpoint_is_read() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:  # ollama-openai-proxy 0.7
+        pieces: list[dict[str, Any]] = [
+            {"model": "m", "response": None, "done": False},
+            {"model": "m", "response": "no", "done": False},
+            {"model": "m", "response": "ne", "done": False},
+            {"model": "m", "response": "", "done": True, "done_reason": "stop"},
+        ]
+        return await stream(request, *[json.dumps(piece).encode() + b"\n" for piece in pieces])
+
+    outcome = ask(behave, dialect="ollama")
+    assert outcome.reply.text == "none"
+    assert outcome.reply.usage.estimated
 
 
 def test_missing_model_suggests_ollama_pull() -> None:
