@@ -409,6 +409,8 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
             console.print_message(f"{row.run_id}: {warning}")
         for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")
+        if row.failed and row.state == "done":
+            console.print_message(f"--resume {row.run_id} asks again for the failed documents")
         if row.unresolved and row.state == "done":
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")

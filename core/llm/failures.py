@@ -58,6 +58,10 @@ _KEY = re.compile(
     r"|authentication error|no_db_connection",
     re.IGNORECASE,
 )
+_PROVIDER_KEY = re.compile(r"litellm\.(Authentication|PermissionDenied)Error")
+_PROVIDER_KEY_REMEDY = (
+    "The proxy accepted the key of this connection. Correct the provider's key in the configuration of the proxy."
+)
 _REGION = re.compile(
     r"(country|region|territory|location)\b.{0,40}(not |un)(supported|available)|"
     r"(not (supported|available|permitted|allowed)|unsupported|unavailable) (in|for|from) (your|this|the) "
@@ -69,6 +73,7 @@ _MEMORY = re.compile(r"out of memory|(more|enough|insufficient) (system |gpu |vi
 _MEMORY_REMEDY = "Free memory where the model runs, or choose a smaller model or less context."
 _LOADING = re.compile(r"(?<!error )(?<!failed )\bloading\b", re.IGNORECASE)
 _LOADING_REMEDY = "The server is still loading the model. Resume the run when the model is loaded."
+_BARE_FAULT_REMEDY = "Its log shows the cause. Some servers answer like this to a missing key or an unknown model."
 _LOADING_SECONDS = 10.0
 """Wait for a server that is loading its model and names no time."""
 _WAIT = re.compile(
@@ -230,7 +235,7 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
     if rejected and _REGION.search(server_text):
         return errors.Unauthorised(message, _REGION_REMEDY)
     if status in (401, 403) or (status == 400 and _KEY.search(server_text)):
-        return errors.Unauthorised(message)
+        return errors.Unauthorised(message, _PROVIDER_KEY_REMEDY if _PROVIDER_KEY.search(server_text) else "")
     if status in (404, 405, 410):
         return errors.NoSuchModel(message, "" if _MODEL.search(server_text) else ADDRESS_REMEDY)
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, server_text)):
@@ -285,6 +290,8 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
 
 def _remedy(text: str) -> str:
     """Return the remedy for a server fault if its message shows one, else an empty text."""
+    if text == "Internal Server Error":
+        return _BARE_FAULT_REMEDY
     return _MEMORY_REMEDY if _MEMORY.search(text) else _LOADING_REMEDY if _LOADING.search(text) else ""
 
 

@@ -97,8 +97,11 @@ def _is_object(reply: Reply) -> bool:
 FACT_SECONDS = 3.0
 _MAX_BYTES = 8_000_000
 _MAX_CONTEXT = 100_000_000
-_CONTEXT_KEYS = ("max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window")
-"""Keys of the context length in model lists of vLLM, LM Studio, OpenRouter and others."""
+_CONTEXT_KEYS = (
+    "max_model_len", "loaded_context_length", "context_length", "max_context_length", "context_window",
+    "max_input_tokens",
+)  # fmt: skip
+"""Keys of the context length in model lists of vLLM, LM Studio, OpenRouter, LiteLLM and others."""
 
 
 @dataclass(frozen=True, slots=True)

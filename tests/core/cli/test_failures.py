@@ -198,6 +198,7 @@ def test_errors_of_a_few_failed_documents_are_reported(folder: Path) -> None:
     with Scripted(debating(judge=answer(400, "no such template"))) as server:
         result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
     assert "2 failed: toy answered 400 for m: no such template" in result.stderr
+    assert "--resume r0001 asks again for the failed documents" in result.stderr
 
 
 def test_reasons_of_unresolved_documents_are_reported(folder: Path) -> None:

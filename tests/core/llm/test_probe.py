@@ -49,6 +49,7 @@ def listing(*entries: Any, props: Any = None, status: int = 200) -> Behaviour:
     ("entry", "context"),
     [
         ({"id": "m", "max_model_len": 4096, "owned_by": "vllm"}, 4096),
+        ({"id": "m", "owned_by": "openai", "max_input_tokens": 128000, "max_output_tokens": 16384}, 128000),  # LiteLLM
         ({"id": "m", "context_length": 131072}, 131072),
         ({"id": "alias-of-the-only-one", "max_model_len": 512}, 512),
         ({"id": "m"}, None),

@@ -426,6 +426,23 @@ def test_shorter_timeout_is_used() -> None:
         asyncio.run(go(server))
 
 
+@each_row(
+    ("status", "words", "remedy"),
+    [
+        # LiteLLM 1.108 without a key, if its package prisma is missing; transformers serve for an unknown model
+        (500, "Internal Server Error", "missing key or an unknown model"),
+        (401, error_body("litellm.AuthenticationError: AuthenticationError: OpenAIException - Invalid API Key\n\nLiteLLM: "
+                         "model group 'm' failed with the error above. No fallback was attempted."), "configuration of the proxy"),
+        (401, error_body("Authentication Error, LiteLLM Virtual Key expected. Received=sk-w****, expected to start with 'sk-'."),
+         "the key for this connection"),
+    ],
+)  # fmt: skip
+def test_remedy_says_which_key_to_correct(status: int, words: Any, remedy: str) -> None:
+    with pytest.raises(errors.ModelError) as caught:
+        ask(refusing(FINE, (lambda _body: True, status, words)))
+    assert remedy in caught.value.remedy
+
+
 @each_row("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
 def test_server_out_of_memory_suggests_a_smaller_model(words: str) -> None:
     with pytest.raises(errors.ServerFault, match="smaller model"):
