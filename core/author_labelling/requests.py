@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from core import prompts
 from core.author_labelling.questions import (
@@ -42,6 +42,7 @@ EXAMPLES_SHOWN = 8
 MAX_OPTION_CHARACTERS = 80
 
 Templates = Mapping[str, Template]
+T = TypeVar("T")
 
 
 def load_templates() -> dict[str, Template]:
@@ -56,9 +57,8 @@ def find_relevant(text: Submission, features: Sequence[Feature], templates: Temp
     values = {"features": [_shown(feature) for feature in features], "conversation": _conversation(text)}
     inputs = {"text": text.text, "features": tuple(features)}
     request = Request(FILTER, prompts.render(templates[FILTER], values), inputs)
-    (reply,) = yield from _ask((request,), _relevant, templates)
-    numbers = _relevant(reply) or ()
-    return tuple(feature for number, feature in enumerate(features, start=1) if number in numbers)
+    ((numbers, _),) = yield from _ask((request,), _relevant, templates)
+    return tuple(feature for number, feature in enumerate(features, start=1) if number in (numbers or ()))
 
 
 def predict(
@@ -66,8 +66,10 @@ def predict(
 ) -> Step[dict[str, FeaturePrediction]]:
     """Return the prediction of each feature by its item, each from that feature's own examples alone."""
     requests = tuple(_predictor(text, feature, examples.get(feature.item, ()), templates) for feature in features)
-    replies = yield from _ask(requests, lambda reply: _json(reply, "value"), templates)
-    return {feature.item: _prediction(feature, reply) for feature, reply in zip(features, replies, strict=True)}
+    predicted = yield from _ask(requests, lambda reply: _json(reply, "value"), templates)
+    return {
+        feature.item: _prediction(feature, data or {}) for feature, (data, _) in zip(features, predicted, strict=True)
+    }
 
 
 def write_questions(
@@ -91,10 +93,9 @@ def write_questions(
             "examples": tuple(examples.get(feature.item, ())),
         }
         requests.append(Request(WRITER, prompts.render(templates[WRITER], values), inputs))
-    replies = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
+    written = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
     questions = []
-    for feature, reply in zip(features, replies, strict=True):
-        data = _json(reply, "question")
+    for feature, (data, _) in zip(features, written, strict=True):
         if data is not None and isinstance(words := data["question"], str) and words.strip():
             listed = data.get("options")
             options = [str(option)[:MAX_OPTION_CHARACTERS] for option in (listed if isinstance(listed, list) else [])]
@@ -187,8 +188,7 @@ def annotate(
         label_id = reading.values.get(CHOICE_ITEM)
         return codebook.label(label_id).name if isinstance(label_id, str) else None
 
-    replies = yield from _ask((request,) * copies, option, templates)
-    return tuple((option(reply), reply) for reply in replies)
+    return (yield from _ask((request,) * copies, option, templates))
 
 
 def reply_in_chat(text: Submission, features: Sequence[Feature], templates: Templates) -> Step[Reply]:
@@ -227,19 +227,19 @@ def _shown(feature: Feature) -> dict[str, Any]:
 
 
 def _ask(
-    requests: tuple[Request, ...], read: Callable[[Reply], object], templates: Templates
-) -> Step[tuple[Reply, ...]]:
-    """Return the replies in order; one that cannot be read is asked for once more."""
+    requests: tuple[Request, ...], read: Callable[[Reply], T | None], templates: Templates
+) -> Step[tuple[tuple[T | None, Reply], ...]]:
+    """Return what ``read`` finds in each reply, and the reply; one that cannot be read is asked for once more."""
 
     def problem(_request: Request, reply: Reply) -> str:
         return "" if reply.error is not None or read(reply) is not None else "it is not in the form that was asked for"
 
-    return (yield from ask_with_retry(requests, problem, templates[prompts.REASK]))
+    replies = yield from ask_with_retry(requests, problem, templates[prompts.REASK])
+    return tuple((read(reply), reply) for reply in replies)
 
 
-def _prediction(feature: Feature, reply: Reply) -> FeaturePrediction:
-    """Return the prediction in a reply. A value outside the fixed ones is never mapped to a near one."""
-    data = _json(reply, "value") or {}
+def _prediction(feature: Feature, data: Mapping[str, Any]) -> FeaturePrediction:
+    """Return the prediction in the JSON of a reply. A value outside the fixed ones is never mapped to a near one."""
     value = data.get("value")
     certainty = data.get("certainty")
     if isinstance(value, bool | int | float):
