@@ -17,7 +17,7 @@ from core import __version__
 from core.cli import console
 from core.cli.studio import Shown, launch, write_desktop_entry
 from core.errors import MootError, UsageError
-from core.formatting import format_number, join_names
+from core.formatting import format_number
 
 COMMANDS = {
     "annotate": "annotate", "rerun": "annotate", "evaluate": "evaluate", "compare": "evaluate", "regress": "evaluate",
@@ -89,19 +89,7 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
     if command is None:
         launch(project, port, shown or "browser")
     elif command != "studio" and any(context.obj.values()):
-        raise UsageError(f"Options before {command} are for the studio.", _remedy(context, command))
-
-
-def _remedy(context: click.Context, command: str) -> str:
-    """Return what to do with the given options of the studio: some exist after the command, too."""
-    called = cast(click.Group, context.command).get_command(context, command)
-    existing = {option.opts[0] for option in called.params} if called is not None else set()
-    project, port, shown = context.obj.values()
-    options = {"--project": project, "--port": port, "--no-browser": shown == "address", "--window": shown == "window"}
-    given = [option for option, value in options.items() if value]
-    after, nowhere = [name for name in given if name in existing], [name for name in given if name not in existing]
-    remedies = [f"Leave out {join_names(nowhere)}."] if nowhere else []
-    return " ".join(remedies + ([f"Write {join_names(after)} after {command}."] if after else []))
+        raise UsageError(f"Options before {command} are for the studio.", f"Write those of {command} after it.")
 
 
 @main.command("studio", epilog=console.help_examples("moot studio --project reviews.duckdb", "moot studio --window"))

@@ -49,8 +49,8 @@ def test_options_of_the_studio_may_stand_before_it_but_not_before_others(monkeyp
     refused = moot("--project", "p.duckdb", "doctor", code=2)
     assert "Write --project after doctor." in refused.stderr
     refused = moot("--port", "9000", "--no-browser", "--project", "p.duckdb", "runs", code=2)
-    assert "Leave out --port and --no-browser. Write --project after runs." in refused.stderr
-    assert "Leave out --window." in moot("--window", "demo", code=2).stderr
+    assert "Options before runs are for the studio. Write those of runs after it." in refused.stderr
+    assert "Options before demo are for the studio." in moot("--window", "demo", code=2).stderr
 
 
 def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Path) -> None:
