@@ -22,12 +22,7 @@ from core.formatting import as_sentence, format_count, join_names, plural
 from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
-from core.services.codebooks.keyword_matches import (
-    KeywordProposal,
-    labels_without_keywords,
-    propose_keywords,
-    with_keywords,
-)
+from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
 from core.services.data.importing import (
     MIN_ROWS,
     BuiltDocuments,
@@ -652,23 +647,30 @@ def keywords_command(
     without = labels_without_keywords(codebook, proposals)
     if output is not None:
         write_yaml(with_keywords(codebook, proposals), output)
+    keywords: list[dict[str, Any]] = [
+        {
+            "label": codebook.label(proposal.label_id).name,
+            "keyword": proposal.word,
+            "source": proposal.source,
+            "documents": proposal.documents,
+            "together": proposal.together,
+            "example": proposal.example,
+        }
+        for proposal in proposals
+    ]
     if as_json:
-        keywords = [_keyword_json(codebook, proposal) for proposal in proposals]
         console.print_json(
             {"documents": len(documents), "keywords": keywords, "labels_without_keywords": list(without)}
         )
         return
-    rows = [
-        (
-            f"{codebook.label(proposal.label_id).name}: {proposal.word}",
-            proposal.source,
-            f"{proposal.documents:,}",
-            f"{proposal.together:,}",
+    if keywords:
+        console.print_table(
+            ("Label: keyword", "source", "documents", "with another word of the label"),
+            [
+                (f"{row['label']}: {row['keyword']}", row["source"], f"{row['documents']:,}", f"{row['together']:,}")
+                for row in keywords
+            ],
         )
-        for proposal in proposals
-    ]
-    if rows:
-        console.print_table(("Label: keyword", "source", "documents", "with another word of the label"), rows)
     console.print_message(
         f"{format_count(len(proposals), 'keyword')} proposed from {format_count(len(documents), 'document')}"
     )
@@ -676,14 +678,3 @@ def keywords_command(
         console.print_message(f"no keywords for {join_names(without)}: add words that only texts with this label use")
     if output is not None:
         console.print_message(f"wrote {output}")
-
-
-def _keyword_json(codebook: Codebook, proposal: KeywordProposal) -> dict[str, Any]:
-    return {
-        "label": codebook.label(proposal.label_id).name,
-        "keyword": proposal.word,
-        "source": proposal.source,
-        "documents": proposal.documents,
-        "together": proposal.together,
-        "example": proposal.example,
-    }
