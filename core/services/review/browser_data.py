@@ -270,12 +270,13 @@ def grid_cells(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str
     ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
     of reading in Unix seconds. ``_sampling`` is the JSON of the sampling record of a row of the queue.
     """
+    most_urgent = next(iter(row.reasons), None)
     cells: Json = {
         "_id": row.document_id,
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
-        "_reason": queue.describe_reason(row.reason, row.certainty) if row.reason else "",
-        "_tone": TONES.get(row.reason or "", ""),
+        "_reason": queue.describe_reason(most_urgent, row.certainty) if most_urgent else "",
+        "_tone": TONES.get(most_urgent or "", ""),
         "_why": ", ".join(queue.REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
         "_revision": "",

@@ -85,8 +85,8 @@ class ReviewRow:
     disputed: frozenset[str]
     quotes: int
     supported: int
-    reason: Reason | None
     reasons: tuple[Reason, ...]
+    """The most urgent first."""
     status: Status
     certainty: float | None = None
     sampling: SamplingRecord | None = None
@@ -282,7 +282,8 @@ def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
 
 
 def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
-    reasons = () if record.second_reading else line.reasons
+    if record.second_reading:
+        line = replace(line, reasons=(), quotes=0, supported=0, certainty=None)
     lists = {role: record.roles.get(role) for role in speakers}
     role_values = [values for values in lists.values() if values is not None]
     return ReviewRow(
@@ -297,12 +298,11 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
             if not record.second_reading and review.value != record.values.get(item)
         ),
         disputed=frozenset(item for item in codebook.items if len({values.get(item) for values in role_values}) > 1),
-        quotes=0 if record.second_reading else line.quotes,
-        supported=0 if record.second_reading else line.supported,
-        reason=next((reason for reason in REASON_NAMES if reason in reasons), None),
-        reasons=tuple(reason for reason in REASON_NAMES if reason in reasons),
+        quotes=line.quotes,
+        supported=line.supported,
+        reasons=tuple(reason for reason in REASON_NAMES if reason in line.reasons),
         status=record.review_status,
-        certainty=None if record.second_reading else line.certainty,
+        certainty=line.certainty,
     )
 
 

@@ -32,15 +32,15 @@ def test_row_shows_values_of_every_annotator(session, run):
     assert (d1.supported, d1.quotes) == (1, 2)
     assert (d1.edited, d1.status) == (frozenset(), "Pending")
     assert d1.reasons == ("gold", "flipped", "unsupported", "disagree")
-    assert d1.reason == "gold"
+    assert d1.reasons[0] == "gold"
 
 
 def test_unreadable_label_has_no_value(session, run):
     result = rows(session, run)
     assert result["d4"].values == {"a": None, "b": False}
     assert result["d4"].wrong == frozenset()  # neither right nor wrong
-    assert result["d4"].reason == "unresolved"
-    assert result["d6"].reason == "failed"
+    assert result["d4"].reasons[0] == "unresolved"
+    assert result["d6"].reasons[0] == "failed"
     assert result["d7"].values == {"a": None, "b": None}
 
 
