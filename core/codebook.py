@@ -329,15 +329,11 @@ class Codebook(_Frozen):
         """Return this codebook with one label (or dimension) alone. Raises KeyError."""
         return _only(self, label_id)
 
-    def excluding(self, label_id: str) -> Codebook:
-        """Return this codebook without one label."""
-        return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != label_id)})
-
     def part(self, only: str, excluded: str) -> Codebook:
         """Return one label alone, else all but one; the whole codebook for two empty ids. Raises KeyError."""
-        if only:
-            return self.only(only)
-        return self.excluding(excluded) if excluded else self
+        if only or not excluded:
+            return self.only(only) if only else self
+        return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != excluded)})
 
     def require_labels(self) -> Self:
         """Return this codebook. Raises CodebookError if it has no labels."""

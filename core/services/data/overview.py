@@ -75,8 +75,7 @@ def has_several_raters(session: ProjectSession) -> bool:
 
 def first_rejected(session: ProjectSession, import_: Import) -> list[str]:
     """Return the first rejected rows of an import, with their reasons."""
-    rows = session.store.documents.rejected(import_.id, 5) if import_.counts["rejected"] else []
-    return [f"row {row.line}: {row.reason}" for row in rows]
+    return list(map(str, session.store.documents.rejected(import_.id, 5)))
 
 
 def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:
