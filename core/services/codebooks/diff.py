@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
 
@@ -15,6 +15,8 @@ Op: TypeAlias = Literal["same", "added", "removed"]
 Piece: TypeAlias = tuple[Op, str]
 
 _NO_LABEL = Label.model_construct(name="")
+_CODEBOOK_FIELDS = ("name", "kind", "unit", "domain", "guideline")
+_LABEL_FIELDS = ("name", "description", "include", "exclude", "keywords", "code", "open", "scale", "colour")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MAX_PAIRS = 30_000_000
 """Pairs of equal words, or lines, up to which two texts are compared: a few seconds for texts of 5,000 words."""
@@ -45,17 +47,15 @@ def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
     Changes of the whole codebook come first, then labels in the order of ``after``, then removed labels.
     """
     changes = []
-    codebook_fields = [
-        _words(field, str(getattr(before, field) or ""), str(getattr(after, field) or ""))
-        for field in ("name", "kind", "unit", "domain", "guideline")
-    ]
-    codebook_fields.append(_words("scale", _scale(before), _scale(after)))
-    new_order = [label.id for label in after.labels if any(label.id == other.id for other in before.labels)]
-    old_order = [label.id for label in before.labels if label.id in new_order]
-    if new_order != old_order:
-        names = after.label_names
-        codebook_fields.append(_items("order", [names[id] for id in old_order], [names[id] for id in new_order]))
-    if fields := tuple(field for field in codebook_fields if field is not None):
+    names = after.label_names
+    kept = names.keys() & before.label_names.keys()
+    old_order, new_order = (tuple(names[id] for id in book.label_names if id in kept) for book in (before, after))
+    fields = _changed(
+        *((field, getattr(before, field), getattr(after, field)) for field in _CODEBOOK_FIELDS),
+        ("scale", _scale(before), _scale(after)),
+        ("order", old_order, new_order),
+    )
+    if fields:
         changes.append(LabelChange("", after.name, 0, "changed", fields))
     remaining = {label.id: label for label in before.labels}
     for label in after.labels:
@@ -71,19 +71,17 @@ def compare(before: Codebook, after: Codebook) -> tuple[LabelChange, ...]:
 
 
 def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
-    changes = [
-        _words("name", before.name, after.name),
-        _words("description", before.description, after.description),
-        _items("include", before.include, after.include),
-        _items("exclude", before.exclude, after.exclude),
-        _items("keywords", before.keywords, after.keywords),
-        _words("code", _text(before.code), _text(after.code)),
-        _words("open", before.open, after.open),
-        _words("scale", str(before.scale or ""), str(after.scale or "")),
-    ]
-    if before.name and after.name and before.colour != after.colour:
-        changes.append(_words("colour", str(before.colour), str(after.colour)))
-    return tuple(field for field in changes if field is not None)
+    fields = _LABEL_FIELDS if before.name and after.name else _LABEL_FIELDS[:-1]  # a new label has a new colour
+    return _changed(*((field, getattr(before, field), getattr(after, field)) for field in fields))
+
+
+def _changed(*fields: tuple[str, Any, Any]) -> tuple[FieldChange, ...]:
+    """Return the changes of fields, given as (name, value before, value after)."""
+    return tuple(
+        FieldChange(name, _items(before, after) if isinstance(after, tuple) else words(_text(before), _text(after)))
+        for name, before, after in fields
+        if before != after
+    )
 
 
 def words(before: str, after: str) -> tuple[Piece, ...]:
@@ -107,16 +105,10 @@ def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, in
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
-def _words(field: str, before: str, after: str) -> FieldChange | None:
-    return FieldChange(field, words(before, after)) if before != after else None
-
-
-def _items(field: str, before: Sequence[str], after: Sequence[str]) -> FieldChange | None:
-    if tuple(before) == tuple(after):
-        return None
+def _items(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Piece, ...]:
     first, *rest = _pieces(list(before), list(after), ", ")
     start = int(first[0] == "removed" and bool(rest) and rest[0][0] == "added")  # the new first items need no comma
-    return FieldChange(field, (first, *rest[:start], *((op, f", {text}") for op, text in rest[start:])))
+    return (first, *rest[:start], *((op, f", {text}") for op, text in rest[start:]))
 
 
 def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]:
@@ -136,8 +128,8 @@ def _scale(codebook: Codebook) -> str:
     return "one for each dimension" if codebook.mixes_scales else str(codebook.scale or "")
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"
+def _text(value: object) -> str:
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 MIN_LINE_SIMILARITY = 0.3
