@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -96,25 +96,24 @@ class Workers:
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []
-        self._rejected: OrderedDict[str, str] = OrderedDict()
+        self._rejected: deque[str] = deque(maxlen=MAX_REJECTED)
+        """Hashes of the templates that had to be stopped."""
         self._lock = threading.Lock()
 
     def render_parts(self, text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
         """Render in a worker. Raises RenderError, also for a template that had to be stopped."""
         name = digest(text)
         with self._lock:
-            rejection = self._rejected.get(name)
-        if rejection is not None:
-            raise RenderError(rejection)
+            is_rejected = name in self._rejected
+        if is_rejected:
+            raise RenderError(_TOO_LONG)
         request = json.dumps({"text": text, "values": dict(values), "parts": parts}, default=_plain).encode()
         answer, spent = self._ask(request)
         if not answer and not spent:
             answer, _ = self._ask(request)  # another process may have killed the worker
         if not answer:
             with self._lock:
-                self._rejected[name] = _TOO_LONG
-                while len(self._rejected) > MAX_REJECTED:
-                    self._rejected.popitem(last=False)
+                self._rejected.append(name)
             raise RenderError(_TOO_LONG)
         result = json.loads(answer)
         if "error" in result:
