@@ -8,6 +8,7 @@ from math import ceil
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.codebook import Codebook, Kind, label_noun
 from core.errors import UsageError
@@ -377,21 +378,22 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         rng = np.random.default_rng(seed)
         right = rng.random(differs.shape) < 0.5 + 0.5 * plan.points / max_difference
         gained = np.where(differs, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
-        order = np.argsort(rng.exponential(size=len(differs)) / sizes)[: min(len(differs) - 1, MAX_REVIEWS)]
-        sample = WeightedSample.of_draws(order, [sizes] * len(order), len(differs))
+        order, sample = _draw(sizes, rng)
+        unsure = np.any(differs[order], axis=1)
         intervals = sequential_tests.confidence_sequence(
-            sample,
-            gained[order],
-            np.zeros(len(order)),
-            0.0,
-            planned=100,
-            low=-1.0,
-            unsure=np.any(differs[order], axis=1),
+            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0, unsure=unsure
         )
-        clear = next((index for index, interval in enumerate(intervals) if interval.low > 0), None)
-        needs.append(len(differs) if clear is None else clear + sequential_tests.FIRST_DRAWS)
+        numbered = enumerate(intervals, sequential_tests.FIRST_DRAWS)
+        needs.append(next((reviews for reviews, interval in numbered if interval.low > 0), len(differs)))
     needed = sorted(needs)[_SIMULATED_STUDIES // 2]
     return needed if needed <= MAX_REVIEWS else None
+
+
+def _draw(sizes: Grid, rng: np.random.Generator) -> tuple[NDArray[np.intp], WeightedSample]:
+    """Return the documents of a simulated review in the order of their draws, in proportion to sizes, as a sample."""
+    count = len(sizes)
+    order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
+    return order, WeightedSample.of_draws(order, [sizes] * len(order), count)
 
 
 @cached_while(lambda session, run, **_: (run.documents, run.verdicts, run.turns, *session.store.documents.state()))
@@ -428,14 +430,12 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
     rng = np.random.default_rng(seed)
     count = len(inputs.values)
     truth = _simulate_truth(codebook, inputs, plan.expected, rng)
-    order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
-    sample = WeightedSample.of_draws(order, [sizes] * len(order), count)
+    order, sample = _draw(sizes, rng)
     if plan.claim != "f1":
         y, f, over_all = _linear(codebook, plan, truth[order], inputs.values[order], inputs.values)
         intervals = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
-        widths = [interval.high - interval.low for interval in intervals]
-        first = next((index for index, width in enumerate(widths) if width <= 2 * plan.points), None)
-        return count if first is None else first + sequential_tests.FIRST_DRAWS
+        numbered = enumerate(intervals, sequential_tests.FIRST_DRAWS)
+        return next((reviews for reviews, ends in numbered if ends.high - ends.low <= 2 * plan.points), count)
     name = codebook.label(plan.label).name
     variables = np.column_stack([np.ones(count), inputs.signals.labels]).astype(np.float64)
     for reviews in _STEPS:
