@@ -9,7 +9,7 @@ import io
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -68,7 +68,7 @@ def read_table(
     """
     name = one_line(name)
     arguments = {"name": name, "max_rows": max_rows, **asdict(options)}
-    with _opened(source, name) as file:
+    with _opened(source) as file:
         parts = child_process.run("core.ingest.read:serve_table", file, arguments, progress=progress)
         described: dict[str, Any] = next(parts)
         rejected = tuple(Rejected(*row) for row in described.pop("rejected"))
@@ -115,19 +115,15 @@ def parse_table(source: TableSource) -> Table:
 
 
 @contextmanager
-def _opened(source: Path | bytes, name: str) -> Iterator[BinaryIO | bytes]:
+def _opened(source: Path | bytes) -> Iterator[BinaryIO | bytes]:
     if isinstance(source, bytes):
         yield source
         return
     try:
         with source.open("rb") as stream:
             yield stream
-    except FileNotFoundError:
-        raise InputError(f"File {source} does not exist.", "Check the path.") from None
-    except IsADirectoryError:
-        raise InputError(f"{source} is a folder.", "Give a file.") from None
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
+        raise InputError(f"{source} cannot be read: {error.strerror or error}.", "Check the path.") from error
 
 
 def _format(promised: Format | None, detected: FileType | None, name: str, head: bytes) -> Format:
@@ -186,56 +182,60 @@ HEAD = 65_536
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """A file that is not text: its format (None if it cannot be read), its description, and what the user can do."""
+    """A file that is not text: its description, what the user can do, and its format (None if it cannot be read)."""
 
-    format: Format | None
     description: str
-    remedy: str
+    remedy: str = SAVE_AS_TABLE
+    format: Format | None = None
 
 
-_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _UNPACK = "Unpack it and open the file inside."
-_TOKENS = "a file of tokens"
 _ONE_TEXT_PER_ROW = "Export a table with one text per row."
-_REFERENCES = "Export the references as csv, for example with Zotero."
-_TEXT_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
-    (re.compile(rb"#FORMAT=WebAnno"), f"{_TOKENS} (WebAnno, INCEpTION)", _ONE_TEXT_PER_ROW),
-    (
-        re.compile(rb"(?:-DOCSTART-.*\s+)?(?:\S+[ \t](?:\S+[ \t])*(?:O|[BIES]-[A-Z]\S*)\r?\n\s*){3}"),
-        f"{_TOKENS} (CoNLL)",
-        _ONE_TEXT_PER_ROW,
+_FILE_TYPES: Mapping[bytes, FileType] = {
+    rb"PAR1": FileType("a Parquet file", "Rename it to end in .parquet.", "parquet"),
+    rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": FileType(
+        "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.", "xls"
     ),
-    (
-        re.compile(  # ten columns: the fourth is a part of speech, the seventh a number
-            rb"(?:#.*\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"
-            rb"(?:[^\t\n]+\t){2}[^\t\n]+\n"
-        ),
-        f"{_TOKENS} (CoNLL-U)",
-        _ONE_TEXT_PER_ROW,
+    rb"(?s:.{8}DUCK..)\x00{6}": FileType("a DuckDB database", "Open it with --project if it is a Moot project."),
+    rb"<\?xml(?s:.*)urn:schemas-microsoft-com:office:spreadsheet": FileType(
+        "an Excel file in XML form", "Save it as xlsx in Excel."
     ),
-    (re.compile(rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->"), "subtitles", "Save the lines as csv, a text per row."),
-    (re.compile(rb"TY  - |@\w+\{[^\s,{}]+,\s*\w+\s*="), "a list of references", _REFERENCES),
-)
-"""Texts that are not tables, by their beginning."""
-_MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"\x1f\x8b", "a gzip archive", _UNPACK),
-    (b"BZh", "a bzip2 archive", _UNPACK),
-    (b"\xfd7zXZ\x00", "an xz archive", _UNPACK),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
-    (b"Rar!\x1a\x07", "a rar archive", _UNPACK),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive", _UNPACK),
-    (b"%PDF-", "a PDF document", SAVE_AS_TABLE),
-    (b"\x89PNG\r\n", "a PNG picture", SAVE_AS_TABLE),
-    (b"\xff\xd8\xff", "a JPEG picture", SAVE_AS_TABLE),
-    (b"GIF8", "a GIF picture", SAVE_AS_TABLE),
-    (b"{\\rtf", "a rich text document", SAVE_AS_TABLE),
-    (b"SQLite format 3\x00", "an SQLite database", SAVE_AS_TABLE),
-    (b"ARROW1\x00\x00", "an Arrow file", SAVE_AS_TABLE),
-    (b"$FL2", "an SPSS file", SAVE_AS_TABLE),
-    (b"<stata_dta>", "a Stata file", SAVE_AS_TABLE),
-    (b"\x7fELF", "a program", SAVE_AS_TABLE),
-    (b"\x80\x04\x95", "a Python pickle, which is never loaded", SAVE_AS_TABLE),
-)
+    rb"<\?xml": FileType("an XML file", "Rename it to end in .xml.", "xml"),
+    rb"(?i:<!doctype html|<html)": FileType(
+        "a web page",
+        "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again.",
+    ),
+    rb"#FORMAT=WebAnno": FileType("a file of tokens (WebAnno, INCEpTION)", _ONE_TEXT_PER_ROW),
+    rb"(?:-DOCSTART-.*\s+)?(?:\S+[ \t](?:\S+[ \t])*(?:O|[BIES]-[A-Z]\S*)\r?\n\s*){3}": FileType(
+        "a file of tokens (CoNLL)", _ONE_TEXT_PER_ROW
+    ),
+    (  # ten columns: the fourth is a part of speech, the seventh a number
+        rb"(?:#.*\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"
+        rb"(?:[^\t\n]+\t){2}[^\t\n]+\n"
+    ): FileType("a file of tokens (CoNLL-U)", _ONE_TEXT_PER_ROW),
+    rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->": FileType("subtitles", "Save the lines as csv, a text per row."),
+    rb"TY  - |@\w+\{[^\s,{}]+,\s*\w+\s*=": FileType(
+        "a list of references", "Export the references as csv, for example with Zotero."
+    ),
+    rb"\x1f\x8b": FileType("a gzip archive", _UNPACK),
+    rb"BZh": FileType("a bzip2 archive", _UNPACK),
+    rb"\xfd7zXZ\x00": FileType("an xz archive", _UNPACK),
+    rb"7z\xbc\xaf\x27\x1c": FileType("a 7z archive", _UNPACK),
+    rb"Rar!\x1a\x07": FileType("a rar archive", _UNPACK),
+    rb"\x28\xb5\x2f\xfd": FileType("a zstd archive", _UNPACK),
+    rb"%PDF-": FileType("a PDF document"),
+    rb"\x89PNG\r\n": FileType("a PNG picture"),
+    rb"\xff\xd8\xff": FileType("a JPEG picture"),
+    rb"GIF8": FileType("a GIF picture"),
+    rb"\{\\rtf": FileType("a rich text document"),
+    rb"SQLite format 3\x00": FileType("an SQLite database"),
+    rb"ARROW1\x00\x00": FileType("an Arrow file"),
+    rb"\$FL2": FileType("an SPSS file"),
+    rb"<stata_dta>": FileType("a Stata file"),
+    rb"\x7fELF": FileType("a program"),
+    rb"\x80\x04\x95": FileType("a Python pickle, which is never loaded"),
+}
+"""By a pattern of the beginning of the file, perhaps after white space and byte-order marks. The first one counts."""
 
 
 def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
@@ -243,29 +243,11 @@ def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:
 
     ``stream`` is only read for a zip archive, and its position is restored.
     """
-    if head.startswith(b"PAR1"):
-        return FileType("parquet", "a Parquet file", "Rename it to end in .parquet.")
-    if head.startswith(_OFFICE):
-        return FileType("xls", "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zip_type(stream)
-    if head[8:12] == b"DUCK":
-        return FileType(None, "a DuckDB database", "Open it with --project if it is a Moot project.")
-    start = head.lstrip(_NOTHING)
-    if start.startswith(b"<?xml") and b"urn:schemas-microsoft-com:office:spreadsheet" in start:
-        return FileType(None, "an Excel file in XML form", "Save it as xlsx in Excel.")
-    if start.startswith(b"<?xml"):
-        return FileType("xml", "an XML file", "Rename it to end in .xml.")
-    if start[:15].lower().startswith((b"<!doctype html", b"<html")):
-        remedy = "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again."
-        return FileType(None, "a web page", remedy)
-    for pattern, description, remedy in _TEXT_FORMS:
-        if pattern.match(start):
-            return FileType(None, description, remedy)
-    for magic, description, remedy in _MAGIC:
-        if head.startswith(magic):
-            return FileType(None, description, remedy)
-    return None
+    starts = (head, head.lstrip(_NOTHING))
+    matching = (kind for pattern, kind in _FILE_TYPES.items() if any(re.match(pattern, start) for start in starts))
+    return next(matching, None)
 
 
 def _zip_type(stream: BinaryIO) -> FileType:
@@ -278,16 +260,16 @@ def _zip_type(stream: BinaryIO) -> FileType:
                 with archive.open("mimetype") as member:
                     kind = member.read(80)
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
-        return FileType(None, "a damaged zip archive", "Get the file again.")
+        return FileType("a damaged zip archive", "Get the file again.")
     finally:
         stream.seek(position)
     if any(name.startswith("xl/") for name in names):
-        return FileType("xlsx", "an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.")
+        return FileType("an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.", "xlsx")
     if b"spreadsheet" in kind:
-        return FileType("ods", "an OpenDocument spreadsheet", "Rename it to end in .ods.")
+        return FileType("an OpenDocument spreadsheet", "Rename it to end in .ods.", "ods")
     if any(name.startswith("word/") for name in names):
-        return FileType(None, "a Word document", SAVE_AS_TABLE)
-    return FileType(None, "a zip archive", _UNPACK)
+        return FileType("a Word document")
+    return FileType("a zip archive", _UNPACK)
 
 
 def _is_binary(head: bytes) -> bool:

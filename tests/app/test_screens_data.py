@@ -291,7 +291,7 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
     at = open_page("data")
     at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
     button(at, "Read")
-    assert "does not exist" in html(at)
+    assert "cannot be read: No such file" in html(at)
     at.text_input(key="data-path").set_value(f'"{tmp_path / "x.csv"}"')
     button(at, "Read")
     assert "x.csv, not imported yet" in html(at)
