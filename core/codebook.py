@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain, count
 from typing import Any, Literal, Self, TypeAlias
 
 import yaml
@@ -370,11 +371,8 @@ def id_from_name(name: str) -> str:
 
 
 def _new_id(name: str, used_ids: set[str]) -> str:
-    for salt in range(len(used_ids) + 1):
-        candidate = digest([normalise(name), salt], size=4) if salt else id_from_name(name)
-        if candidate not in used_ids:
-            return candidate
-    raise AssertionError("unreachable: more salts than ids")  # pragma: no cover
+    others = (digest([normalise(name), salt], size=4) for salt in count(1))
+    return next(id for id in chain([id_from_name(name)], others) if id not in used_ids)
 
 
 def parse_codebook(

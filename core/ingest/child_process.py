@@ -101,7 +101,10 @@ def run(
                     return
             process.wait()
             if watch.met == "seconds":
-                raise _time_error(name, seconds)
+                raise InputError(
+                    f"{name} could not be read within {seconds:g} seconds.",
+                    "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
+                )
             if watch.met == "memory" or _is_short_of_memory(process, log):
                 raise _memory_error(f"{name} needs more than", memory)
             raise _memory_error(f"{name} made its reader crash, perhaps because it needs more than", memory)
@@ -174,13 +177,6 @@ def _address_space(pid: int) -> int:
         with contextlib.suppress(OSError, ValueError, IndexError):
             return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
-
-
-def _time_error(name: str, seconds: float) -> InputError:
-    return InputError(
-        f"{name} could not be read within {seconds:g} seconds.",
-        "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
-    )
 
 
 def _memory_error(problem: str, memory: int) -> InputError:
