@@ -261,7 +261,7 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
         lines.begin()
         try:
             row = next(reader)
-        except (StopIteration, RowTooLong):
+        except RowTooLong:
             raise InputError(
                 f"The header of {name} (line {lines.number}) is longer than {lines.limit:,} characters.",
                 "The first line must name the columns.",
@@ -312,8 +312,6 @@ def _read_rows(
             reason = f"more than {lines.limit:,} characters"
             rows.reject(start, reason if closed else f"{reason}, with a quote that is never closed", lines.text)
             continue
-        except StopIteration:
-            break
         if _is_sep_line(lines):  # a file without a header begins with it
             continue
         if lines.ended:
