@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.codebook import Codebook, normalise
+from core.codebook import Codebook, Kind, normalise
 from core.documents import Value
 from core.errors import UsageError
 from core.formatting import did_you_mean
-from core.ingest.gold import GoldSource
+from core.ingest.gold import GoldKind, GoldSource
 from core.ingest.table import Header, Table
+
+GOLD_KINDS: Mapping[Kind, tuple[GoldKind, ...]] = {
+    "multilabel": ("label", "list"),
+    "choice": ("choice",),
+    "rating": ("label",),
+}
+"""Kinds of gold that suit each kind of codebook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +131,7 @@ def _check_claims(gold: tuple[GoldSource, ...]) -> None:
 
 def _check_gold(source: GoldSource, codebook: Codebook) -> None:
     """Raise UsageError if a codebook of this kind does not support the gold, or has no such label."""
-    if (source.kind == "choice") != (codebook.kind == "choice") or (
-        source.kind == "list" and codebook.kind == "rating"
-    ):
+    if source.kind not in GOLD_KINDS[codebook.kind]:
         requirement = {
             "choice": "one column that holds the label of each document (label=COLUMN)",
             "rating": "a column of numbers for each dimension (DIMENSION=COLUMN)",

@@ -11,7 +11,7 @@ from core.documents import Value
 from core.errors import InputError, UsageError
 from core.formatting import format_rating
 from core.ingest.gold import GoldSource, LabelIndex
-from core.ingest.mapping import ColumnMapping, check_mapping
+from core.ingest.mapping import GOLD_KINDS, ColumnMapping, check_mapping
 from core.ingest.table import Table
 from core.services.codebooks import codebook as codebooks
 from core.services.data.importing import (
@@ -33,7 +33,7 @@ def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
     """Return the kinds of gold that suit a codebook, all of them without a codebook."""
     if codebook is None or not codebook.labels:
         return ("label", "list", "choice")
-    return {"multilabel": ("label", "list"), "choice": ("choice",), "rating": ("label",)}[codebook.kind]
+    return GOLD_KINDS[codebook.kind]
 
 
 def gold_value_options(draft: ImportDraft, codebook: Codebook | None, cell: str) -> dict[str, Value]:
