@@ -27,6 +27,7 @@ from core.author_labelling.questions import AUTHOR, Answer, Entry, Question, Sub
 from core.author_labelling.requests import EarlierAnswer
 from core.author_labelling.screening import spam_authors, without_spam_authors
 from core.codebook import normalise
+from core.runs import total_cost
 from core.stats.agreement import cohen_kappa, divergence, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate, ends
@@ -177,16 +178,17 @@ def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]
 
 def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
     answers = [answer for asked_question in questions for answer in asked_question.annotators[group].values()]
+    positions = [_positions(asked_question, group) for asked_question in questions]
     choices = [
         (asked_question, position)
-        for asked_question in questions
-        for position in _positions(asked_question, group)
+        for asked_question, chosen in zip(questions, positions, strict=True)
+        for position in chosen
         if position is not None
     ]
     correct = [asked_question for asked_question, position in choices if position == asked_question.truth]
     labelled = [answer for answer in answers if answer.choice is not None]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
-    costs = [answer.cost_usd for answer in answers]
+    cost = total_cost(answer.cost_usd for answer in answers)
     return GroupReport(
         group=group,
         annotators=len({answer.by for answer in answers}),
@@ -195,10 +197,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
         accuracy=hit_share([asked_question for asked_question, _ in choices], correct),
-        kappa=mean_kappa(
-            [_positions(asked_question, group) for asked_question in questions],
-            [asked_question.unit for asked_question in questions],
-        ),
+        kappa=mean_kappa(positions, [asked_question.unit for asked_question in questions]),
         kl_meaning=_divergence(
             [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question in questions],
             [normalise(asked_question.question.options[position]) for asked_question, position in choices],
@@ -206,9 +205,9 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         kl_position=_divergence(
             [asked_question.truth for asked_question in questions], [position for _, position in choices]
         ),
-        strata=_strata(questions, group),
+        strata=_strata(questions, positions),
         seconds=mean(times) if times else None,
-        cost_usd=None if None in costs or not costs else mean(cost for cost in costs if cost is not None),
+        cost_usd=None if cost is None else cost / len(answers),
     )
 
 
@@ -241,13 +240,13 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     return with_interval(coefficient, coded, np.unique(np.array(units), return_inverse=True)[1])
 
 
-def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ...]:
+def _strata(questions: Sequence[AskedQuestion], positions: Sequence[list[int | None]]) -> tuple[Stratum, ...]:
     """Return accuracy by number of agreeing annotators; without a majority one of the options is drawn (table 2)."""
     rng = random.Random(SEED)
     strata: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
     correct: defaultdict[int, list[AskedQuestion]] = defaultdict(list)
-    for asked_question in questions:
-        votes = Counter(position for position in _positions(asked_question, group) if position is not None)
+    for asked_question, chosen in zip(questions, positions, strict=True):
+        votes = Counter(position for position in chosen if position is not None)
         if votes.total() > 1:
             agreeing = max(votes.values())
             option = rng.choice(sorted(position for position, count in votes.items() if count == agreeing))
