@@ -111,20 +111,21 @@ def desktop_entry() -> None:
 def demo(as_json: bool) -> None:
     """Annotate and evaluate the sample with the built-in model."""
     import tempfile
+    from dataclasses import replace
 
     from core.cli.annotate import annotate_file
     from core.files import shipped_folder
     from core.services.codebooks.codebook import read_codebook
-    from core.services.data.importing import ImportOptions
     from core.services.evaluation import evaluation
     from core.services.runs import planning
+    from core.services.shipped_data import SAMPLES
 
-    samples = shipped_folder("sample_data")
-    with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
-        source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
-        codebook = read_codebook(samples / "hotel_aspects.yaml")
+    sample, folder = SAMPLES[0], shipped_folder("sample_data")
+    with tempfile.TemporaryDirectory(prefix="moot-demo-") as scratch:
+        source = replace(sample.options, paths=(folder / sample.data,))
+        codebook = read_codebook(folder / sample.codebook)
         with console.open_workspace(remember=False) as workspace:
-            outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")
+            outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(scratch) / "demo.duckdb")
             report = evaluation.to_json(evaluation.evaluate(outcome.session, outcome.rows[0]))
     result = outcome.result | {"evaluation": report}
     if as_json:

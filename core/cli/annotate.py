@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +19,7 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
+from core.ingest.mapping import ColumnMapping
 from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
@@ -122,7 +123,8 @@ def annotate_file(
     for note in (*built.notes, *run_warnings.settings_warnings(settings, workspace.models)):
         console.print_message(note)
     _print_counts(built)
-    if built.rejected and source.rater is None and (rater := propose_mapping(to_import.draft.table, codebook).rater):
+    draft = to_import.draft
+    if built.rejected and draft.mapping.rater is None and (rater := propose_mapping(draft.table, codebook).rater):
         console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)
     for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
@@ -483,8 +485,8 @@ SEED = click.IntRange(-(2**53), 2**53)
     "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
 )
 @console.header_option
-@click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
-@click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
+@click.option("--id", metavar="COL", help="Column with document ids. Default: row numbers.")
+@click.option("--context", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
 @click.option(
     "--gold-value",
@@ -545,8 +547,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         path = project or options["inputs"][0].with_suffix(".duckdb")
         if project is None:
             console.print_message(f"the project is {path}")
-        import_options = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
-        source = ImportOptions(options["inputs"], **import_options)
+        mapped = ("text", "context", "id", "rater", "group", "order", "neighbours")
+        columns = ColumnMapping(**{name: options[name] for name in mapped})
+        gold = {name: options[name] for name in ("gold", "gold_same_names", "gold_values")}
+        source = ImportOptions(options["inputs"], columns, header=options["header"], limit=options["limit"], **gold)
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
@@ -641,7 +645,7 @@ def keywords_command(
         raise UsageError(f"{output} is an input of this command.", "Write to another file.")
     codebook = read_codebook(codebook_file)
     wanted = {codebook.require(name).id for name in names}
-    documents = preview_file(ImportOptions((input,), text=text, header=header), codebook).built.documents
+    documents = preview_file(ImportOptions((input,), ColumnMapping(text), header=header), codebook).built.documents
     proposals = propose_keywords(codebook, [document.text for document in documents])
     proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
     without = labels_without_keywords(codebook, proposals)

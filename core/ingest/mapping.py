@@ -53,19 +53,16 @@ class ColumnMapping:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Input files and how to read them, as given on the command line."""
+    """Input files and how to read them, as given on the command line.
+
+    ``columns`` is the mapping without gold, which depends on the table and the codebook.
+    """
 
     paths: tuple[Path, ...]
-    text: str
-    id_column: str | None = None
-    contexts: tuple[str, ...] = ()
+    columns: ColumnMapping
     gold: tuple[str, ...] = ()
     gold_same_names: bool = False
-    rater: str | None = None
     gold_values: tuple[str, ...] = ()
-    group: str | None = None
-    order: str | None = None
-    neighbours: int = 0
     header: Header | None = None
     """None detects whether a text file has a header."""
     limit: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.ingest.mapping import ImportOptions
+from core.ingest.mapping import ColumnMapping, ImportOptions
 from core.services import preferences
 
 SUFFIX = ".duckdb"
@@ -23,7 +23,7 @@ class SampleDataset:
     unit: str
     data: str
     codebook: str
-    options: ImportOptions = ImportOptions((), text="text", id_column="id", gold_same_names=True)
+    options: ImportOptions = ImportOptions((), ColumnMapping("text", id="id"), gold_same_names=True)
     personas: str = ""
 
     @property
@@ -43,9 +43,7 @@ SAMPLES = (
         "pairs of sentences",
         "sentence_pairs.csv",
         "sentence_pairs.yaml",
-        ImportOptions(
-            (), text="hypothesis", id_column="id", contexts=("premise",), gold_same_names=True, group="premise_no"
-        ),
+        ImportOptions((), ColumnMapping("hypothesis", ("premise",), "id", group="premise_no"), gold_same_names=True),
     ),
     SampleDataset(
         "story-questions",
@@ -55,11 +53,7 @@ SAMPLES = (
         "story_questions.yaml",
         ImportOptions(
             (),
-            text="answer",
-            id_column="id",
-            contexts=("question", "story"),
-            group="story_id",
-            order="number",
+            ColumnMapping("answer", ("question", "story"), "id", group="story_id", order="number"),
             gold=tuple(f"{name}={name}_{rater}@{rater}" for name in _DIMENSIONS for rater in ("ann", "ben", "cara")),
         ),
         personas="panel/personas.yaml",

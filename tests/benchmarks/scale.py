@@ -19,6 +19,7 @@ import numpy as np
 
 from core.cli.annotate import start_runs
 from core.codebook import Codebook, Label
+from core.ingest.mapping import ColumnMapping
 from core.llm.connections import parse_connection
 from core.runs import RoleModel
 from core.services.data.importing import ImportOptions, preview_file
@@ -85,7 +86,7 @@ def import_texts(folder: Path, count: int) -> None:
     write_texts(folder / "texts.csv", count)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
     workspace = Workspace()
-    source = ImportOptions((folder / "texts.csv",), text="text", id_column="id", gold_same_names=True)
+    source = ImportOptions((folder / "texts.csv",), ColumnMapping("text", id="id"), gold_same_names=True)
     with timed(f"import of {count:,} documents", 15):
         preview = preview_file(source, codebook)
         session = workspace.open(folder / "scale.duckdb")

@@ -177,22 +177,12 @@ def read_again(
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
     """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
     reading = ReadOptions(header=options.header)
-    table = join_tables([_read_for_column(path, options.text, reading, max_rows) for path in options.paths])
+    table = join_tables([_read_for_column(path, options.columns.text, reading, max_rows) for path in options.paths])
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
         gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
-    mapping = ColumnMapping(
-        text=options.text,
-        context=options.contexts,
-        id=options.id_column,
-        gold=gold,
-        rater=options.rater,
-        value_map=parse_value_option(options.gold_values, codebook),
-        group=options.group,
-        order=options.order,
-        neighbours=options.neighbours,
-    )
+    mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 
 
@@ -223,11 +213,11 @@ def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
     neighbours, or their ids.
     """
     max_rows = None
-    has_gold = bool(options.gold) or options.gold_same_names
+    columns, has_gold = options.columns, bool(options.gold) or options.gold_same_names
     needs_all_rows = (
-        (options.rater, options.group, options.order) != (None, None, None)
+        (columns.rater, columns.group, columns.order) != (None, None, None)
         or len(options.paths) > 1
-        or (options.id_column is not None and has_gold)
+        or (columns.id is not None and has_gold)
     )
     if options.limit is not None and not needs_all_rows:
         max_rows = max(MIN_ROWS, 2 * options.limit)

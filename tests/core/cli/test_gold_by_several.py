@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.ingest.mapping import ColumnMapping
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import importing
 from tests.core.cli.invoking import CommandResult, annotate, moot, write
@@ -115,7 +116,8 @@ def test_rows_by_several_raters_are_one_document_on_page_and_command_line(tmp_pa
 
     codebook = read_codebook(tmp_path / "codebook.yaml")
     on_the_page = importing.preview_import(importing.read_files([(file.name, file)], codebook), codebook)
-    options = importing.ImportOptions((file,), "text", id_column="doc_id", rater="annotator", gold_same_names=True)
+    columns = ColumnMapping("text", id="doc_id", rater="annotator")
+    options = importing.ImportOptions((file,), columns, gold_same_names=True)
     assert on_the_page.built.documents == importing.preview_file(options, codebook).built.documents
     assert on_the_page.built.merged == 4
 

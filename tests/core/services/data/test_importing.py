@@ -257,18 +257,18 @@ def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
     path = tmp_path / "soup.xlsx"
     rows = [["id", "body"], ["a", "the soup was good"]]
     path.write_bytes(make_xlsx({"Read me": [["Notes"], ["Ask Ann."]], "Empty": [], "Data": rows}))
-    read = importing.preview_file(ImportOptions((path,), "body"), CODEBOOK)
+    read = importing.preview_file(ImportOptions((path,), ColumnMapping("body")), CODEBOOK)
     assert [document.text for document in read.built.documents] == ["the soup was good"]
     assert "Sheet 'Data' was read; the file has 3: Read me, Empty, Data." in read.built.notes
     with pytest.raises(UsageError, match="no column 'text' for the text"):
-        importing.preview_file(ImportOptions((path,), "text"), CODEBOOK)
+        importing.preview_file(ImportOptions((path,), ColumnMapping("text")), CODEBOOK)
 
 
 def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     first, last = "d0,Soup 0,Food", "d0,Soup 0,Service"
     path.write_text("\n".join(["id,text,labels", first, *(f"d{n},Soup {n},Food" for n in range(1, 1200)), last]))
-    options = ImportOptions((path,), "text", "id", gold=("label=labels",), limit=2)
+    options = ImportOptions((path,), ColumnMapping("text", id="id"), gold=("label=labels",), limit=2)
     read = importing.preview_file(options, CODEBOOK)
     gold = read.built.documents[0].gold["gold"]
     assert {name: gold[CODEBOOK.find(name).id] for name in ("Food", "Service")} == {"Food": True, "Service": True}
@@ -278,15 +278,16 @@ def test_limit_does_not_change_the_ids_of_several_files(tmp_path: Path) -> None:
     paths = (tmp_path / "a.csv", tmp_path / "b.csv")
     for path in paths:
         path.write_text("\n".join(["text", *(f"{path.stem} {number}" for number in range(1500))]))
-    ids = [document.id for document in importing.preview_file(ImportOptions(paths, "text"), CODEBOOK).built.documents]
-    limited = importing.preview_file(ImportOptions(paths, "text", limit=1), CODEBOOK).built.documents
-    assert [document.id for document in limited] == ids
+    options = ImportOptions(paths, ColumnMapping("text"))
+    all_rows, limited = (importing.preview_file(replace(options, limit=limit), CODEBOOK).built for limit in (None, 1))
+    assert [document.id for document in limited.documents] == [document.id for document in all_rows.documents]
 
 
 def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
-    read = importing.preview_file(ImportOptions((path,), "column_2", "column_1", header="none"), CODEBOOK)
+    options = ImportOptions((path,), ColumnMapping("column_2", id="column_1"), header="none")
+    read = importing.preview_file(options, CODEBOOK)
     assert [(document.id, document.text) for document in read.built.documents] == [
         ("a", "The soup was good."),
         ("b", "The soup was cold."),
@@ -295,7 +296,7 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     workbook.write_bytes(make_xlsx({"Data": [["id", "body"], ["a", "the soup was good"]]}))
     for header in ("none", "first line"):
         with pytest.raises(UsageError, match="the header can be chosen only for csv, tsv and txt files"):
-            importing.preview_file(ImportOptions((workbook,), "body", header=header), CODEBOOK)
+            importing.preview_file(ImportOptions((workbook,), ColumnMapping("body"), header=header), CODEBOOK)
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:

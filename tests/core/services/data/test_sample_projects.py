@@ -39,10 +39,11 @@ def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
     assert session.store.documents.count() == session.store.documents.with_gold() >= MIN_DOCUMENTS[sample.key]
     assert len(session.store.annotations.raters()) == (3 if sample.key == "story-questions" else 1)
-    if sample.options.contexts:
-        fields = [sample.options.text, *sample.options.contexts]
+    columns = sample.options.columns
+    if columns.context:
+        fields = [columns.text, *columns.context]
         assert list(session.store.documents.page(0, 1)[0].fields) == fields
-    if sample.options.group:
+    if columns.group:
         groups = [document.group for document in session.store.documents.page(0, 100)]
         assert groups == sorted(groups, key=groups.index), "documents of a group are adjacent"
 
