@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import Any, TypeAlias
 
@@ -145,7 +145,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
     elements, note = _rows(value, source.name)
     notes = tuple(filter(None, (decoding.note, note)))
     elements = elements[: source.max_rows]
-    if elements and is_task(elements[0]):
+    if elements and all(map(is_task, elements)):
         elements = task_rows(elements)
         notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
     numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
@@ -448,7 +448,7 @@ def is_task(value: Any) -> bool:
     )
 
 
-def task_rows(tasks: Sequence[Any]) -> list[Any]:
+def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
     A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice, also for
@@ -456,29 +456,36 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
     several controls with a column per choice gets the name of the control in front (``food_good``). Numbers and stars
     become a column of numbers. If several people annotated, the names of the columns end in ``_r`` and the id of the
     person. A name that the data of some task uses gets ``_annotated``. Cancelled annotations, marked spans and answers
-    about a span are left out. Elements that are not tasks stay unchanged.
+    about a span are left out.
     """
-    valid = [task for task in tasks if is_task(task)]
-    users = {_user(annotation) for task in valid for annotation in task["annotations"]}
+    users = {_user(annotation) for task in tasks for annotation in task["annotations"]}
     free = (number for number in count(1) if str(number) not in users)
     reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
-    answers = [[*_annotations(task, reviewers)] if is_task(task) else [] for task in tasks]
+    answers = [[*_annotations(task, reviewers)] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer in task_answers]
-    predictions = [task["predictions"] for task in valid if isinstance(task.get("predictions"), list)]
+    predictions = [task["predictions"] for task in tasks if isinstance(task.get("predictions"), list)]
     offered = [answer for some in predictions for _, answer in _annotations({"annotations": some}, reviewers)]
-    controls = {control: None for answer in all_answers for control in answer}
     multiple = {
         control: [*dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))]
-        for control in controls
+        for control in dict.fromkeys(chain.from_iterable(all_answers))
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
     }
     common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
-    people = {person for task_answers in answers for person, _ in task_answers}
-    data_names = {name for task in tasks if is_task(task) for name in task["data"]}
-    return [
-        _row(task, task_answers, multiple, common, data_names, numbered=len(people) > 1) if is_task(task) else task
-        for task, task_answers in zip(tasks, answers, strict=True)
-    ]
+    several_people = len({person for task_answers in answers for person, _ in task_answers}) > 1
+    data_names = {name for task in tasks for name in task["data"]}
+    rows = [dict(task["data"]) for task in tasks]
+    for row, task_answers in zip(rows, answers, strict=True):
+        for person, answer in task_answers:
+            gold: dict[str, Any] = {}
+            for control, choices in multiple.items():
+                for choice in choices:
+                    name = f"{control[0]}_{choice}" if choice in common else choice
+                    gold[name] = int(choice in answer.get(control, []))
+            gold |= {control[0]: chosen[0] for control, chosen in answer.items() if control not in multiple and chosen}
+            for name, value in gold.items():
+                column = f"{name}_r{person}" if several_people else name
+                row[f"{column}_annotated" if column in data_names else column] = value
+    return rows
 
 
 def _user(annotation: Any) -> str:
@@ -520,29 +527,3 @@ def _annotations(task: Mapping[str, Any], reviewers: defaultdict[str, int]) -> I
                     for item in (content if isinstance(content, list) else [content])
                 ]
         yield person or str(number if name is None else reviewers[str(name)]), answers
-
-
-def _row(
-    task: Mapping[str, Any],
-    answers: Sequence[tuple[str, Choices]],
-    multiple: Mapping[tuple[str, str], Sequence[str]],
-    common: Set[str],
-    data_names: Set[str],
-    *,
-    numbered: bool,
-) -> dict[str, Any]:
-    row: dict[str, Any] = dict(task["data"])
-    for person, answer in answers:
-        end = f"_r{person}" if numbered else ""
-        gold: dict[str, Any] = {}
-        for control, choices in multiple.items():
-            for choice in choices:
-                name = f"{control[0]}_{choice}" if choice in common else choice
-                gold[f"{name}{end}"] = int(choice in answer.get(control, []))
-        gold |= {
-            f"{control[0]}{end}": selected[0]
-            for control, selected in answer.items()
-            if control not in multiple and selected
-        }
-        row |= {f"{name}_annotated" if name in data_names else name: value for name, value in gold.items()}
-    return row
