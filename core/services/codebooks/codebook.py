@@ -32,7 +32,7 @@ from core.codebook import (
 from core.errors import CodebookError
 from core.export import replacing
 from core.files import MAX_BYTES, decode_text, file_stem, read_bytes, shipped_folder
-from core.formatting import capitalised
+from core.formatting import capitalised, problem_message
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
@@ -299,7 +299,7 @@ def _checked(data: Mapping[str, Any]) -> Codebook:
     try:
         return Codebook.model_validate(data)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        problem = problem_message(error.errors(include_url=False)[0])
         raise CodebookError(f"{capitalised(problem)}.", "Nothing was changed.") from error
 
 

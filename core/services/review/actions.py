@@ -221,7 +221,6 @@ def set_status(
     """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""
     if status == "Submitted":
         return submit(session, run_id, document_ids, by)
-    _run_settings(session, run_id)
     require_documents(session, document_ids)
     decisions = [Decision(id, status=status) for id in document_ids]
     return _record_action(session, run_id, decisions, by)

@@ -125,9 +125,8 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
 
 def guideline(session: ProjectSession, run: RunRow | None) -> Json:
     """Return the current definitions; those that changed since the run, if there is one, are marked."""
-    latest = session.store.codebooks.latest()
     if run is None:
-        codebook = latest.codebook if latest else Codebook()
+        codebook = codebooks.current(session) or Codebook()
         hashes_of_run = {}
     else:
         codebook = codebooks.shown(session, run.settings.codebook)

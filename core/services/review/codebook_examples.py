@@ -164,8 +164,7 @@ def extended_codebook(session: ProjectSession, run: RunRow) -> Codebook | None:
     It may lack labels of the run. The run's own codebook would bring back what was deleted or changed since.
     """
     codebook = run.settings.codebook
-    saved = session.store.codebooks.latest()
-    latest = saved.codebook if saved else codebook
+    latest = codebooks.current(session) or codebook
     return latest if latest.kind == codebook.kind else None
 
 
