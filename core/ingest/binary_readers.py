@@ -151,10 +151,8 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
                 break
     except PasswordError as error:
         raise InputError(f"{name} is protected by a password.", "Save it without one.") from error
-    except CalamineError as error:
+    except (CalamineError, OSError) as error:
         raise InputError(f"{name} cannot be read as a workbook: {error}.", "Save it again, or as csv.") from error
-    except OSError as error:
-        raise InputError(f"{name} is a damaged workbook: {error}.", "Save it again, or as csv.") from error
     if best is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
     return names, best.name, enumerate(best.iter_rows(), 1)

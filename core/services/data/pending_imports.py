@@ -9,7 +9,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from core.codebook import Codebook
-from core.errors import MootError
 from core.services.background_jobs import Job
 from core.services.data.importing import ImportDraft, ImportPreview, preview_import
 from core.services.project_session import ProjectSession
@@ -33,27 +32,19 @@ class PendingImport:
         self.new_project = ""
         self.read_at = time.time()
         self.job: Job[tuple[ProjectSession, Import]] | None = None
-        self._built: tuple[ImportDraft, Hashable, ImportPreview | MootError] | None = None
+        self._built: tuple[ImportDraft, Hashable, ImportPreview] | None = None
 
     def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
         """Return the preview, built once until draft, codebook, project, or its documents or gold change.
 
         ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import.
         """
-        draft, built = self.draft, self._built
         stored = (session.path, session.store.documents.state()) if session is not None else None
         basis = (codebook.hash if codebook is not None else "", stored)
-        if built is not None and built[0] is draft and built[1] == basis:
-            result = built[2]
-        else:
-            try:
-                result = preview_import(draft, codebook, session)
-            except MootError as error:
-                result = error
-            self._built = draft, basis, result
-        if isinstance(result, MootError):
-            raise result
-        return result
+        built = self._built
+        if built is None or built[0] is not self.draft or built[1] != basis:
+            self._built = built = self.draft, basis, preview_import(self.draft, codebook, session)
+        return built[2]
 
 
 class PendingImports:
