@@ -224,6 +224,7 @@ def test_yaml_file_is_rejected_with_a_remedy() -> None:
     "data",
     [
         "@anna {hi},x\nb,y\n",
+        "id,text,DUCKS\n1,a,2\n",
         "tag O\nfood O\n",
         "id\tlabel\n1\tO\n2\tB-side\n",
         "1\n2\n3\n",
