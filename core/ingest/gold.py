@@ -158,10 +158,10 @@ class LabelIndex:
 
     def __init__(self, codebook: Codebook) -> None:
         self.labels = codebook.labels
-        self._names = {normalise(label.name): label for label in codebook.labels}
+        self._by_name = codebook.find
         by_words: dict[str, list[Label]] = {}
-        for name, label in self._names.items():
-            by_words.setdefault(words_of(name), []).append(label)
+        for label in codebook.labels:
+            by_words.setdefault(words_of(label.name), []).append(label)
         self.by_words = {words: labels[0] for words, labels in by_words.items() if len(labels) == 1}
         self._codes = {float(label.code): label for label in codebook.labels if label.code is not None}
         self._seen: dict[str, Label | None] = {}
@@ -173,12 +173,12 @@ class LabelIndex:
         Hyphens and underscores count as spaces where only one label has the same words.
         """
         if text not in self._seen:
-            self._seen[text] = self._names.get(normalise(text)) or self._by_code(text) or self.find_name(text)
+            self._seen[text] = self._by_name(text) or self._by_code(text) or self.find_name(text)
         return self._seen[text]
 
     def find_name(self, text: str) -> Label | None:
         """Return the label with this name or with the same words, otherwise None. Codes are not names."""
-        return self._names.get(normalise(text)) or self.by_words.get(words_of(text))
+        return self._by_name(text) or self.by_words.get(words_of(text))
 
     def sources(self, columns: Iterable[str]) -> list[GoldSource]:
         """Return for each label the column spelled like it, else of the same name (``normalise``) or the same words.
