@@ -122,7 +122,7 @@ def history(session: ProjectSession) -> list[CodebookVersion]:
 
 def former_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
     """Return the names that labels of a codebook had in earlier versions, oldest first, with their present names."""
-    present = {label.id: label.name for label in codebook.labels}
+    present = codebook.label_names
     return {
         label.name: present[label.id]
         for version in reversed(history(session))
@@ -144,8 +144,7 @@ def restore(session: ProjectSession, version: int) -> int:
 
 def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
     """Return the first version with the label, None if only the draft has it."""
-    having = [version.number for version in versions if any(label.id == label_id for label in version.codebook.labels)]
-    return min(having, default=None)
+    return min((version.number for version in versions if label_id in version.codebook.label_names), default=None)
 
 
 def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: CodebookVersion | None) -> int:
@@ -291,8 +290,7 @@ def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
 
 
 def _with_labels(codebook: Codebook, labels: Sequence[Label | Mapping[str, Any]]) -> Codebook:
-    plain = [label.model_dump() if isinstance(label, Label) else dict(label) for label in labels]
-    return _checked(codebook.model_dump() | {"labels": plain})
+    return _checked(codebook.model_dump() | {"labels": labels})
 
 
 def _checked(data: Mapping[str, Any]) -> Codebook:
@@ -401,13 +399,11 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     labels = tuple(map(filled, codebook.labels))
     if labels == codebook.labels:
         return codebook, ""
-    if not fits:
-        return codebook.model_copy(
-            update={"labels": labels}
-        ), "Keywords are suggestions for common aspects; edit them as needed."
-    fields = {name: getattr(best, name) for name in ("unit", "domain", "guideline")}
-    message = f"Definitions come from the template '{best.name}'; edit them as needed."
-    return codebook.model_copy(update={"labels": labels, **fields}), message
+    fields = {name: getattr(best if fits else codebook, name) for name in ("unit", "domain", "guideline")}
+    source = (
+        f"Definitions come from the template '{best.name}'" if fits else "Keywords are suggestions for common aspects"
+    )
+    return codebook.model_copy(update={"labels": labels, **fields}), f"{source}; edit them as needed."
 
 
 def suggestions(codebook: Codebook, label_id: str, limit: int = 12) -> tuple[str, ...]:
@@ -459,10 +455,10 @@ def shown(session: ProjectSession, codebook: Codebook) -> Codebook:
 
 def fits(latest: Codebook, codebook: Codebook) -> bool:
     """Return True if ``latest`` has the kind, labels and scales of ``codebook``, so that it can be shown instead."""
-    ids = {label.id for label in codebook.labels}
+    ids = codebook.label_names.keys()
     return (
         latest.kind == codebook.kind
-        and ids <= {label.id for label in latest.labels}
+        and ids <= latest.label_names.keys()
         and (codebook.kind != "rating" or all(latest.scale_of(id) == codebook.scale_of(id) for id in ids))
     )
 

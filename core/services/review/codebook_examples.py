@@ -143,7 +143,7 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     effect = preview_example(session, run, example)
     text = _check_text(before, example)
     require_usable_codebook(session, effect.after)
-    if draft is not None and any(label.id == example.label_id for label in draft.labels):
+    if draft is not None and example.label_id in draft.label_names:
         draft = codebooks.extend_label(draft, example.label_id, example.part, text)
     label = effect.after.label(example.label_id).name
     note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
@@ -177,13 +177,12 @@ def _require_codebook(session: ProjectSession, run: RunRow) -> Codebook:
 
 def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:
     """Return (label, part) for each label that a correction adds or removes."""
-    label_ids = {label.id for label in codebook.labels}
+    pairs: list[tuple[Value, Part]] = []
     if codebook.kind == "multilabel":
-        return [(item, "include" if true is True else "exclude")] if item in label_ids else []
-    if codebook.kind == "choice":
-        pairs: list[tuple[Value, Part]] = [(true, "include"), (verdict, "exclude")]
-        return [(str(label), part) for label, part in pairs if label in label_ids]
-    return []
+        pairs = [(item, "include" if true is True else "exclude")]
+    elif codebook.kind == "choice":
+        pairs = [(true, "include"), (verdict, "exclude")]
+    return [(str(label), part) for label, part in pairs if label in codebook.label_names]
 
 
 def _example_text(codebook: Codebook, label_id: str, part: Part, record: DocumentRecord) -> str:
@@ -204,8 +203,7 @@ def _example_text(codebook: Codebook, label_id: str, part: Part, record: Documen
 
 def _check_text(codebook: Codebook, example: CodebookExample) -> str:
     text = " ".join(example.text.split())
-    label = next((label for label in codebook.labels if label.id == example.label_id), None)
-    if label is None:
+    if example.label_id not in codebook.label_names:
         raise CodebookError("The label is no longer in the codebook.", "Open the Codebook page.")
     if not text:
         raise UsageError("The example has no words.", "Copy some from the text, or type them.")
@@ -214,6 +212,6 @@ def _check_text(codebook: Codebook, example: CodebookExample) -> str:
         raise UsageError(
             f"These are {len(text)} characters; an {part_name} has {MAX_LENGTH[example.part]} at most.", "Shorten it."
         )
-    if normalise(text) in {normalise(earlier) for earlier in getattr(label, example.part)}:
+    if normalise(text) in map(normalise, getattr(codebook.label(example.label_id), example.part)):
         raise UsageError(f"'{text}' is already in the label.", "Choose other words.")
     return text

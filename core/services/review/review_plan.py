@@ -345,7 +345,7 @@ def _check(codebook: Codebook, plan: ReviewPlan) -> None:
         raise UsageError("This claim compares two runs.", "Choose another run.")
     if plan.claim in ("share", "f1") and (codebook.kind == "rating" or not plan.label):
         raise UsageError("This claim is about one label.", "Choose a label.")
-    if plan.label and all(label.id != plan.label for label in codebook.labels):
+    if plan.label and plan.label not in codebook.label_names:
         raise UsageError("The codebook of this run does not have the label.", "Choose another label.")
 
 
