@@ -66,7 +66,7 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
     than once gets the names of the codes above it. The set that holds every label gives name and guideline.
     """
     root = _parse(content, source)
-    codes = list(_codes(root))
+    codes = [code for parent in root.findall(_TAG.format("Codes")) for code in _codes(parent)]
     data: dict[str, Any] = {}
     members = {code.get("guid", "") for code, _ in codes}
     for code_set in root.findall(f"{_TAG.format('Sets')}/{_TAG.format('Set')}"):
@@ -175,20 +175,13 @@ def _colour(color: str) -> int:
     return COLOUR_HEX.index(color.casefold()) + 1 if color.casefold() in COLOUR_HEX else 0
 
 
-def _codes(root: xml.Element) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
-    """Yield the codes that can be assigned, in the order of the file, with their names from the top."""
-    tag = _TAG.format("Code")
-    stack: list[tuple[xml.Element, tuple[str, ...]]]
-    stack = [(code, (_name(code),)) for code in reversed(root.findall(f"{_TAG.format('Codes')}/{tag}"))]
-    while stack:
-        code, path = stack.pop()
+def _codes(parent: xml.Element, above: tuple[str, ...] = ()) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
+    """Yield the codes in an element that can be assigned, in the order of the file, with their names from the top."""
+    for code in parent.findall(_TAG.format("Code")):
+        path = (*above, " ".join(code.get("name", "").split()))
         if code.get("isCodable", "true") in ("true", "1"):
             yield code, path
-        stack += [(child, (*path, _name(child))) for child in reversed(code.findall(tag))]
-
-
-def _name(code: xml.Element) -> str:
-    return " ".join(code.get("name", "").split())
+        yield from _codes(code, path)
 
 
 class _Builder(xml.TreeBuilder):
