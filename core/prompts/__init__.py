@@ -171,16 +171,13 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
 
 @lru_cache(maxsize=64)
 def _latest_versions(folder: str) -> Mapping[str, FrozenTemplate]:
-    newest: dict[str, tuple[int, FrozenTemplate]] = {}
-    for path in (shipped_folder("prompts") / folder).glob("*.md"):
-        match = _FILE.match(path.name)
-        if match is None:
-            continue
-        role, number = match["role"], int(match["number"])
-        if role not in newest or number > newest[role][0]:
-            template = FrozenTemplate(name=f"{folder}/{path.stem}", text=path.read_text(encoding="utf-8"))
-            newest[role] = (number, template)
-    return {role: template for role, (_, template) in newest.items()}
+    paths = (shipped_folder("prompts") / folder).glob("*.md")
+    versions = [(int(match["number"]), match["role"], path) for path in paths if (match := _FILE.match(path.name))]
+    newest = {role: path for _, role, path in sorted(versions)}
+    return {
+        role: FrozenTemplate(name=f"{folder}/{path.stem}", text=path.read_text(encoding="utf-8"))
+        for role, path in newest.items()
+    }
 
 
 @lru_cache(maxsize=1)
