@@ -232,8 +232,6 @@ def replay(log: Sequence[Entry]) -> Learned:
             case Reaction() if entry.document_id in shown:
                 pending.pop(entry.author, None)
                 react(shown[entry.document_id], entry.helpful is not False)
-            case _:
-                pass
     return Learned(selector, examples, effects)
 
 
