@@ -69,13 +69,10 @@ class ImportOptions:
     """Number of documents that are needed; more rows are read only if some are rejected."""
 
 
-def require_column(table: Table, name: str, purpose: str) -> str:
-    """Return ``name`` if it is a column.
-
-    UsageError with the nearest and the available columns otherwise. ``purpose`` is what the column is for.
-    """
+def require_column(table: Table, name: str, purpose: str) -> None:
+    """Raise UsageError, with the nearest and the available columns, if a table lacks a column for a purpose."""
     if name in table.columns:
-        return name
+        return
     column_list = ", ".join(table.columns[:50]) + (", ..." if len(table.columns) > 50 else "")
     similar = did_you_mean(name, table.columns)
     may_lack_header = table.format in ("csv", "tsv") and table.header == "first line" and not similar

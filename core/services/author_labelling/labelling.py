@@ -94,11 +94,8 @@ def load_settings(session: ProjectSession) -> LabellingSettings:
         return LabellingSettings()
 
 
-def save_settings(session: ProjectSession, **changes: object) -> LabellingSettings:
-    """Change settings and return them.
-
-    Raises UsageError for an invalid value, an unknown connection and a catalogue that cannot be read.
-    """
+def save_settings(session: ProjectSession, **changes: object) -> None:
+    """Change settings. UsageError for an invalid value, an unknown connection and a catalogue that cannot be read."""
     try:
         settings = LabellingSettings.model_validate(load_settings(session).model_dump() | changes)
     except ValidationError as error:
@@ -107,7 +104,6 @@ def save_settings(session: ProjectSession, **changes: object) -> LabellingSettin
     if settings.catalogue.strip():
         recommendation.load_catalogue(settings.catalogue)
     session.store.settings.set(SETTING, settings.model_dump(mode="json"))
-    return settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
 
 def adjudicate(
     session: ProjectSession, run: RunRow, document_id: str, item: str, value: Value | None, *, actor: str | None = None
-) -> actions.SavedAction:
+) -> None:
     """Store the final value of a disagreement, which counts over all reviewers' values. None reopens it.
 
     Committed on return. UsageError for a value that the item cannot have, and for a document that is not in the project
@@ -169,11 +169,10 @@ def adjudicate(
         raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
     decision = Decision(document_id, (ReviewChange(item, before, value),), adjudicated=True)
     version = codebooks.version_seen(session, run.settings) or None
-    events = session.store.reviews.record(
+    session.store.reviews.record(
         [decision], actor=actor or actions.default_reviewer(), run_id=run.run_id, codebook_version=version
     )
     session.trainer.schedule()
-    return actions.SavedAction(events[0].at, (document_id,))
 
 
 @cached_until_commit
