@@ -52,8 +52,8 @@ _EXPECTED = {
     "tuple_type": "expected a list, such as [one, two]",
     "string_type": "expected text",
     "model_type": "expected fields, such as {name: Food}",
-    "extra_forbidden": "this field does not exist",
     "missing": "this field is required",
+    **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), "this field does not exist"),
     **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "expected a whole number"),
     **dict.fromkeys(("float_parsing", "float_type"), "expected a number"),
 }

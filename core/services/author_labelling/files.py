@@ -28,7 +28,7 @@ from core.author_labelling.questions import (
     value_of,
 )
 from core.author_labelling.screening import exclusion, mask
-from core.author_labelling.selection import KEYWORDS, SELECTOR
+from core.author_labelling.selection import SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
@@ -88,19 +88,14 @@ class _QuestionRow(_Row):
     annotators: dict[str, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=100)
 
 
-class _MessageRow(_Row):
-    role: Literal["author", "assistant"]
-    text: str
-
-
 class _ChatRow(_Row):
     author: str
     conversation: str
     at: float = Field(ge=0, le=LAST_SECOND)
-    messages: tuple[_MessageRow, ...] = Field(min_length=1)
+    messages: tuple[ConversationMessage, ...] = Field(min_length=1)
     questions: tuple[_QuestionRow, ...] = ()
     recommended: str = ""
-    arm: str = SELECTOR
+    arm: Literal["selector", "keywords"] = "selector"
     clicks: int = Field(default=0, ge=0)
 
 
@@ -204,8 +199,6 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     )
     entries: list[Entry] = [submission, *answers]
     if row.recommended and not rule:
-        if row.arm not in (SELECTOR, KEYWORDS):
-            raise ValueError(f"the arm '{row.arm}' does not exist")
         matches = tuple(predictions) if row.arm == SELECTOR else ()
         entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
