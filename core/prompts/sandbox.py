@@ -137,14 +137,14 @@ class Workers:
             worker.close()
 
     def _take(self) -> Worker:
-        with self._lock:
-            idle, self._idle = self._idle, []
-            fit = [worker for worker in idle if worker.alive]
-            self._idle = fit[1:]
-        for worker in idle:
-            if worker not in fit:
-                worker.close()
-        return fit[0] if fit else Worker()
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                return Worker()
+            if worker.alive:
+                return worker
+            worker.close()
 
 
 def _plain(value: Any) -> Any:
