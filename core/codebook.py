@@ -48,7 +48,6 @@ COLOURS = len(COLOUR_HEX)
 
 _STRIPPED = re.compile(r"[#*\"'`“”„‘’«»]")
 _DOUBLE_QUOTE = re.compile(r"[\"“”„«»]")
-_SPACE = re.compile(r"\s+")
 _HIDDEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
 )
@@ -61,7 +60,7 @@ def normalise(name: str) -> str:
     White space is folded.
     """
     text = _STRIPPED.sub("", _HIDDEN.sub("", unicodedata.normalize("NFKC", name)))
-    return _SPACE.sub(" ", text).strip().casefold()
+    return _one_line(text).casefold()
 
 
 def is_reserved(name: str, kind: Kind) -> bool:
@@ -70,7 +69,7 @@ def is_reserved(name: str, kind: Kind) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 class _Frozen(BaseModel):

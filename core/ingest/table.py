@@ -36,7 +36,6 @@ RAW_LIMIT = 10_000
 ROW_LIMIT = 10_000_000
 """Maximum characters of one row. A longer row is rejected, and reading continues after it."""
 
-_SPACE = re.compile(r"\s+")
 NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 
 
@@ -293,7 +292,7 @@ REPEATED_HEADER = "it repeats the header"
 
 def left_out_note(rows: Sequence[Sequence[Any]], location: str = "Above the header") -> tuple[str, ...]:
     """Return the note on rows above or below a header that are not data; none without such rows."""
-    titles = [" ".join(filter(None, (_SPACE.sub(" ", as_text(cell)).strip() for cell in row))) for row in rows]
+    titles = [" ".join(" ".join(map(as_text, row)).split()) for row in rows]
     return (f"{location}, and left out: {clip('; '.join(titles), 200)}.",) if titles else ()
 
 
@@ -303,7 +302,7 @@ def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...
     White space is folded and trimmed, a blank name becomes ``column_N`` by its position from 1, and a repeated one
     gets ``_2``, ``_3`` and so on. The names are unique.
     """
-    wanted = [_SPACE.sub(" ", storable(as_text(name))).strip().strip("\ufeff") for name in names]
+    wanted = [" ".join(storable(as_text(name)).split()).strip("\ufeff") for name in names]
     used_names = {name for name in wanted if name}
     seen: set[str] = set()
     result: list[str] = []
