@@ -19,7 +19,6 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
-from core.ingest.mapping import ColumnMapping
 from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
@@ -27,6 +26,7 @@ from core.services.codebooks.keyword_matches import labels_without_keywords, pro
 from core.services.data.importing import (
     MIN_ROWS,
     BuiltDocuments,
+    ColumnMapping,
     Header,
     ImportOptions,
     ImportPreview,

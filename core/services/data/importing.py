@@ -26,7 +26,7 @@ from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
-from core.ingest.mapping import ColumnMapping
+from core.ingest.mapping import ColumnMapping as ColumnMapping
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
