@@ -18,7 +18,8 @@ from core.export.export_row import (
     AnnotatorValues,
     ExportRow,
     SharedColumns,
-    named_values,
+    label_names,
+    named_ratings,
     text_fields,
     write_lines,
 )
@@ -149,21 +150,19 @@ def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequen
 def _answers(
     annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]
 ) -> list[tuple[str, str | int | list[str]]]:
-    match named_values(annotator.values, codebook):
-        case list() as present:
-            complete = all(annotator.values.get(item) is not None for item in codebook.items)
-            return [(questions[0].name, present or [NO_LABEL])] if present or complete else []
-        case str() as chosen:
-            return [(questions[0].name, chosen)]
-        case dict() as ratings:
-            rated = [
-                (question, nearest_point(ratings[question.dimension.name]))
-                for question in questions
-                if question.dimension and question.dimension.name in ratings
-            ]
-            return [(question.name, value if question.is_rating else str(value)) for question, value in rated]
-        case None:
-            return []
+    if codebook.kind == "rating":
+        ratings = named_ratings(annotator.values, codebook)
+        rated = [
+            (question, nearest_point(ratings[question.dimension.name]))
+            for question in questions
+            if question.dimension and question.dimension.name in ratings
+        ]
+        return [(question.name, value if question.is_rating else str(value)) for question, value in rated]
+    names = label_names(annotator.values, codebook)
+    if codebook.kind == "choice":
+        return [(questions[0].name, names[0])] if names else []
+    is_complete = all(annotator.values.get(item) is not None for item in codebook.items)
+    return [(questions[0].name, names or [NO_LABEL])] if names or is_complete else []
 
 
 def _user_id(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import VERDICT, Document, Evidence, Value, is_number, majority_reference
@@ -160,10 +160,6 @@ def result_cells(row: ExportRow, columns: SharedColumns, codebook: Codebook) -> 
     return [*cells, *(getattr(row, name) for name in ABOUT), note or None, flag, *joined]
 
 
-NamedValues: TypeAlias = "list[str] | str | dict[str, int | float]"
-"""Names of the labels that are present, the name of the one label, or a rating by the dimension's name."""
-
-
 def text_fields(row: ExportRow, columns: SharedColumns) -> dict[str, str]:
     """Return the text fields of a row by exported name; a field that was added meanwhile keeps its own."""
     exported = dict(zip(columns.fields, columns.text_names[1:], strict=True))
@@ -171,25 +167,30 @@ def text_fields(row: ExportRow, columns: SharedColumns) -> dict[str, str]:
     return {TEXT: row.document.text} | {exported.get(name, name): text for name, text in further}
 
 
-def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:
-    """Return values with label names; None if no value is known.
+def label_names(values: Mapping[str, Value | None], codebook: Codebook) -> list[str] | None:
+    """Return the names of the labels that are present or chosen; None for ratings, and if no value is known.
 
-    Multilabel: the names of the labels that are present; unresolved labels are left out. Rating: dimensions without a
-    number are left out, also those with gold from before the labels became dimensions (True and False). Labels that
-    are not in the codebook are left out.
+    Unresolved labels and labels that are not in the codebook are left out.
     """
     names = codebook.label_names
     match codebook.kind:
         case "choice":
-            label_id = values.get(CHOICE_ITEM)
-            return names.get(label_id) if isinstance(label_id, str) else None
-        case "rating":
-            rated = ((name, values.get(item)) for item, name in names.items())
-            numbers = {name: value for name, value in rated if is_number(value)}
-            return numbers or None
+            chosen = values.get(CHOICE_ITEM)
+            return [names[chosen]] if isinstance(chosen, str) and chosen in names else None
         case "multilabel":
             resolved = [item for item in names if values.get(item) is not None]
             return [names[item] for item in resolved if values[item] is True] if resolved else None
+        case "rating":
+            return None
+
+
+def named_ratings(values: Mapping[str, Value | None], codebook: Codebook) -> dict[str, int | float]:
+    """Return the ratings by the name of the dimension; none for labels.
+
+    Gold from before the labels became dimensions (True and False) is left out.
+    """
+    rated = ((name, values.get(item)) for item, name in codebook.label_names.items())
+    return {name: value for name, value in rated if is_number(value)} if codebook.kind == "rating" else {}
 
 
 def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codebook) -> list[dict[str, object]]:

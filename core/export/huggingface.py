@@ -13,9 +13,9 @@ from core.codebook import Codebook
 from core.export.export_row import (
     REVIEW,
     ExportRow,
-    NamedValues,
     SharedColumns,
-    named_values,
+    label_names,
+    named_ratings,
     text_fields,
 )
 from core.export.parquet import BATCH
@@ -46,7 +46,6 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: Sh
         metadata={"huggingface": json.dumps({"info": {"features": features}}).encode()},
     )
     names = list(zip(codebook.items, codebook.item_names, strict=True))
-    numbers = {label.name: number for number, label in enumerate(codebook.labels)}
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while chunk := list(itertools.islice(rows, BATCH)):
             data: list[list[Any]] = [
@@ -55,7 +54,7 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: Sh
                 [row.run_id for row in chunk],
                 [row.status for row in chunk],
                 [row.review_status for row in chunk],
-                *_labels([named_values(row.values, codebook) for row in chunk], codebook, numbers),
+                *_labels(chunk, codebook),
                 [[name for item, name in names if row.sources.get(item) == REVIEW] for row in chunk],
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
                 *([row.review_details[name] for row in chunk] for name in REVIEW_DETAILS),
@@ -133,11 +132,11 @@ def _in_card(feature: Mapping[str, Any]) -> dict[str, Any]:
     return {"dtype": feature["dtype"]}
 
 
-def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:
-    """Return the columns of the labels; ``values`` has those of each row, ``numbers`` the classes by name."""
+def _labels(rows: Sequence[ExportRow], codebook: Codebook) -> list[list[Any]]:
+    """Return the columns of the labels."""
     if codebook.kind == "rating":
-        ratings = [row if isinstance(row, dict) else {} for row in values]
-        return [[row.get(label.name) for row in ratings] for label in codebook.labels]
-    if codebook.kind == "choice":
-        return [[numbers[row] if isinstance(row, str) else None for row in values]]
-    return [[[numbers[name] for name in row] if isinstance(row, list) else None for row in values]]
+        ratings = [named_ratings(row.values, codebook) for row in rows]
+        return [[of_row.get(name) for of_row in ratings] for name in codebook.names]
+    names = [label_names(row.values, codebook) for row in rows]
+    numbers = [None if of_row is None else [*map(codebook.names.index, of_row)] for of_row in names]
+    return [numbers if codebook.kind == "multilabel" else [of_row and of_row[0] for of_row in numbers]]

@@ -15,7 +15,8 @@ from core.export.export_row import (
     ExportRow,
     SharedColumns,
     evidence_spans,
-    named_values,
+    label_names,
+    named_ratings,
     text_fields,
 )
 from core.hashing import digest
@@ -141,15 +142,11 @@ def _annotation(annotator: AnnotatorValues, result: list[dict[str, Any]], id: in
 def _result(
     annotator: AnnotatorValues, row: ExportRow, codebook: Codebook, controls: _Controls
 ) -> list[dict[str, Any]]:
-    values = named_values(annotator.values, codebook)
+    names, ratings = label_names(annotator.values, codebook), named_ratings(annotator.values, codebook)
     regions: list[tuple[str, str, dict[str, Any]]] = []
-    match values:
-        case list():
-            regions.append((controls.choices, "choices", {"choices": values}))
-        case str():
-            regions.append((controls.choices, "choices", {"choices": [values]}))
-        case dict():
-            regions += [(controls.ratings[name], "number", {"number": value}) for name, value in values.items()]
+    if names is not None:
+        regions.append((controls.choices, "choices", {"choices": names}))
+    regions += [(controls.ratings[name], "number", {"number": value}) for name, value in ratings.items()]
     for span in evidence_spans(annotator, row, codebook):
         offsets = {key: span[key] for key in ("start", "end", "text")}
         regions.append((controls.evidence, "labels", {**offsets, "labels": [span["label"]]}))

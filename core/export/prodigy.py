@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook, nearest_point
-from core.export.export_row import ExportRow, SharedColumns, evidence_spans, named_values, text_fields, write_lines
+from core.export.export_row import (
+    ExportRow,
+    SharedColumns,
+    evidence_spans,
+    label_names,
+    named_ratings,
+    text_fields,
+    write_lines,
+)
 from core.hashing import digest
 
 
@@ -25,11 +33,12 @@ def _task(row: ExportRow, codebook: Codebook, columns: SharedColumns, options: l
     fields = text_fields(row, columns)
     last = max(row.reviewers, key=lambda reviewer: (reviewer.status == "Submitted", reviewer.at or 0.0), default=None)
     by = last.name if last is not None else row.run_id
+    points = (f"{name}:{nearest_point(value)}" for name, value in named_ratings(row.values, codebook).items())
     spans = evidence_spans(row.models[0], row, codebook) if row.models else []
     task = {
         **fields,
         "options": options,
-        "accept": _accepted(row, codebook),
+        "accept": [*(label_names(row.values, codebook) or ()), *points],
         "answer": _answer(row, codebook, discarded=last is not None and last.status == "Discarded"),
         "spans": [{key: span[key] for key in ("start", "end", "label")} for span in spans],
         "meta": {"id": row.document.id, **row.metadata},
@@ -53,18 +62,6 @@ def _options(codebook: Codebook) -> list[dict[str, str]]:
         for name, scale in zip(codebook.names, codebook.scales, strict=True)
         for point in scale.points
     ]
-
-
-def _accepted(row: ExportRow, codebook: Codebook) -> list[str]:
-    match named_values(row.values, codebook):
-        case list() as present:
-            return present
-        case str() as chosen:
-            return [chosen]
-        case dict() as ratings:
-            return [f"{name}:{nearest_point(value)}" for name, value in ratings.items()]
-        case _:
-            return []
 
 
 def _answer(row: ExportRow, codebook: Codebook, *, discarded: bool) -> str:

@@ -30,7 +30,7 @@ from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
 from core.export import replacing
-from core.export.export_row import named_values
+from core.export.export_row import label_names, named_ratings
 from core.export.html_template import html_template
 from core.formatting import escape_markdown, format_count, format_rating
 from core.ingest import child_process
@@ -299,12 +299,5 @@ def _debate(record: DocumentRecord, turns: list[Turn], codebook: Codebook) -> di
 
 
 def _words(values: dict[str, Value | None], codebook: Codebook) -> tuple[str, ...]:
-    match named_values(values, codebook):
-        case list() as names:
-            return tuple(names)
-        case str() as name:
-            return (name,)
-        case dict() as ratings:
-            return tuple(f"{name} {format_rating(value)}" for name, value in ratings.items())
-        case _:
-            return ()
+    ratings = named_ratings(values, codebook).items()
+    return (*(label_names(values, codebook) or ()), *(f"{name} {format_rating(value)}" for name, value in ratings))
