@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Kind
-from core.stats.arrays import TINY, Codes, Mask, Ratings, check_shapes, known_mean, ratings
+from core.stats.arrays import TINY, Codes, Ratings, check_shapes, known_mean, ratings
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -112,8 +112,8 @@ def alternative_test(
             "It leaves each person out in turn and needs others to compare with."
         )
         return Alternative(epsilon, why_not=why)
-    wins = {name: _wins(name, model_ratings, grids, kind) for name in grids}
-    tested = [_left_out(name, person_wins, epsilon, groups) for name, person_wins in wins.items()]
+    leads = {name: _lead_of_model(name, model_ratings, grids, kind) for name in grids}
+    tested = [_left_out(name, lead, epsilon, groups) for name, lead in leads.items()]
     testable = [result for result in tested if result.p is not None]
     if not testable:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
@@ -122,42 +122,31 @@ def alternative_test(
     rejected = iter((adjusted <= Q).tolist())
     judged = tuple(replace(result, replaceable=next(rejected)) if result.p is not None else result for result in tested)
     rate = sum(result.replaceable for result in judged) / len(testable)
-    won = np.column_stack([wins[result.person].model for result in testable])
-    compared = np.column_stack([wins[result.person].compared for result in testable])
-    return Alternative(epsilon, judged, rate, ratio(won, compared, Design(groups=groups)), rate >= 0.5)
+    lead = np.column_stack([leads[result.person] for result in testable])
+    advantage = ratio(lead >= -TINY, ~np.isnan(lead), Design(groups=groups))
+    return Alternative(epsilon, judged, rate, advantage, rate >= 0.5)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Wins:
-    """Documents on which the model and a person agree with the others at least as well as the other one does.
-
-    Masks are ``[document]``; both win on a tie.
-    """
-
-    model: Mask
-    person: Mask
-    compared: Mask
-
-
-def _wins(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], kind: Kind) -> _Wins:
+def _lead_of_model(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], kind: Kind) -> Ratings:
+    """Return the agreement of the model with the others minus that of a person, ``[document]``, NaN without others."""
     person_ratings = grids[name]
     other_ratings = [grid for other, grid in grids.items() if other != name]
     both = ~np.isnan(model_ratings) & ~np.isnan(person_ratings)
     by_model, by_person = (
         _agreement(np.where(both, values, np.nan), other_ratings, kind) for values in (model_ratings, person_ratings)
     )
-    gap = by_model - by_person
-    return _Wins(gap >= -TINY, gap <= TINY, ~np.isnan(gap))
+    return np.asarray(by_model - by_person)
 
 
-def _left_out(name: str, wins: _Wins, epsilon: float, groups: Codes | None) -> LeftOut:
-    compared = wins.compared
-    lead = (wins.person.astype(np.float64) - wins.model)[compared]
+def _left_out(name: str, lead_of_model: Ratings, epsilon: float, groups: Codes | None) -> LeftOut:
+    compared = ~np.isnan(lead_of_model)
+    wins = lead_of_model >= -TINY, lead_of_model <= TINY  # of the model and of the person; both win on a tie
+    lead = (wins[1].astype(np.float64) - wins[0])[compared]
     if groups is not None and len(lead):
         _, unit, sizes = np.unique(groups[compared], return_inverse=True, return_counts=True)
         lead = np.bincount(unit, weights=lead) / sizes
     p = _short_by(lead, epsilon) if len(lead) >= 2 else None
-    by_model, by_person = (ratio(won, compared, Design(groups=groups)) for won in (wins.model, wins.person))
+    by_model, by_person = (ratio(won, compared, Design(groups=groups)) for won in wins)
     return LeftOut(name, int(compared.sum()), by_model, by_person, p, False)
 
 
