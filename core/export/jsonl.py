@@ -10,11 +10,6 @@ from core.codebook import Codebook
 from core.export.export_row import ABOUT, ExportRow, SharedColumns, evidence_by_item, source_columns, write_lines
 from core.ingest.table import REVIEW_DETAILS, unique_names
 
-TURN_KEYS = (
-    "run", "document", "turn", "role", "model", "messages", "text", "reasoning", "reading", "evidence", "tokens",
-    "cost", "seconds", "cached",
-)  # fmt: skip
-
 _KEYS = ("document_id", "labels", "roles", *ABOUT, *REVIEW_DETAILS)
 
 
@@ -49,5 +44,5 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, _columns: SharedC
 def write_transcript(
     turns: Iterable[Mapping[str, Any]], _codebook: Codebook, _columns: SharedColumns, file: BinaryIO
 ) -> None:
-    """Write one line per turn: ``TURN_KEYS`` in that order, null for missing ones, then all other keys."""
-    write_lines(({**dict.fromkeys(TURN_KEYS), **turn} for turn in turns), file)
+    """Write one line per turn."""
+    write_lines(turns, file)

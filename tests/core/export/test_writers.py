@@ -26,7 +26,6 @@ from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
 from core.export.export_row import SharedColumns, source_columns
-from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
 from core.ingest.document_builder import build_documents
@@ -286,19 +285,13 @@ def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     assert "pred_Price" in pq.read_table(path).column_names
 
 
-def test_transcript_has_the_documented_layout(tmp_path: Path) -> None:
+def test_transcript_has_a_line_for_each_turn(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
-    turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "more": {2: "x"}}]
+    turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "reading": {2: "x"}}]
     write("transcript", turns, ASPECTS, SharedColumns(), path)
     (line,) = path.read_text().splitlines()
-    turn = json.loads(line)
-    assert tuple(turn) == (*TURN_KEYS, "more")
-    assert (turn["run"], turn["text"], turn["messages"][0]["content"], turn["more"]) == (
-        None,
-        "a\nb",
-        "\ufffd",
-        {"2": "x"},
-    )
+    turns[0] |= {"messages": [{"role": "user", "content": "\ufffd"}], "reading": {"2": "x"}}
+    assert [json.loads(line)] == turns
 
 
 def test_error_of_an_unknown_format_lists_all_formats(tmp_path: Path) -> None:
