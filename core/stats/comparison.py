@@ -154,7 +154,6 @@ class Pair:
     labels: tuple[LabelTest, ...]
     documents: McNemar
     """on whole documents: right in every label"""
-    discordance: significance.Discordance
     paired: TTest | None
     welch: TTest | None
     """over iterations, None when either has fewer than two"""
@@ -273,7 +272,6 @@ class _SharedDocuments:
             equivalence=equivalence,
             labels=self.label_tests(first, second, scores),
             documents=documents,
-            discordance=significance.discordance(documents),
             paired=paired_t(*iterations) if are_paired else None,
             welch=welch_t(*iterations) if are_repeated else None,
             effect_size=significance.independent_d(*iterations) if are_repeated else None,

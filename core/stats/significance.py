@@ -48,6 +48,17 @@ class McNemar:
         """Return True if p is below ``ALPHA``."""
         return self.p is not None and self.p < ALPHA
 
+    def odds_ratio(self) -> Estimate:
+        """Return the cases gained for each case lost; None if none was lost (it would be infinite, or 0/0).
+
+        Its interval follows from Wilson's of the share gained; None for groups of dependent documents.
+        """
+        if not self.only_first:
+            return Estimate()
+        ratio = self.only_second / self.only_first
+        share = wilson(self.only_second, self.only_second + self.only_first) if self.groups is None else None
+        return Estimate(ratio, share and Interval(share.low / (1 - share.low), share.high / (1 - share.high)))
+
 
 def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
     """Return McNemar's test from the discordant counts of ``n`` cases (McNemar 1947, Psychometrika 12).
@@ -236,34 +247,6 @@ def _direction(difference: float) -> Direction:
     if difference == 0:
         return "none"
     return "gain" if difference > 0 else "loss"
-
-
-@dataclass(frozen=True, slots=True)
-class Discordance:
-    """Effect size of McNemar's test."""
-
-    odds_ratio: Estimate
-    """cases gained for each case lost; None if none was lost (it would be infinite, or 0/0).
-
-    Its interval follows from Wilson's of the share gained; None for groups of dependent documents."""
-    cohen_g: float | None
-    """share of the discordant cases that were gained, minus a half: -0.5 to 0.5; None without discordant cases.
-    0.05, 0.15 and 0.25 are called small, medium and large (Cohen 1988, chapter 5).
-    """
-    difference: float | None
-    """(gained - lost) / n; None without cases"""
-
-
-def discordance(test: McNemar) -> Discordance:
-    """Return the effect sizes of a McNemar test."""
-    lost, gained = test.only_first, test.only_second
-    share = wilson(gained, gained + lost) if lost and test.groups is None else None
-    odds = Interval(share.low / (1 - share.low), share.high / (1 - share.high)) if share else None
-    return Discordance(
-        odds_ratio=Estimate(gained / lost if lost else None, odds),
-        cohen_g=gained / (gained + lost) - 0.5 if gained + lost else None,
-        difference=(gained - lost) / test.n if test.n else None,
-    )
 
 
 def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:

@@ -340,7 +340,7 @@ def _significance(pair: Pair) -> None:
         results.append(("Independent groups", f"{pair.documents.groups:,}"))
     if pair.equivalence is not None:
         results.append(("Equivalence", pair.equivalence.sentence))
-    if (odds := pair.discordance.odds_ratio).value is not None:
+    if (odds := pair.documents.odds_ratio()).value is not None:
         results.append(("Odds ratio, gained to lost documents", format_estimate(odds, digits=2)))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
     results += [("Over iterations, in points", words) for words in over]

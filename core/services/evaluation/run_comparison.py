@@ -295,7 +295,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
     if not pair.scores.n + pair.scores.excluded:
         summary = f"{same} of {len(equal)} shared documents have the same verdict. No reference to score them."
         return result | {"sentence": summary}
-    pair_outcomes = outcomes(comparison, pair)
+    pair_outcomes, odds_ratio = outcomes(comparison, pair), pair.documents.odds_ratio()
     return result | {
         "excluded": pair.scores.excluded,
         **{key: _difference_json(estimate) for key, estimate in pair.scores.overall.items()},
@@ -308,11 +308,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
         "main": json_data(pair.main),
         "equivalence": json_data(pair.equivalence),
         "mcnemar": json_data(pair.documents)
-        | json_data(pair.discordance)
-        | {
-            "odds_ratio": pair.discordance.odds_ratio.value,
-            "odds_ratio_interval": ends(pair.discordance.odds_ratio.interval),
-        },
+        | {"odds_ratio": odds_ratio.value, "odds_ratio_interval": ends(odds_ratio.interval)},
         "tests": {"paired_t": json_data(pair.paired), "welch": json_data(pair.welch), "hedges_g": pair.effect_size},
         "changes": json_data(pair.flip_table.whole),
         "outcomes": pair_outcomes.counts

@@ -20,7 +20,6 @@ from statsmodels.stats.multitest import multipletests
 from core.stats.intervals import Estimate
 from core.stats.significance import (
     cochrans_q,
-    discordance,
     holm,
     independent_d,
     mcnemar,
@@ -188,16 +187,14 @@ def test_mcnemar_of_vectors() -> None:
     assert (result.n, result.excluded, result.only_first, result.only_second) == (4, 1, 1, 2)
 
 
-def test_discordance() -> None:
-    effect = discordance(mcnemar(10, 30, 100))
-    assert (effect.odds_ratio.value, effect.cohen_g, effect.difference) == (3.0, 0.25, 0.2)
+def test_odds_ratio_of_gained_and_lost_cases() -> None:
+    effect = mcnemar(10, 30, 100).odds_ratio()
+    assert effect.value == 3.0
     # Wilson's interval of 30 of 40 is 0.5981 to 0.8581.
-    interval = effect.odds_ratio.interval
+    interval = effect.interval
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.5981 / 0.4019, 0.8581 / 0.1419), rel=2e-3)
-    assert discordance(mcnemar(0, 5, 9)).odds_ratio == Estimate()
-    nothing = discordance(mcnemar(0, 0, 0))
-    assert (nothing.odds_ratio.value, nothing.cohen_g, nothing.difference) == (None, None, None)
+    assert mcnemar(0, 5, 9).odds_ratio() == mcnemar(0, 0, 0).odds_ratio() == Estimate()
 
 
 def test_independent_d() -> None:
