@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from core.codebook import Codebook, Label, nearest_point
+from core.codebook import Codebook, Scale, nearest_point
 from core.export.export_row import (
     TEXT,
     AnnotatorValues,
@@ -36,26 +35,15 @@ _PEOPLE = uuid.uuid5(uuid.NAMESPACE_URL, "moot:person")
 _STATUSES = {"Submitted": "submitted", "Discarded": "discarded"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question of the dataset: about one dimension of a rating, otherwise about the document."""
-
-    name: str
-    dimension: Label | None
-    scale: range
-
-    @property
-    def is_rating(self) -> bool:
-        """True if Argilla has ratings for the scale. Other scales become selections of numbers."""
-        return bool(self.scale) and set(self.scale) <= set(RATINGS)
+def _question_names(codebook: Codebook, fields: Iterable[str]) -> list[str]:
+    """Return the name of the question about the labels, or that of each dimension."""
+    wanted = {"multilabel": ["labels"], "choice": ["label"], "rating": codebook.names}
+    return unique_names(wanted[codebook.kind], fields)
 
 
-def _questions(codebook: Codebook, fields: Iterable[str]) -> list[_Question]:
-    if codebook.kind != "rating":
-        (name,) = unique_names(["labels" if codebook.kind == "multilabel" else "label"], fields)
-        return [_Question(name, None, range(0))]
-    named = zip(unique_names(codebook.names, fields), codebook.labels, codebook.scales, strict=True)
-    return [_Question(name, label, scale.points) for name, label, scale in named]
+def _has_ratings(scale: Scale) -> bool:
+    """Return True if Argilla has ratings for the scale. Other scales become selections of numbers."""
+    return scale.min in RATINGS and scale.max in RATINGS
 
 
 def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
@@ -65,13 +53,11 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, columns: Shared
     is answered with ``none``. The ids of reviewers are those in the settings. Ratings are rounded to whole numbers,
     because Argilla has no others.
     """
-    questions = _questions(codebook, columns.text_names)
+    questions = _question_names(codebook, columns.text_names)
     write_lines((_record(row, codebook, columns, questions) for row in rows), file)
 
 
-def _record(
-    row: ExportRow, codebook: Codebook, columns: SharedColumns, questions: Sequence[_Question]
-) -> dict[str, Any]:
+def _record(row: ExportRow, codebook: Codebook, columns: SharedColumns, questions: Sequence[str]) -> dict[str, Any]:
     return {
         "id": row.document.id,
         "fields": text_fields(row, columns),
@@ -105,7 +91,7 @@ def dataset_settings(codebook: Codebook, summary: Summary) -> bytes:
             }
             for name in summary.columns.text_names
         ],
-        "questions": [_described(question, codebook) for question in _questions(codebook, summary.columns.text_names)],
+        "questions": _questions(codebook, _question_names(codebook, summary.columns.text_names)),
         "metadata": [],
         "vectors": [],
         "users": [{"username": name, "id": _user_id(name)} for name in sorted(summary.reviewers)],
@@ -113,18 +99,24 @@ def dataset_settings(codebook: Codebook, summary: Summary) -> bytes:
     return dump_json(described) + b"\n"
 
 
-def _described(question: _Question, codebook: Codebook) -> dict[str, Any]:
-    title, description = question.name, ""
-    if question.dimension is not None:
-        title, description = question.dimension.name, question.dimension.description
-        kind = "rating" if question.is_rating else "label_selection"
-        options = [{"value": point} if question.is_rating else _option(str(point)) for point in question.scale]
-    else:
-        kind = "multi_label_selection" if codebook.kind == "multilabel" else "label_selection"
-        options = [_option(label.name, label.description) for label in codebook.labels]
-        options += [_option(NO_LABEL, "None of the labels")] if codebook.kind == "multilabel" else []
+def _questions(codebook: Codebook, names: Sequence[str]) -> list[dict[str, Any]]:
+    if codebook.kind == "rating":
+        return [
+            _question(name, label.name, label.description, "rating", [{"value": point} for point in scale.points])
+            if _has_ratings(scale)
+            else _question(name, label.name, label.description, "label_selection", [*map(_option, scale.points)])
+            for name, label, scale in zip(names, codebook.labels, codebook.scales, strict=True)
+        ]
+    options = [_option(label.name, label.description) for label in codebook.labels]
+    if codebook.kind == "choice":
+        return [_question(names[0], names[0], "", "label_selection", options)]
+    options.append(_option(NO_LABEL, "None of the labels"))
+    return [_question(names[0], names[0], "", "multi_label_selection", options)]
+
+
+def _question(name: str, title: str, description: str, kind: str, options: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "name": question.name,
+        "name": name,
         "title": title,
         "description": description[:MAX_DESCRIPTION] or None,
         "required": True,
@@ -132,11 +124,11 @@ def _described(question: _Question, codebook: Codebook) -> dict[str, Any]:
     }
 
 
-def _option(name: str, description: str = "") -> dict[str, Any]:
-    return {"value": name, "text": name, "description": description[:MAX_DESCRIPTION] or None}
+def _option(value: str | int, description: str = "") -> dict[str, Any]:
+    return {"value": str(value), "text": str(value), "description": description[:MAX_DESCRIPTION] or None}
 
 
-def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]) -> list[dict[str, Any]]:
+def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[str]) -> list[dict[str, Any]]:
     answers = _answers(annotator, codebook, questions)
     status = _STATUSES.get(annotator.status, "draft")
     if status == "submitted" and len(answers) < len(questions):
@@ -148,21 +140,20 @@ def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequen
 
 
 def _answers(
-    annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]
+    annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[str]
 ) -> list[tuple[str, str | int | list[str]]]:
     if codebook.kind == "rating":
-        ratings = named_ratings(annotator.values, codebook)
-        rated = [
-            (question, nearest_point(ratings[question.dimension.name]))
-            for question in questions
-            if question.dimension and question.dimension.name in ratings
+        points = {label: nearest_point(rating) for label, rating in named_ratings(annotator.values, codebook).items()}
+        return [
+            (name, points[label] if _has_ratings(scale) else str(points[label]))
+            for name, label, scale in zip(questions, codebook.names, codebook.scales, strict=True)
+            if label in points
         ]
-        return [(question.name, value if question.is_rating else str(value)) for question, value in rated]
     names = label_names(annotator.values, codebook)
     if codebook.kind == "choice":
-        return [(questions[0].name, names[0])] if names else []
+        return [(questions[0], names[0])] if names else []
     is_complete = all(annotator.values.get(item) is not None for item in codebook.items)
-    return [(questions[0].name, names or [NO_LABEL])] if names or is_complete else []
+    return [(questions[0], names or [NO_LABEL])] if names or is_complete else []
 
 
 def _user_id(name: str) -> str:
