@@ -128,10 +128,13 @@ def score(
     From a sample that represents other documents, a metric without an interval has no value either.
     """
     data = _Patterns.from_values(kind, (reference, predicted), labels, design or Design(), LEVEL)
-    estimates = data.outputs(intervals=intervals)
-    counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
-    matrix = data.raw().confusion[0].astype(int).tolist() if kind == "choice" else []
-    return _scores(data, estimates, labels, counts, tuple(map(tuple, matrix)))
+    estimates = data.estimate(data.unweighted[0], intervals=intervals)
+    outputs = {metric: estimated.outputs for metric, estimated in estimates.items()}
+    if intervals and data.design.represents:
+        for metric in outputs:
+            if metric.interval is not None:
+                outputs[metric] = [output if output.interval else Estimate() for output in outputs[metric]]
+    return _scores(data, outputs, labels, data.unweighted[0])
 
 
 def difference(
@@ -151,12 +154,12 @@ def difference(
     value is higher. Annotators with the same values on a label differ by exactly 0.
     """
     data = _Patterns.from_values(kind, (reference, first, second), labels, design or Design(), level)
-    of_first, of_second = data.estimates()
+    of_first, of_second = map(data.estimate, data.unweighted)
     differences = {
         metric: [data.compare(metric, column, before, of_second[metric]) for column in range(len(before.outputs))]
         for metric, before in of_first.items()
     }
-    return _scores(data, differences, labels, [None] * len(labels), ())
+    return _scores(data, differences, labels)
 
 
 def randomization_test(
@@ -374,9 +377,11 @@ class _Patterns:
             level=level,
         )
 
-    def raw(self) -> Samples:
-        """Return the documents without their weights (first annotator)."""
-        return Samples(self.frequency[None, :], self.sides[0], self.sides[1])
+    @cached_property
+    def unweighted(self) -> list[Samples]:
+        """The documents of each annotator without their weights."""
+        reference, *annotators = self.sides
+        return [Samples(self.frequency[None, :], reference, predicted) for predicted in annotators]
 
     @cached_property
     def units(self) -> int:
@@ -409,28 +414,9 @@ class _Patterns:
         np.add.at(parts, (part_of_unit[of_unit], self.inverse), 1.0)
         return self.weights + _WEIGHT_STEP * parts, False
 
-    def estimates(self, *, intervals: bool = True) -> list[dict[Metric, _Estimated]]:
-        """Return the estimates of every metric by annotator. Means over labels follow from those of the labels."""
-        reference, *annotators = self.sides
-        return [
-            self._estimate(Samples(self.weights[None, :], reference, predicted), intervals=intervals)
-            for predicted in annotators
-        ]
-
-    def outputs(self, *, intervals: bool = True) -> dict[Metric, list[Estimate]]:
-        """Return the outputs of every metric of the first annotator.
-
-        A sample that represents other documents and is too small for the interval of an output is so for its value.
-        """
-        outputs = {metric: estimated.outputs for metric, estimated in self.estimates(intervals=intervals)[0].items()}
-        if intervals and self.design.represents:
-            for metric in outputs:
-                if metric.interval is not None:
-                    outputs[metric] = [output if output.interval else Estimate() for output in outputs[metric]]
-        return outputs
-
-    def _estimate(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
-        """Return the estimates of every metric of an annotator."""
+    def estimate(self, annotator: Samples, *, intervals: bool = True) -> dict[Metric, _Estimated]:
+        """Return the estimates of every metric of an annotator. Means over labels follow from those of the labels."""
+        base = replace(annotator, weights=self.weights[None, :])
         has_intervals = intervals and self.quantile is not None
         changed = replace(base, weights=self.changes[0]) if has_intervals else None
         estimates = {metric: self._direct(metric, base, changed) for metric in metrics(self.kind, per_label=True)}
@@ -580,9 +566,7 @@ class _Patterns:
         fewest = float(self.n)
         if self.kind == "rating":
             return fewest
-        reference, *annotators = self.sides
-        for predicted in annotators:
-            counts = Samples(self.frequency[None, :], reference, predicted)
+        for counts in self.unweighted:
             labelled, present = counts.labelled[0], (counts.tp + counts.fn)[0] > 0
             if metric.per_label:
                 fewest = min(fewest, float(labelled[column]), *(side.cases[column] for side in estimated if side.cases))
@@ -595,9 +579,14 @@ def _scores(
     data: _Patterns,
     estimates: Mapping[Metric, Sequence[Estimate]],
     labels: Sequence[str],
-    counts: Sequence[Counts | None],
-    confusion: tuple[tuple[int, ...], ...],
+    counted: Samples | None = None,
 ) -> Scores:
+    """Return scores, with the counts and confusion matrix of one annotator."""
+    counts: list[Counts | None] = [None] * len(labels)
+    matrix: list[list[int]] = []
+    if counted is not None and data.kind != "rating":
+        counts = [*counted.counts()]
+        matrix = counted.confusion[0].astype(int).tolist() if data.kind == "choice" else []
     return Scores(
         kind=data.kind,
         n=data.n,
@@ -611,7 +600,7 @@ def _scores(
             )
             for column, name in enumerate(labels)
         },
-        confusion=confusion,
+        confusion=tuple(map(tuple, matrix)),
     )
 
 
