@@ -3,7 +3,7 @@
 After Chen et al. 2025, *MAJ-Eval: Multi-Agent-as-Judge* (section 5.4.2: correlations with human ratings before and
 after; appendix A.4: Krippendorff's alpha of each group, ordinal here like the scale). Section 4.3 reports Spearman's
 correlation without its sign, tables 4 and 5 print signs. Here they have their sign, because a panel that rates
-backwards is not a good panel. Ratings are first normalised to 0 to 1 by the scale, so that scales can be compared.
+backwards is not a good panel.
 """
 
 from __future__ import annotations
@@ -21,43 +21,17 @@ from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.scoring import difference, score
 
-
-@dataclass(frozen=True, slots=True)
-class Following:
-    """Correlation and error of a panel's mean against the reference.
-
-    None if undefined (fewer than two ratings, or no spread).
-    """
-
-    n: int
-    pearson: Estimate
-    spearman: Estimate
-    kendall: Estimate
-    mae: Estimate
-    """mean absolute error, as a share of the scale (0 to 1)"""
+MEASURES = ("spearman", "kendall", "pearson", "alpha")
+MAX_DOCUMENTS = 1_000
+"""Maximum number of documents, to save time; callers draw a sample from more."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfter:
-    """Comparison of one dimension, or of all together, before and after the debate."""
+    """Each of ``MEASURES`` of one dimension, before and after the debate."""
 
-    before: Following
-    after: Following
-    alpha_before: Estimate
-    """Krippendorff's ordinal alpha among the members; None for fewer than two"""
-    alpha_after: Estimate
-
-
-def normalised(values: npt.ArrayLike, scales: Sequence[tuple[float, float]]) -> Ratings:
-    """Return ratings ``[document, dimension]`` as 0 to 1 by the (low, high) of each dimension's scale; NaN stays.
-
-    ValueError for a scale of no width.
-    """
-    for low, high in scales:
-        if not low < high:
-            raise ValueError(f"a scale from {low:g} to {high:g} has no width")
-    lowest, highest = np.array(scales, dtype=np.float64).reshape(-1, 2).T
-    return (ratings(values) - lowest) / (highest - lowest)
+    before: Mapping[str, Estimate]
+    after: Mapping[str, Estimate]
 
 
 def before_after(
@@ -65,7 +39,6 @@ def before_after(
     before: Mapping[str, npt.ArrayLike],
     after: Mapping[str, npt.ArrayLike],
     dimensions: Sequence[str],
-    scales: Sequence[tuple[float, float]],
     *,
     teams: Mapping[str, str] | None = None,
     design: Design | None = None,
@@ -73,41 +46,18 @@ def before_after(
 ) -> dict[str, BeforeAfter]:
     """Return a comparison per dimension, from members' ratings ``[document, dimension]`` before and after.
 
-    ``scales`` are (low, high) of each dimension. ``teams`` is the team of each member, for ``panel_mean``. ``design``
-    and ``groups`` as for ``debate_rounds.rounds``.
+    ``teams`` is the team of each member, for ``panel_mean``. ``design`` and ``groups`` as for ``debate_rounds.rounds``.
     """
-    gold = normalised(reference, scales)
-    firsts, lasts = ([ratings(grid) for grid in side.values()] for side in (before, after))
-    # Means are normalised, not ratings: equal means of whole numbers are equal, those of fractions may not be.
-    mean_before, mean_after = (
-        normalised(panel_mean(list(side.values()), [teams[member] for member in side] if teams else ()), scales)
-        for side in (before, after)
-    )
+    gold = ratings(reference)
+
+    def of_side(side: Mapping[str, npt.ArrayLike], column: int) -> dict[str, Estimate]:
+        members = [ratings(grid)[:, column] for grid in side.values()]
+        of_members = [teams[member] for member in side] if teams else ()
+        return scores(gold[:, column], members, groups, teams=of_members, design=design)
+
     return {
-        name: BeforeAfter(
-            _following(gold[:, column], mean_before[:, column], design),
-            _following(gold[:, column], mean_after[:, column], design),
-            _alpha([grid[:, column] for grid in firsts], groups),
-            _alpha([grid[:, column] for grid in lasts], groups),
-        )
-        for column, name in enumerate(dimensions)
+        name: BeforeAfter(of_side(before, column), of_side(after, column)) for column, name in enumerate(dimensions)
     }
-
-
-def _following(reference: Ratings, mean: Ratings, design: Design | None) -> Following:
-    label_scores = score("rating", reference[:, None], mean[:, None], ("",), design=design).labels[""]
-    return Following(label_scores.n, *(label_scores[key] for key in ("pearson", "spearman", "kendall", "mae")))
-
-
-def _alpha(members: Sequence[Ratings], groups: Codes | None) -> Estimate:
-    if len(members) < 2:
-        return Estimate()
-    return with_interval(partial(krippendorff_alpha, level="ordinal"), np.column_stack(members), groups)
-
-
-MEASURES = ("spearman", "kendall", "pearson", "alpha")
-MAX_DOCUMENTS = 1_000
-"""Maximum number of documents, to save time; callers draw a sample from more."""
 
 
 def scores(
@@ -116,17 +66,21 @@ def scores(
     groups: Codes | None = None,
     *,
     teams: Sequence[str] = (),
+    design: Design | None = None,
 ) -> dict[str, Estimate]:
     """Return each of ``MEASURES`` of a panel, from reference and members' ratings ``[document]``.
 
     Correlations use ``panel_mean`` on documents with a reference and a rating; None without spread on either side.
     Alpha uses documents that two members rated; None for one member. Documents with equal codes in ``groups`` depend on
-    each other. ``teams`` is the team of each member.
+    each other. ``teams`` is the team of each member. ``design`` is that of the reference, by default with ``groups``.
     """
-    ratings_of_members = [ratings(member) for member in members]
-    following = _following(ratings(reference), panel_mean(members, teams), Design(groups=groups))
-    correlations = {name: getattr(following, name) for name in MEASURES[:3]}
-    return correlations | {"alpha": _alpha(ratings_of_members, groups)}
+    gold, mean = ratings(reference)[:, None], panel_mean(members, teams)[:, None]
+    correlations = score("rating", gold, mean, ("",), design=design or Design(groups=groups)).labels[""]
+    alpha = Estimate()
+    if len(members) > 1:
+        table = np.column_stack([ratings(member) for member in members])
+        alpha = with_interval(partial(krippendorff_alpha, level="ordinal"), table, groups)
+    return {name: correlations[name] for name in MEASURES[:3]} | {"alpha": alpha}
 
 
 def gains(

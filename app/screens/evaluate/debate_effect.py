@@ -177,12 +177,12 @@ def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) ->
 def _panels(result: DebateEffect, basis: str) -> None:
     for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
-        with layout.panel(title, "ratings from 0 to 1", counted=basis, key=f"debate-panel-{family}"):
+        with layout.panel(title, "correlation and agreement", counted=basis, key=f"debate-panel-{family}"):
             rows = []
             for name, effect in dimensions.items():
-                pairs = [(getattr(effect.before, key), getattr(effect.after, key)) for key in ("spearman", "kendall")]
-                pairs.append((effect.alpha_before, effect.alpha_after))
-                rows.append([name, *(estimate_html(side) for pair in pairs for side in pair)])
+                sides = (effect.before, effect.after)
+                cells = [estimate_html(side[key]) for key in ("spearman", "kendall", "alpha") for side in sides]
+                rows.append([name, *cells])
             heads = [f"{name} {when}" for name in ("Spearman", "Kendall", "Alpha") for when in ("before", "after")]
             table(["Dimension", *heads], rows)
 

@@ -212,9 +212,6 @@ def _critic(gold: Grid, stages: tuple[Stage, ...], verdict: Grid, design: Design
 def _panels(
     run: RunRow, stages: tuple[Stage, ...], gold: Grid, design: Design, groups: Codes | None
 ) -> dict[str, dict[str, panels.BeforeAfter]]:
-    codebook = run.settings.codebook
-    scales = [(scale.min, scale.max) for scale in codebook.scales]
-    teams = members_of(run)
     by_family: dict[str, list[Stage]] = {}
     for stage in stages:
         by_family.setdefault(stage.family, []).append(stage)
@@ -223,9 +220,8 @@ def _panels(
             gold,
             family_stages[0].members,
             last_lists(family_stages),
-            codebook.names,
-            scales,
-            teams=teams if family == FAMILY else None,
+            run.settings.codebook.names,
+            teams=members_of(run) if family == FAMILY else None,
             design=design,
             groups=groups,
         )

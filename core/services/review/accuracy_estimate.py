@@ -15,7 +15,6 @@ from core.services.result_cache import cached_until_commit
 from core.stats import sampling
 from core.stats.arrays import Numbers, is_right
 from core.stats.intervals import Estimate
-from core.stats.panels import normalised
 
 TARGET_WIDTH = 0.06
 """Target width of the accuracy interval: 3 points to either side."""
@@ -121,5 +120,6 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
 def _expand(codebook: Codebook, values: Numbers) -> Numbers:
     """Return ``[document, label]`` from 0 to 1: one column per label for a choice, ratings scaled to 0 to 1."""
     if codebook.kind == "rating":
-        return normalised(values, [(scale.min, scale.max) for scale in codebook.scales])
+        lowest, highest = np.array([(scale.min, scale.max) for scale in codebook.scales], dtype=np.float64).T
+        return np.asarray((values - lowest) / (highest - lowest))
     return annotation_arrays.given_labels(codebook, values).astype(np.float64)

@@ -221,11 +221,11 @@ def test_panel_scores_before_and_after_the_debate(project):
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     clarity = effect.panels["teacher"]["Clarity"]
-    assert clarity.after.spearman.value == pytest.approx(1)
-    assert clarity.before.spearman.value is None  # the mean of 5 - n and n is always the same
-    assert clarity.alpha_after.value == pytest.approx(1)
-    assert clarity.alpha_before.value is not None
-    assert clarity.alpha_before.value < 0
+    assert clarity.after["spearman"].value == pytest.approx(1)
+    assert clarity.before["spearman"].value is None  # the mean of 5 - n and n is always the same
+    assert clarity.after["alpha"].value == pytest.approx(1)
+    assert clarity.before["alpha"].value is not None
+    assert clarity.before["alpha"].value < 0
     assert effect.flip_table is not None
     assert effect.flip_table.shares[-1].value == 1.0
     assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][

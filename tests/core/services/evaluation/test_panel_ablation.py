@@ -94,7 +94,7 @@ def test_mean_of_all_groups_is_the_mean_of_the_groups_as_in_the_verdict(world):
     assert ablation is not None
     assert part(ablation, "full", "All groups").after["spearman"].value is None
     debate = debate_effect.debate_effect(world.session, run)
-    assert debate.panels["persona"]["Clarity"].after.spearman.value is None
+    assert debate.panels["persona"]["Clarity"].after["spearman"].value is None
 
 
 def test_canary_run_is_not_the_run_of_the_other_style(world):
@@ -132,10 +132,10 @@ def test_last_rating_of_each_persona_counts_after_the_debate(world):
     # Only Ann and Ben rate again; the first ratings of the editors still count.
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     styles = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
-    assert styles.before.spearman.value == -1.0
-    assert styles.after.spearman.value is None  # two forwards, two backwards
-    assert styles.alpha_after.value is not None
-    assert styles.alpha_after.value < 0
+    assert styles.before["spearman"].value == -1.0
+    assert styles.after["spearman"].value is None  # two forwards, two backwards
+    assert styles.after["alpha"].value is not None
+    assert styles.after["alpha"].value < 0
 
 
 def test_single_style_names_the_missing_run(world):
