@@ -171,8 +171,6 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
     Source: Gwet 2008 (Br. J. Math. Stat. Psychol. 61).
     """
     counts = np.asarray(tables, dtype=np.float64)
-    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
-        raise ValueError(f"expected square matrices, got {counts.shape}")
     n = counts.sum(axis=(-1, -2))
     total = np.where(n > 0, n, np.nan)
     observed = np.trace(counts, axis1=-2, axis2=-1) / total
@@ -194,8 +192,6 @@ def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"
 def _nominal(answers: npt.ArrayLike) -> Codes:
     """Return values ``[unit, rater]`` of any type as codes from 0 without gaps, -1 for no rating."""
     array = np.asarray(answers)
-    if array.ndim != 2:
-        raise ValueError(f"expected [unit, rater], got {array.ndim} dimensions")
     has_value = np.ones(array.shape, dtype=np.bool_)
     if array.dtype.kind == "i":
         has_value = array >= 0
@@ -270,12 +266,9 @@ def divergence(reference: npt.ArrayLike, predicted: npt.ArrayLike) -> Ratings:
 
     Both are counts ``[..., category]``; NaN where a side has no case. KL = sum p log(p / q) with p the reference's
     shares and q the annotator's, both with ``PRIOR`` added to each count (Kullback and Leibler 1951; used on labels in
-    Ma et al., Authors Should Label Their Own Documents, table 1). Raises ValueError for different shapes and for
-    negative counts.
+    Ma et al., Authors Should Label Their Own Documents, table 1).
     """
     counts = [np.asarray(side, dtype=np.float64) for side in (reference, predicted)]
-    if counts[0].shape != counts[1].shape or any((side < 0).any() for side in counts):
-        raise ValueError("expected two lists of counts over the same categories")
     p, q = ((side + PRIOR) / (side + PRIOR).sum(axis=-1, keepdims=True) for side in counts)
     kl = np.maximum((p * np.log(p / q)).sum(axis=-1), 0.0)
     return np.where((counts[0].sum(axis=-1) > 0) & (counts[1].sum(axis=-1) > 0), kl, np.nan)

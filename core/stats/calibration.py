@@ -51,16 +51,13 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
     Both are ``[document]`` or ``[document, item]``, certainties from 0 to 1, outcomes 1 or 0. ``design`` describes how
     the documents were selected and which depend on each other; reviewed documents then count by their weights. Sources:
     Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error, Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins
-    and is biased upwards for few cases. Raises ValueError for certainties outside 0 to 1.
+    and is biased upwards for few cases.
     """
     predicted, outcome = ratings(certainty), codes(right)
     check_shapes(predicted, outcome)
     if predicted.ndim == 1:
         predicted, outcome = predicted[:, None], outcome[:, None]
     compared = ~np.isnan(predicted) & (outcome >= 0)
-    certainties = predicted[compared]
-    if len(certainties) and (certainties.min() < 0 or certainties.max() > 1):
-        raise ValueError("certainties are between 0 and 1")
     design = design or Design()
     weights = np.where(compared, design.weights(len(compared))[:, None], 0.0)
     edges = np.linspace(0, 1, BINS + 1)
@@ -78,7 +75,7 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design |
         gaps.append((share, abs(mean - (share_right.value or 0.0))))
     squares = np.where(compared, (np.nan_to_num(predicted) - outcome) ** 2, 0.0)
     return Calibration(
-        n=len(certainties),
+        n=int(compared.sum()),
         excluded=int((~compared).sum()),
         bins=tuple(bins),
         ece=sum(share * gap for share, gap in gaps) if gaps else None,

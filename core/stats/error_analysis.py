@@ -123,8 +123,6 @@ def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, *, groups: Codes | N
     Documents with equal codes in ``groups`` depend on each other, which their intervals take into account.
     """
     sizes, failed = np.asarray(numbers, dtype=np.int64), np.asarray(wrong, dtype=np.bool_)
-    if sizes.shape != failed.shape or sizes.ndim != 1:
-        raise ValueError(f"shapes differ: {sizes.shape} and {failed.shape}")
     if not len(sizes):
         return ()
     edges = np.unique(sizes)[1:]

@@ -135,8 +135,6 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     gold = codes(reference)
     predicted = [codes(values) for _, values in steps]
     check_shapes(gold, *predicted)
-    if gold.ndim != 2:
-        raise ValueError(f"expected [document, label], got {gold.ndim} dimensions")
     documents, excluded = counted_documents(gold >= 0, predicted[0] >= 0, predicted[-1] >= 0)
     counted = documents[:, None] & (gold >= 0)
     has_value = np.stack([values >= 0 for values in predicted])
@@ -163,8 +161,6 @@ def flip_table(
     """
     design = design or Design()
     path = trace(reference, steps)
-    if path.counted.shape[1] != len(labels):
-        raise ValueError(f"{path.counted.shape[1]} columns for {len(labels)} labels")
     cells = int(path.counted.sum())
     last = len(path.roles) - 1
     lost = [(path.error_at == step).sum(axis=0) for step in range(last + 1)]

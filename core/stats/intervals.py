@@ -156,9 +156,7 @@ def difference_interval(
 
 
 def normal_quantile(level: float = LEVEL) -> float:
-    """Return the quantile of the normal distribution for a two-sided interval; ValueError for an impossible level."""
-    if not 0 < level < 1:
-        raise ValueError(f"a confidence level is between 0 and 1, not {level}")
+    """Return the quantile of the normal distribution for a two-sided interval."""
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 

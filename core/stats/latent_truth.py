@@ -41,10 +41,8 @@ def dawid_skene(answers: Codes, values: int, *, counts: npt.ArrayLike | None = N
     ``counts`` is ``[unit]``: how many units have these answers, 1 by default.
 
     With fewer than three raters the estimate follows the votes and the start of the iteration, so show it from three
-    on. Raises ValueError for an answer of ``values`` or more, or if nobody answered.
+    on.
     """
-    if answers.ndim != 2 or answers.max(initial=-1) >= values or answers.max(initial=-1) < 0:
-        raise ValueError(f"answers [unit, rater] below {values} are needed")
     indicators = answers[:, :, None] == np.arange(values)
     has_answer: Mask = np.any(answers >= 0, axis=1)
     votes = indicators.sum(axis=1).astype(np.float64)

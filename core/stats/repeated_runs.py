@@ -100,11 +100,9 @@ def stability(
     """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
     Ratings are right less than a point off, and agree if they are equal. ``design`` and ``groups`` as for
-    ``debate_rounds.rounds``. Raises ValueError without an iteration or for shapes that differ.
+    ``debate_rounds.rounds``. Raises ValueError for shapes that differ.
     """
     gold = ratings(reference)
-    if not predicted:
-        raise ValueError("expected at least one iteration")
     grids = np.stack([ratings(grid) for grid in predicted])
     check_shapes(gold, grids[0])
     has_gold, has_value = ~np.isnan(gold), ~np.isnan(grids)
@@ -140,10 +138,7 @@ def _counted(codes: Codes) -> dict[Consistency, int]:
 def difference_rate(answers: Sequence[Value], requests: int) -> float:
     """Return (count of the most common answer - count of the second one) / ``requests``, from 0 to 1.
 
-    ``requests`` includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read. Raises
-    ValueError for more answers than ``requests`` and for ``requests`` below 1.
+    ``requests`` includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
     """
-    if len(answers) > requests or requests < 1:
-        raise ValueError(f"{len(answers)} answers to {requests} requests")
     first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
     return (first - second) / requests

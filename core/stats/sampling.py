@@ -210,10 +210,8 @@ def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | N
     """Return about how many more draws give an interval of this width (high end minus low end).
 
     This assumes that further draws resemble the present ones. 0 if the interval is that narrow already. None without
-    an interval now. ValueError for a width of 0 or less.
+    an interval now.
     """
-    if width <= 0:
-        raise ValueError("a width is above 0")
     if now.interval is None:
         return None
     current_width = now.interval.high - now.interval.low

@@ -43,8 +43,6 @@ def test_wilson_degenerate() -> None:
     assert wilson(0, 0) is None
     with pytest.raises(ValueError, match="3 successes of 2"):
         wilson(3, 2)
-    with pytest.raises(ValueError, match="level"):
-        wilson(1, 2, level=95)
 
 
 @settings(deadline=None)

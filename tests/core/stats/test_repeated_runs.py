@@ -72,8 +72,6 @@ def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> N
     result = stability([[1], [1], [0]], [[[1], [np.nan], [1]]], ["a"])
     assert result.counts == {"right": 1, "inconsistent": 0, "wrong": 1, "unresolved": 1}
     assert result.unanimous.value is None
-    with pytest.raises(ValueError, match="at least one"):
-        stability([[1]], [], ["a"])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
@@ -110,11 +108,6 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
 )
 def test_difference_rate_of_the_two_most_common_answers(answers: str, requests: int, rate: float) -> None:
     assert difference_rate(list(answers), requests) == pytest.approx(rate)
-
-
-def test_more_answers_than_requests_are_rejected() -> None:
-    with pytest.raises(ValueError, match="3 answers to 2 requests"):
-        difference_rate(["a", "a", "b"], 2)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=9), st.integers(0, 3))

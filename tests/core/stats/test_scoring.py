@@ -165,8 +165,6 @@ def test_choice_equals_multilabel_of_its_one_hot_codes() -> None:
 
 
 def test_invalid_arguments_are_rejected() -> None:
-    with pytest.raises(ValueError, match="level"):
-        difference("multilabel", [[1]], [[1]], [[0]], ["a"], level=95)
     with pytest.raises(ValueError, match="needs 2 columns"):
         score("multilabel", [[1]], [[1]], ["a", "b"])
 

@@ -39,8 +39,6 @@ def test_few_draws_have_no_interval_and_a_census_has_zero_width() -> None:
     assert sequential_tests.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
     (complete,) = sequential_tests.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
     assert (complete.low, complete.high) == (1.0, 1.0)
-    with pytest.raises(ValueError, match="0 planned draws"):
-        sequential_tests.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=0)
 
 
 def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
@@ -73,10 +71,6 @@ def test_number_of_reviews_for_a_bound() -> None:
     assert sequential_tests.error_p(2, 61, 0.1) == pytest.approx(0.0492, abs=5e-4)
     assert sequential_tests.error_p(3, 61, 0.1) > 0.1
     assert sequential_tests.error_p(0, 0, 0.1) == 1.0
-    with pytest.raises(ValueError, match="below a bound"):
-        sequential_tests.reviews_for_bound(0.1, 0.1)
-    with pytest.raises(ValueError, match="a bound of 1"):
-        sequential_tests.error_p(1, 2, 1.0)
 
 
 def test_thresholds_are_tested_in_order_until_one_fails() -> None:

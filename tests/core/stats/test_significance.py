@@ -98,9 +98,6 @@ def test_missing_iteration_excludes_its_pair() -> None:
     assert welch_t([1.0, np.nan, 2.0], [2.0, 3.0]).excluded == 1
     with pytest.raises(ValueError, match="shapes differ"):
         paired_t([1.0], [1.0, 2.0])
-    for test in (paired_t, welch_t):
-        with pytest.raises(ValueError, match="iteration"):
-            test([[1.0]], [[1.0]])
 
 
 def test_mcnemar_of_many_cases_is_exact() -> None:
@@ -174,8 +171,6 @@ def test_mcnemar_degenerate() -> None:
     assert mcnemar(0, 0, 10).direction == "none"
     assert mcnemar(0, 0, 0).p is None
     assert not mcnemar(0, 0, 0).significant()
-    with pytest.raises(ValueError, match="of 3 cases"):
-        mcnemar(2, 2, 3)
 
 
 def test_mcnemar_of_vectors() -> None:
@@ -221,8 +216,6 @@ def test_cochran_without_differences() -> None:
     none = cochrans_q([-1, 1], {"A": [1, -1], "B": [1, 1]})
     assert (none.n, none.excluded, none.p) == (0, 1, None)
     assert "not defined" in none.sentence()
-    with pytest.raises(ValueError, match="two or more"):
-        cochrans_q([1], {"A": [1]})
 
 
 @settings(deadline=None)
