@@ -228,8 +228,8 @@ def test_panel_scores_before_and_after_the_debate(project):
     assert clarity.before["alpha"].value < 0
     assert effect.flip_table is not None
     assert effect.flip_table.shares[-1].value == 1.0
-    assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][
-        "spearman"
+    assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["spearman"][
+        "value"
     ] == (pytest.approx(1))
 
 
