@@ -149,9 +149,8 @@ class ClassifierTrainer:
             return None
         trained, facts = loaded
         trained_codebook = Codebook.model_validate(facts["codebook"])
-        return _align(
-            codebook, trained_codebook, trained.predict(self._read(trained_codebook, texts, embedder_spec(facts)))
-        )
+        examples = self._read(trained_codebook, texts, str(facts.get("vectors", "")))
+        return _align(codebook, trained_codebook, trained.predict(examples))
 
     def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.ClassifierInput]:
         """Return texts as examples for a classifier that was trained with these vectors; ``spec`` is empty for none.
@@ -213,7 +212,7 @@ class ClassifierTrainer:
         examples = [
             example for example in self._store.classifiers.training_examples() if example.item in latest.codebook.items
         ]
-        texts = dict.fromkeys(example.document_id for example in examples)
+        texts = {example.document_id: example.text for example in examples}
         if len(texts) < MIN_DOCUMENTS:
             return
         small = self._store.documents.count() <= SMALL_PROJECT
@@ -223,9 +222,7 @@ class ClassifierTrainer:
         stored = self._store.classifiers.latest_facts()
         if stored is None or stored[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
-            read = self._read(
-                latest.codebook, list({example.document_id: example.text for example in examples}.values()), spec
-            )
+            read = self._read(latest.codebook, list(texts.values()), spec)
             trained, facts = train(latest, examples, read, used)
             facts |= {"hash": name, "vectors": spec}
             body = classifier.dumps(trained, facts)
@@ -236,15 +233,14 @@ class ClassifierTrainer:
             else:
                 self._store.classifiers.save_predictions(list(texts), [], [])  # reviewed documents need no certainty
         unscored = self._load(name) if self._store.settings.get(UNSCORED) == name else None
-        if unscored is not None and self._score_documents(unscored[0], latest.codebook, examples, spec):
+        if unscored is not None and self._score_documents(unscored[0], latest.codebook, texts, spec):
             self._store.settings.set(UNSCORED, "")
             self._scored_at = len(texts)
 
     def _score_documents(
-        self, trained: classifier.Classifier, codebook: Codebook, examples: Sequence[TrainingExample], spec: str
+        self, trained: classifier.Classifier, codebook: Codebook, reviewed: Mapping[str, str], spec: str
     ) -> bool:
         """Store the certainty and the nearest reviewed document of every unreviewed document; False if interrupted."""
-        reviewed = {example.document_id: example.text for example in examples}
         names = list(reviewed)
         space = TextSpace(list(reviewed.values()), "word")
         ids = self._store.documents.ids()
@@ -361,12 +357,6 @@ Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.C
 """Function that reads texts for a classifier that was trained with the vectors of a name."""
 
 
-def embedder_spec(facts: Mapping[str, Any]) -> str:
-    """Return the name of the vectors that a classifier was trained with, empty for none or unknown ones."""
-    spec = facts.get("vectors")
-    return spec if isinstance(spec, str) else ""  # earlier versions stored the length of the vectors
-
-
 def version_of(facts: Mapping[str, Any]) -> str:
     """Return the version of the code that trained a classifier, empty if unknown."""
     return str(dict(facts.get("versions") or {}).get("classifier", ""))
@@ -384,7 +374,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
         among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
         if codebook.kind != trained_codebook.kind or not among:
             return [ItemPrediction(item, None) for item in codebook.items]
-        (example,) = read(trained_codebook, [document.text], embedder_spec(facts))
+        (example,) = read(trained_codebook, [document.text], str(facts.get("vectors", "")))
         predictions = trained.predict([example], among)
         values, certainty = predictions.values[0].tolist(), predictions.certainty[0].tolist()
         words = trained.explain(example, values)
