@@ -65,11 +65,9 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
     examples = examples[-MAX_EXAMPLES:]
     if not feature.values:
         scores = _scores(feature, text, examples)
-        return (
-            FeaturePrediction(next(iter(scores)), max(scores.values()) / sum(scores.values()))
-            if scores
-            else FeaturePrediction()
-        )
+        if not scores:
+            return FeaturePrediction()
+        return FeaturePrediction(next(iter(scores)), max(scores.values()) / sum(scores.values()))
     part = codebook if codebook.kind == "choice" else codebook.only(feature.item)
     task, values = Task.from_codebook(part), list(feature.values)
     if part.kind == "multilabel":
@@ -87,7 +85,7 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
     if feature.open or codebook.kind != "multilabel":
         return True
     lexicon = lexicon_of(codebook.only(feature.item))
-    return not lexicon.usable[0] or bool(find_evidence(lexicon, text).hits[0])
+    return 0 not in lexicon.usable or bool(find_evidence(lexicon, text).hits[0])
 
 
 def _scores(feature: Feature, text: str, examples: Sequence[AnsweredText]) -> Mapping[str, float]:

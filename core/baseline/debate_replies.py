@@ -142,8 +142,8 @@ class _Roles:
     @cached_property
     def values(self) -> dict[int, bool | float]:
         """The values by words, of the labels that have words."""
-        scores, is_usable = self.evidence.scores, self.evidence.lexicon.usable
-        usable = [number for number in self.numbers if is_usable[number]]
+        scores = self.evidence.scores
+        usable = [number for number in self.numbers if number in self.evidence.lexicon.usable]
         if self.codebook.kind != "rating":
             present = self.evidence.present(usable)
             return {number: number in present for number in usable}

@@ -137,7 +137,7 @@ _OF_LABELS, _OF_CHOICE = (re.compile(pattern, re.IGNORECASE) for pattern in (_PA
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A term found in the text at ``start`` to ``end``, in a clause.
+    """A term found in the text at ``start`` to ``end``.
 
     ``doubt`` ends the sentence "the word is ..." and is empty without a doubt.
     """
@@ -145,7 +145,6 @@ class Hit:
     term: Term
     start: int
     end: int
-    clause: Span
     doubt: str
 
     @property
@@ -253,7 +252,7 @@ def _find_words(lexicon: Lexicon, text: str) -> TextEvidence:
     tokens = tokenise(text)
     english = is_english({word for word, _, _ in tokens})
     matches = [match for match in _matches(lexicon.index, text, tokens) if match[0].listed or english is not False]
-    hits: list[list[Hit]] = [[] for _ in lexicon.usable]
+    hits: list[list[Hit]] = [[] for _ in lexicon.codebook.labels]
     for hit in sorted(_hits(lexicon, text, tokens, matches), key=lambda hit: hit.start):
         hits[hit.term.label].append(hit)
     return TextEvidence(lexicon, text, tuple(map(tuple, hits)), english)
@@ -290,11 +289,10 @@ def _hits(lexicon: Lexicon, text: str, tokens: Sequence[Token], matches: Iterabl
             longest.setdefault(position, match)
         if term.label != NO_LABEL:
             start, end = tokens[first][1], tokens[last][2]
-            clause = _clause_at(text, start)
             before = bisect_right(passages, start, key=re.Match.start) - 1
             passage = passages[before] if before >= 0 and start < passages[before].end() else None
-            doubt = next(_doubts(lexicon, match, longest[first], words[clause], passage), "")
-            yield Hit(term, start, end, clause, doubt)
+            doubt = next(_doubts(lexicon, match, longest[first], words[_clause_at(text, start)], passage), "")
+            yield Hit(term, start, end, doubt)
 
 
 def _doubts(

@@ -80,9 +80,9 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
     hits = [hit for label_hits in find_evidence(lexicon, text).hits for hit in label_hits if hit.carries]
-    for clause in clauses_of(text):
-        terms = {hit.term for hit in hits if hit.clause == clause}
-        yield _Clause(document, text[slice(*clause)], terms, {term.label for term in terms})
+    for start, end in clauses_of(text):
+        terms = {hit.term for hit in hits if start <= hit.start < end}
+        yield _Clause(document, text[start:end], terms, {term.label for term in terms})
 
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Candidate]:

@@ -222,12 +222,12 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """All terms of a codebook. ``usable`` labels have a word to look for."""
+    """All terms of a codebook. ``usable`` are the numbers of the labels with a word to look for."""
 
     codebook: Codebook
     terms: tuple[Term, ...]
     exclusions: tuple[tuple[Exclusion, ...], ...]
-    usable: tuple[bool, ...]
+    usable: frozenset[int | None]
     rest_label: int | None
     """Number of the label for what no other label covers."""
 
@@ -315,19 +315,13 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         elif rival < LISTED_RANK and term.key.isdisjoint(everywhere):
             carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
             terms.append(replace(term, carries=carries))
-    searchable = {rest_label, *(term.label for term in terms)}
+    usable = frozenset((rest_label, *(term.label for term in terms)))
     idioms = (Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in _groups("idioms"))
     exclusions = (
         tuple((text, tuple(map(forms, sorted({*content_words(text)} - everywhere)))) for text in label.exclude)
         for label in labels
     )
-    return Lexicon(
-        codebook,
-        (*terms, *idioms),
-        tuple(exclusions),
-        tuple(number in searchable for number in range(len(labels))),
-        rest_label,
-    )
+    return Lexicon(codebook, (*terms, *idioms), tuple(exclusions), usable, rest_label)
 
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
@@ -419,7 +413,7 @@ RATING_NOTICE = (
 def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
     """Return the labels that the built-in model cannot look for."""
     usable = lexicon_of(codebook).usable
-    return tuple(label for number, label in enumerate(codebook.labels) if not usable[number])
+    return tuple(label for number, label in enumerate(codebook.labels) if number not in usable)
 
 
 def describe(codebook: Codebook) -> list[str]:

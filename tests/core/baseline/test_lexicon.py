@@ -80,7 +80,7 @@ def test_text_is_split_into_tokens() -> None:
 
 def test_keywords_in_scripts_without_spaces() -> None:
     lexicon = lexicon_of(Codebook(labels=(Label(name="食物", keywords=("好吃",)),)))
-    assert lexicon.usable == (True,)
+    assert lexicon.usable == {0, None}
 
 
 def test_clauses_end_at_ends_of_sentences_and_marks_that_break_a_quote() -> None:
