@@ -6,15 +6,15 @@ The user accepts or dismisses each change.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from core import prompts
-from core.baseline.evidence import quote_around
+from core.baseline.evidence import clauses_of, find_keywords, quote_around
 from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import last_json
@@ -40,6 +40,8 @@ DISMISSED_SETTING = "lab dismissed"
 """Project setting that stores dismissed suggestions."""
 MAX_DOCUMENTS = 2_000
 """Maximum number of documents to analyse."""
+MIN_CHARACTERS = 12
+"""Characters that a sentence without a cue word must exceed to become an example."""
 PER_PART = 2
 MAX_SUGGESTIONS = 12
 
@@ -232,10 +234,10 @@ def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part, nearest:
     order = [*(shared[0].errors if shared else ()), *range(len(documents))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
         id, text = documents[row]
-        words = r"\W+".join(shared[0].word.split()) if shared and row in shared[0].errors else ""
-        match = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
-        sentence = " ".join(quote_around(text, *match.span()).split()) if match else ""
-        sentence = sentence or next((part for part in _sentences(text) if len(part) > 12), "")
+        words = (shared[0].word,) if shared and row in shared[0].errors else ()
+        quotes = (quote_around(text, start, end) for _, start, end in find_keywords(words, text))
+        clauses = (text[start:end] for start, end in clauses_of(text) if end - start > MIN_CHARACTERS)
+        sentence = " ".join(next(chain(quotes, clauses), "").split())
         if sentence:
             error = "is a false negative" if part == "include" else "is a false positive"
             contrast = nearest(id, correct)
@@ -253,10 +255,6 @@ def _nearest_of(texts: Texts) -> Nearest:
         return best if best and similarities[best] > 0 else ""
 
     return nearest
-
-
-def _sentences(text: str) -> Sequence[str]:
-    return [" ".join(part.split()) for part in text.replace("!", ".").replace("?", ".").split(".")]
 
 
 DOCUMENTS_SHOWN = 4
