@@ -115,9 +115,7 @@ def copy_pool(store: Store, source: str, target: str) -> None:
 
 def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
     """Return a warning if a run on these documents asks for examples and would find none."""
-    if protocols.shots(settings) == 0:
-        return []
-    if _unused(store, settings, document_ids):
+    if protocols.shots(settings) == 0 or _unused(store, settings, document_ids):
         return []
     return [
         "This run shows no examples, because all labelled documents are part of it. Run it on fewer documents to use "
