@@ -10,7 +10,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
@@ -236,10 +236,28 @@ class Engine(ABC):
         await gather_all(self._commit(VerdictReached(self.run_id, id, verdict, time.time())) for id in missing)
         return documents
 
-    async def _debate(self, document: Document) -> Debate | None:
-        """Start a debate; None if its examples were not found, as in ``_find_examples``."""
+    async def _debate(
+        self, document: Document, answer: Callable[[PendingTurn], Awaitable[Reply | str]]
+    ) -> list[tuple[str, PendingTurn]]:
+        """Debate to the verdict, or return the turns without a reply, each with its key.
+
+        ``answer`` returns the reply to a turn, or the key of a reply that comes later.
+        """
         examples = await self._find_examples(document)
-        return None if examples is None else Debate(document, self.settings, self.dependencies.models, examples)
+        if examples is None:
+            return []
+        debate = Debate(document, self.settings, self.dependencies.models, examples)
+        try:
+            while debate.verdict is None:
+                answers = await gather_all(map(answer, debate.pending))
+                pairs = zip(answers, debate.pending, strict=True)
+                if missing := [(key, pending) for key, pending in pairs if isinstance(key, str)]:
+                    return missing
+                debate.send([reply for reply in answers if isinstance(reply, Reply)])
+            await self._conclude(document, debate.verdict)
+        finally:
+            debate.close()
+        return []
 
     async def _find_examples(self, document: Document) -> Precedents | None:
         """Return the examples for a document; None if it failed by an error of a server, or if the run ends first."""
@@ -349,27 +367,6 @@ class ReplayingEngine(Engine):
         self._errors: dict[str, ReplyError] = {}
         """By key, errors that outlasted the attempts."""
         self._recorded: set[tuple[str, str]] = set()
-
-    async def _replay(self, document: Document) -> list[tuple[str, PendingTurn]]:
-        """Replay a debate to its verdict, or return the turns without a reply, each with its key."""
-        debate = await self._debate(document)
-        if debate is None:
-            return []
-        try:
-            while debate.verdict is None:
-                answers = await gather_all(self._answer(pending) for pending in debate.pending)
-                missing = [
-                    (answer, pending)
-                    for answer, pending in zip(answers, debate.pending, strict=True)
-                    if isinstance(answer, str)
-                ]
-                if missing:
-                    return missing
-                debate.send([answer for answer in answers if isinstance(answer, Reply)])
-            await self._conclude(document, debate.verdict)
-        finally:
-            debate.close()
-        return []
 
     async def _answer(self, pending: PendingTurn) -> Reply | str:
         """Return the reply to a request, or the key of the missing reply."""

@@ -168,7 +168,7 @@ class BatchEngine(ReplayingEngine):
     async def _replay_or_defer(self, document: Document) -> list[tuple[str, PendingTurn]]:
         """Replay a debate; defer it if the budget has too little left for a call while batches reserve a part of it."""
         try:
-            return await self._replay(document)
+            return await self._debate(document, self._answer)
         except BudgetSpent:
             if not self.budget.held:
                 raise

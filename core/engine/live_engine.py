@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from core.debate.turns import Reply, ReplyError
-from core.documents import Document
 from core.engine.base_engine import Engine
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
-from core.engine.event_loop import gather_all
 from core.errors import ModelError
 
 DEBATES_PER_SLOT = 2
@@ -38,7 +35,7 @@ class LiveEngine(Engine):
         while self.pending_state is None and (document := await self._next()) is not None:
             self.progress.in_flight += 1
             try:
-                await self._debate_document(document)
+                await self._debate(document, self._reply)
             except BudgetSpent:
                 self.pause_for_budget()
             except asyncio.CancelledError:
@@ -46,25 +43,6 @@ class LiveEngine(Engine):
                     raise
             finally:
                 self.progress.in_flight -= 1
-
-    async def _debate_document(self, document: Document) -> None:
-        """Debate one document to its verdict, unless the run ends first."""
-        debate = await self._debate(document)
-        if debate is None:
-            return
-        try:
-            while debate.verdict is None and self.pending_state is None:
-                debate.send(await self._replies(debate.pending))
-            if debate.verdict is not None:
-                await self._conclude(document, debate.verdict)
-        finally:
-            debate.close()
-
-    async def _replies(self, pending: Sequence[PendingTurn]) -> Sequence[Reply]:
-        """Return the replies to parallel requests. Most requests are single and need no task."""
-        if len(pending) == 1:
-            return (await self._reply(pending[0]),)
-        return await gather_all(map(self._reply, pending))
 
     async def _reply(self, pending: PendingTurn) -> Reply:
         """Return the stored reply to a request, else a new one; a provider error as a reply."""

@@ -100,7 +100,7 @@ class RayEngine(ReplayingEngine):
         unfinished: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self._load(ids[start : start + LOADED_AT_ONCE])
-            missing = await gather_all(self._replay(document) for document in documents)
+            missing = await gather_all(self._debate(document, self._answer) for document in documents)
             out = [
                 {"id": document.id, "document": document_text(document), "precedents": precedents_text(examples)}
                 for document, wanted in zip(documents, missing, strict=True)
@@ -178,10 +178,10 @@ class RayEngine(ReplayingEngine):
             unfinished -= ended.keys() - {document.id for document in documents}
             for document in documents:
                 row = ended[document.id]
-                wanted = await self._replay(document)
+                wanted = await self._debate(document, self._answer)
                 if wanted and row["error"]:
                     self._errors |= {key: ReplyError(row["error"], row["message"]) for key, _ in wanted}
-                    wanted = await self._replay(document)
+                    wanted = await self._debate(document, self._answer)
                 if not wanted:
                     unfinished.discard(document.id)
         self.progress.in_flight = len(unfinished)
