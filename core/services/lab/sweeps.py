@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice, product
 from math import ceil, log2
 from typing import Any
 
@@ -96,24 +96,25 @@ def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
 
     Raises UsageError for fewer than two or too many configurations.
     """
-    slots, names = list(spec.versions), list(spec.params)
-    crossed = product(*spec.versions.values(), spec.role_models, *spec.params.values())
-    configurations = []
-    for number, values in enumerate(crossed):
-        if number == MAX_CONFIGURATIONS:
-            raise UsageError(f"This sweep has more than {MAX_CONFIGURATIONS} configurations.", "Choose fewer values.")
-        versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
-        configurations.append(
-            Configuration(
-                number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True))
-            )
-        )
-    if len(configurations) < 2:
+    combinations = product(*spec.versions.values(), spec.role_models, *spec.params.values())
+    crossed = list(islice(combinations, MAX_CONFIGURATIONS + 1))
+    if len(crossed) > MAX_CONFIGURATIONS:
+        raise UsageError(f"This sweep has more than {MAX_CONFIGURATIONS} configurations.", "Choose fewer values.")
+    if len(crossed) < 2:
         raise UsageError(
             "A sweep compares at least two configurations.",
             "Choose a second model or parameter value, or save a second version of a prompt.",
         )
-    return tuple(configurations)
+    slots = len(spec.versions)
+    return tuple(
+        Configuration(
+            number,
+            dict(zip(spec.versions, values[:slots], strict=True)),
+            values[slots],
+            dict(zip(spec.params, values[slots + 1 :], strict=True)),
+        )
+        for number, values in enumerate(crossed)
+    )
 
 
 def rung_sizes(count: int, size: int) -> tuple[int, ...]:
@@ -291,13 +292,7 @@ def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[Rank
                 configuration.number in remaining,
             )
         )
-    ranked.sort(
-        key=lambda ranked_configuration: (
-            -ranked_configuration.rung,
-            -_sort_value(ranked_configuration.score),
-            ranked_configuration.configuration.number,
-        )
-    )
+    ranked.sort(key=lambda row: (-row.rung, -_sort_value(row.score), row.configuration.number))
     return tuple(ranked)
 
 
