@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from core.codebook import Codebook, Label
 from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
 from core.formatting import format_bytes, format_token_price
@@ -19,11 +18,10 @@ from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.connections import Connection, find_key
 from core.llm.connections import Limits as Limits
 from core.llm.embeddings import MINILM as MINILM
-from core.llm.models import BUILTIN_MODELS
 from core.llm.prices import ANY_MODEL
 from core.llm.prices import Price as Price
-from core.llm.probe import ModelCard, list_models
-from core.runs import BUILTIN, RoleModel, RunSettings
+from core.llm.probe import BOOK, ModelCard, list_models
+from core.runs import RoleModel, RunSettings
 from core.services import preferences
 from core.services.background_jobs import in_thread
 from core.services.runs import planning
@@ -86,8 +84,7 @@ def probe_capabilities(workspace: Workspace, role_model: RoleModel) -> Probe:
 
 def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSettings]:
     plan = planning.Plan(protocol="single", default_model=role_model)
-    codebook = Codebook(labels=(Label(name="Weather", keywords=("rain",)),))
-    settings = planning.build_settings(plan, codebook, 0, workspace.models)
+    settings = planning.build_settings(plan, BOOK, 0, workspace.models)
     workspace.models.capabilities.forget(workspace.models.connection(role_model.connection), role_model.model)
     return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
 
@@ -254,8 +251,8 @@ def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: M
 
 
 def first_model(workspace: Workspace, name: str) -> str:
-    """Return the default model of a connection: the built-in's own, or the first one listed; empty if unknown."""
-    return BUILTIN_MODELS[0] if name == BUILTIN else next(iter(listing(workspace, name, wait=3.0).names), "")
+    """Return the default model of a connection, the first one listed; empty if unknown."""
+    return next(iter(listing(workspace, name, wait=3.0).names), "")
 
 
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
