@@ -15,6 +15,7 @@ import click
 from core.cli import console
 from core.codebook import Codebook
 from core.debate.events import RunStatus
+from core.debate.protocols import custom
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
@@ -40,7 +41,7 @@ from core.services.data.importing import (
 )
 from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
-from core.services.runs import control, planning, protocol_files, rerun, run_warnings
+from core.services.runs import control, planning, rerun, run_warnings
 from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
 from core.services.workspace import Workspace, check_folder, check_path
 
@@ -68,12 +69,25 @@ class Outcome:
     exit_code: int
 
 
+def _load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the parameters of a protocol, given by name or by the path of a protocol file.
+
+    The parameters freeze the text of the file into the run. Raises InputError for an unreadable file, and UsageError
+    for a file without a valid protocol.
+    """
+    if not protocol.lower().endswith((".yaml", ".yml")):
+        return protocol, {}
+    text = read_text(Path(protocol))
+    custom.parse_definition(text, protocol)
+    return custom.NAME, {custom.SCRIPT: text}
+
+
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
     values = planning.parse_params(options["params"], engine=options["engine"] or "live", seed=options["seed"])
     sampling = values.sampling
     role_models = {role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()}
-    protocol, described = protocol_files.load_protocol(options["protocol"])
+    protocol, described = _load_protocol(options["protocol"])
     return planning.Plan(
         protocol=protocol,
         default_model=RoleModel.parse(options["model"], sampling=sampling),

@@ -32,7 +32,7 @@ from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
-from core.services.runs import control, cost_estimate, planned_comparison, planning, protocol_files, run_warnings
+from core.services.runs import control, cost_estimate, planned_comparison, planning, run_warnings
 from core.services.runs.configuration import describe_model, describe_param, model_names
 from core.services.runs.planning import Plan
 
@@ -561,8 +561,9 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     def load() -> None:
         file = st.session_state["protocol-file"]
         if file is not None:
-            params = protocol_files.parse_protocol(decode_text(file.getvalue(), file.name), file.name)[1]
-            save(lambda plan: replace(plan, params=params))
+            text = decode_text(file.getvalue(), file.name)
+            protocols.custom.parse_definition(text, file.name)
+            save(lambda plan: replace(plan, params={protocols.custom.SCRIPT: text}))
 
     st.file_uploader("Protocol file", type=["yaml", "yml"], key="protocol-file", on_change=load)
     if not plan.params.get(protocols.custom.SCRIPT):
