@@ -21,14 +21,14 @@ from core.store.documents import insert_documents
 from core.store.rows import clean, columns_of, dump, incoming, insert, load, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
-COLUMNS = (
+_COLUMNS = (
     "kind", "before", "after", "payload", "item", "document_id", "run_id", "codebook_version", "target", "seq", "act",
     "unix_time", "actor",
 )  # fmt: skip
 """Columns in the order of the fields of ``Event``."""
 
 _about = attrgetter("item", "document_id", "run_id", "codebook_version", "target")
-SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
+SELECT_EVENTS = f"SELECT {', '.join(_COLUMNS)} FROM events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
         )
         for (seq,), event in zip(seqs, events, strict=True)
     ]
-    insert(cursor, "events", COLUMNS, rows)
+    insert(cursor, "events", _COLUMNS, rows)
     return [event_of(row) for row in rows]
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """Return the event in a row of ``COLUMNS``."""
+    """Return the event in a row of ``_COLUMNS``."""
     kind, before, after, payload, *others = row
     return Event(kind, value_of(before), value_of(after), load(payload), *others)
 

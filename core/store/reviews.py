@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from core.documents import Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
-from core.store.events import COLUMNS, SELECT_EVENTS, Event, event_of, record
+from core.store.events import SELECT_EVENTS, Event, event_of, record
 from core.store.rows import load, values_by_key
 from core.store.write_queue import Repository
 
@@ -144,13 +144,12 @@ class Reviews(Repository):
         )
         return dict(rows)
 
-    def history(self, document_id: str, item: str | None = None) -> list[Event]:
-        """Return all events of a document or of one cell, oldest first, with undone actions and undos."""
+    def history(self, document_id: str) -> list[Event]:
+        """Return all events of a document, oldest first, with undone actions and undos."""
         rows = self._connection.rows(
-            f"WITH own AS (SELECT * FROM events WHERE document_id = $document AND ($item IS NULL OR item = $item)) "
-            f"SELECT {', '.join(COLUMNS)} FROM own UNION ALL BY NAME "
-            f"{SELECT_EVENTS} WHERE target IN (SELECT act FROM own) ORDER BY seq",
-            {"document": document_id, "item": item},
+            f"{SELECT_EVENTS} WHERE document_id = $document "
+            "OR target IN (SELECT act FROM events WHERE document_id = $document) ORDER BY seq",
+            {"document": document_id},
         )
         return [event_of(row) for row in rows]
 
