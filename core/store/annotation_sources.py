@@ -140,7 +140,7 @@ WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_i
 
 
 class LatentLabels(Repository):
-    """Answers and latent labels of a project. Reads work in any thread; writes return after the commit."""
+    """Answers and latent labels of a project."""
 
     def answers(self, runs: Sequence[str]) -> pa.Table:
         """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.

@@ -41,7 +41,7 @@ WHERE run_id = $run ORDER BY run_documents.position
 
 
 class Annotations(ReadRepository):
-    """Reader of the annotations of runs, reviewers and raters, for any thread."""
+    """Reader of the annotations of runs, reviewers and raters."""
 
     def annotators(self, run_id: str) -> list[str]:
         """Return the annotators of a run: roles with values in the order of their first turn, then ``verdict``."""

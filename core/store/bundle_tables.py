@@ -28,7 +28,7 @@ Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 
 
 class Dump(ReadRepository):
-    """Reader of all tables, for any thread. Reads one consistent state of the file, even during writes."""
+    """Reader of all tables. Reads one consistent state of the file, even during writes."""
 
     def tables(self) -> Generator[tuple[str, pa.RecordBatchReader], None, None]:
         """Yield every table by name, in batches. Read each reader to its end before requesting the next."""

@@ -45,7 +45,7 @@ class TrainingExample:
 
 
 class ClassifierStore(Repository):
-    """Classifiers and predictions of a project. Reads work in any thread; writes return after the commit."""
+    """Classifiers and predictions of a project."""
 
     def training_examples(self) -> list[TrainingExample]:
         """Return all values of reviewed documents, in position order of the documents and then by item."""

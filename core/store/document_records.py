@@ -141,7 +141,7 @@ class DocumentRecord:
 
 
 class DocumentRecords(ReadRepository):
-    """Reader of document records, for any thread."""
+    """Reader of document records."""
 
     def __init__(self, connection: DatabaseConnection, runs: Runs) -> None:
         super().__init__(connection)

@@ -110,7 +110,7 @@ class Import:
 
 
 class Documents(Repository):
-    """Documents of a project. Reads work in any thread; writes return after the commit."""
+    """Documents of a project."""
 
     def add(
         self,

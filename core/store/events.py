@@ -110,7 +110,7 @@ def put_setting(cursor: Cursor, name: str, value: Any, actor: str) -> None:
 
 
 class Settings(Repository):
-    """Settings of a project. Reads work in any thread; writes return after the commit."""
+    """Settings of a project."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a setting, or ``default`` if it was never set."""
@@ -127,7 +127,7 @@ PREFIX = "author_"
 
 
 class AuthorLog(Repository):
-    """Append-only log of author labelling. Reads work in any thread; writes return after the commit."""
+    """Append-only log of author labelling."""
 
     def entries(self) -> list[Entry]:
         """Return all entries, oldest first."""

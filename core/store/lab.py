@@ -61,7 +61,7 @@ class SweepRow:
 
 
 class Lab(Repository):
-    """Trials and sweeps of a project. Reads work in any thread; writes return after the commit."""
+    """Trials and sweeps of a project."""
 
     def record(self, trial: Trial) -> Trial:
         """Store a trial and return it with its number; each trial on the held-out split counts as a look at it."""

@@ -290,7 +290,7 @@ class ReviewProgress:
 
 
 class ReviewQueue(ReadRepository):
-    """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
+    """Reader of pages of documents to review. Call ``store.review_reasons.refresh`` first."""
 
     def lines(
         self,

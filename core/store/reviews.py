@@ -80,7 +80,7 @@ class Review:
 
 
 class Reviews(Repository):
-    """Reviews of a project. Reads work in any thread; writes return after the commit."""
+    """Reviews of a project."""
 
     def record(
         self,
@@ -363,7 +363,7 @@ class Anchoring:
 
 
 class ReviewerAgreement(ReadRepository):
-    """Reader of the values of several reviewers, for any thread."""
+    """Reader of the values of several reviewers."""
 
     def submitted(self, run_id: str) -> dict[str, int]:
         """Return the number of submitted documents of the run by reviewer."""

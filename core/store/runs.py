@@ -77,7 +77,7 @@ ORDER BY number
 
 
 class Runs(Repository):
-    """Runs of a project. Reads work in any thread; writes return after the commit."""
+    """Runs of a project."""
 
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
@@ -308,7 +308,7 @@ class Runs(Repository):
 
 
 class PrecedentPools(Repository):
-    """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
+    """Example pools of a project's runs."""
 
     def labels(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
         """Return the known labels of each document of the project.
@@ -476,7 +476,7 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 
 
 class RunCosts(ReadRepository):
-    """Reader of the costs of runs, for any thread."""
+    """Reader of the costs of runs."""
 
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""

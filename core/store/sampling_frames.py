@@ -38,7 +38,7 @@ class Selection:
 
 
 class SamplingFrames(Repository):
-    """Frames of all runs. Reads work in any thread; writes return after the commit."""
+    """Frames of all runs."""
 
     def latest(self, run_id: str) -> SamplingFrame | None:
         """Return the last frame of a run, None before the first."""

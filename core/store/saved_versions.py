@@ -237,7 +237,7 @@ class PromptDraft:
 
 
 class Prompts(Repository):
-    """Prompt versions of a project. Reads work in any thread; writes return after the commit."""
+    """Prompt versions of a project."""
 
     def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "") -> PromptVersion:
         """Save a text as a new version of a slot, delete the slot's draft and return the version.

@@ -60,7 +60,7 @@ class FinishedPage:
 
 
 class Transcripts(ReadRepository):
-    """Reader of stored debates, for any thread."""
+    """Reader of stored debates."""
 
     def of(self, run_id: str, document_ids: Sequence[str]) -> list[Turn]:
         """Return the turns of the latest debates on these documents, in the order of documents and turns."""
