@@ -10,7 +10,7 @@ import asyncio
 import codecs
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -112,11 +112,8 @@ class OpenAIBatches:
 
     async def cancel(self, batch: str) -> None:
         """Cancel a batch; a finished batch stays unchanged."""
-        try:
-            with self._translated("cancel a batch"):
-                await self._client.batches.cancel(batch)
-        except errors.BadRequest:
-            return
+        with suppress(errors.BadRequest), self._translated("cancel a batch"):
+            await self._client.batches.cancel(batch)
 
     async def close(self) -> None:
         """Close the clients."""

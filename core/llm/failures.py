@@ -369,7 +369,7 @@ async def explain_tls_error(error: errors.ModelError, connection: Connection) ->
     host, port = parts.hostname or "", parts.port or (443 if secure else 80)
     here = f"{connection.name} at {connection.base_url}"
     other = _OTHER_SCHEME[parts.scheme] + connection.base_url[len(parts.scheme) :]
-    try:
+    with contextlib.suppress(OSError, ValueError, TimeoutError):
         if secure:
             if plainly := await _answers_plainly(host, port):
                 return errors.OtherProtocol(f"{here} speaks plain HTTP.", f"Enter the address as {other}.")
@@ -380,8 +380,6 @@ async def explain_tls_error(error: errors.ModelError, connection: Connection) ->
                 )
         elif await _begins_tls(host, port):
             return errors.OtherProtocol(f"{here} speaks HTTPS.", f"Enter the address as {other}.")
-    except (OSError, ValueError, TimeoutError):
-        pass
     return error
 
 

@@ -188,11 +188,9 @@ def _parts(content: Any) -> tuple[Any, str]:
         if isinstance(part, str):
             pieces["text"] += part
         elif isinstance(part, dict):
-            inner = part.get("thinking")
-            pieces["thinking"] += (
-                _parts(inner)[0] if isinstance(inner, list) else inner if isinstance(inner, str) else ""
-            )
-            pieces["text"] += part["text"] if isinstance(part.get("text"), str) else ""
+            thought, text = _parts(part.get("thinking"))[0], part.get("text")
+            pieces["thinking"] += thought if isinstance(thought, str) else ""
+            pieces["text"] += text if isinstance(text, str) else ""
     return pieces["text"], pieces["thinking"]
 
 

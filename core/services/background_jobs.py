@@ -83,8 +83,7 @@ class Prefetcher:
 
 def _run(compute: Callable[[], object]) -> None:
     try:
-        compute()
-    except MootError:
-        pass
+        with suppress(MootError):
+            compute()
     except Exception:
         log.exception("prefetching failed")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+
+from pydantic import ValidationError
 
 from core.debate import protocols
 from core.engine.debate_runner import request_hash
@@ -62,10 +65,8 @@ def load_plans(session: ProjectSession) -> tuple[Plan, ...]:
     """Return the plans of the comparison in the order in which they were added, without those that cannot be read."""
     plans = []
     for data in session.store.settings.get(MEMBERS_SETTING) or []:
-        try:
+        with suppress(ValidationError):
             plans.append(PLAN.validate_python(data))
-        except (TypeError, ValueError, KeyError):
-            continue
     return tuple(plans)
 
 
