@@ -67,36 +67,35 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot, proto
     """Return the versions of a prompt, children after their parents and the draft last."""
     status = prompt_templates.template_status(session, slot, protocol)
     versions = prompt_templates.versions(session, slot, protocol)
-    rows = [
-        VersionRow(version.name, version.label, version.parent, version.note, version.name == status.default.name)
+    rows = {
+        VersionRow(
+            version.name, version.label, version.parent, version.note, version.name == status.default.name
+        ): text_mark(version.text)
         for version in versions
-    ]
-    marks = {version.name: text_mark(version.text) for version in versions}
+    }
     if status.changed:
-        rows.append(VersionRow("draft", "draft", status.base.name, is_draft=True))
-        marks["draft"] = text_mark(status.text)
-    return _with_runs(session, slot.name, slot.key, rows, marks)
+        rows[VersionRow("draft", "draft", status.base.name, is_draft=True)] = text_mark(status.text)
+    return _with_runs(session, slot.name, slot.key, rows)
 
 
 def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
     """Return the versions of the codebook, each made from the one before, and the draft last."""
     versions = list(reversed(codebooks.history(session)))
     names = [f"v{version.number}" for version in versions]
-    rows = [
-        VersionRow(name, name, parent, version.note, version is versions[-1])
+    rows = {
+        VersionRow(name, name, parent, version.note, version is versions[-1]): codebook_mark(version.codebook.closed)
         for name, parent, version in zip(names, ["", *names], versions, strict=False)
-    ]
-    marks = {name: codebook_mark(version.codebook.closed) for name, version in zip(names, versions, strict=True)}
+    }
     status = codebooks.codebook_status(session)
     if status.dirty and versions:
-        rows.append(VersionRow("draft", "draft", names[-1], is_draft=True))
-        marks["draft"] = codebook_mark(status.codebook.closed)
-    return _with_runs(session, DEFINITIONS, "", rows, marks)
+        rows[VersionRow("draft", "draft", names[-1], is_draft=True)] = codebook_mark(status.codebook.closed)
+    return _with_runs(session, DEFINITIONS, "", rows)
 
 
 def _with_runs(
-    session: ProjectSession, subject: str, key: str, rows: Sequence[VersionRow], marks: Mapping[str, str]
+    session: ProjectSession, subject: str, key: str, rows: Mapping[VersionRow, str]
 ) -> tuple[VersionRow, ...]:
+    """Return the rows, given with their hashes in ``Lab.uses``, with their depths, runs and scores."""
     used: dict[str, list[tuple[str, str]]] = {}
     for run_id, purpose, mark in session.store.lab.uses(key):
         used.setdefault(mark, []).append((run_id, purpose))
@@ -104,8 +103,8 @@ def _with_runs(
     trials = {run_id: trial for trial in subject_trials for run_id in (trial.before_run, trial.after_run)}
     depths = _depths(rows)
     filled = []
-    for row in rows:
-        used_in = used.get(marks[row.name], [])
+    for row, mark in rows.items():
+        used_in = used.get(mark, [])
         filled.append(
             replace(
                 row,
@@ -118,14 +117,13 @@ def _with_runs(
     return tuple(filled)
 
 
-def _depths(rows: Sequence[VersionRow]) -> dict[str, int]:
+def _depths(rows: Iterable[VersionRow]) -> dict[str, int]:
     """Return the depth of each row; the first child of a version stays at its parent's depth."""
     depths: dict[str, int] = {}
-    children: dict[str, int] = {}
+    parents: set[str] = set()
     for row in rows:
-        siblings = children.get(row.parent, 0)
-        depths[row.name] = depths.get(row.parent, 0) + (1 if siblings else 0)
-        children[row.parent] = siblings + 1
+        depths[row.name] = depths.get(row.parent, 0) + (row.parent in parents)
+        parents.add(row.parent)
     return depths
 
 
