@@ -97,7 +97,7 @@ class BatchEngine(ReplayingEngine):
         self._jobs = jobs
         self._jobs_out: dict[str, BatchJob] = {}
         self._resumed_jobs: set[str] = set()
-        self._submitted_keys: dict[str, str] = {}
+        self._submitted: dict[str, BatchJob] = {}  # by key
         self._waiting: dict[str, _Waiting] = {}
         self._in_flight: set[str] = set()  # documents whose debates wait for a reply
         self._attempts: Counter[str] = Counter()
@@ -190,7 +190,7 @@ class BatchEngine(ReplayingEngine):
         if waiting is None:
             max_cost = self.dependencies.models.max_cost(pending.role_model, request)
             max_cost *= self.settings.engine.price_share
-            job = self._jobs_out.get(self._submitted_keys.get(key, ""))
+            job = self._submitted.get(key)
             if job is None and (only_open or not self.budget.fits(max_cost)):
                 self._deferred[pending.document.id] = None
                 return
@@ -261,7 +261,7 @@ class BatchEngine(ReplayingEngine):
 
     def _track(self, job: BatchJob) -> None:
         self._jobs_out[job.name] = job
-        self._submitted_keys |= dict.fromkeys(job.keys, job.name)
+        self._submitted |= dict.fromkeys(job.keys, job)
 
     async def _next_replies(self) -> Sequence[str]:
         """Wait for replies and return the documents whose debates can continue; empty if the run is to end."""
@@ -466,7 +466,7 @@ class BatchEngine(ReplayingEngine):
         """Forget requests that are no longer submitted, and return the documents that waited for them."""
         documents: dict[str, None] = {}
         for key in keys:
-            self._submitted_keys.pop(key, None)
+            self._submitted.pop(key, None)
             if (waiting := self._waiting.pop(key, None)) is not None:
                 documents |= waiting.documents
                 self.budget.held = self.budget.held - waiting.reserved if self._waiting else 0.0
