@@ -33,7 +33,10 @@ async def gather_all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
 
     Plain ``gather`` raises at once and leaves the others running, with nobody to count or cancel what they pay for.
     """
-    results = await asyncio.gather(*awaitables, return_exceptions=True)
+    work = list(awaitables)
+    if len(work) == 1:
+        return [await work[0]]  # most requests are single and need no task
+    results = await asyncio.gather(*work, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
