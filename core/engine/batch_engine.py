@@ -75,15 +75,6 @@ _NOT_AWAITED = _Waiting(Request("", (), form="labels"), 0, {}, (), 0.0)
 """A request of a job for which no debate of this session waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class _JobResult:
-    """Result of collecting a job: the keys without a row, the errors of failed requests, and if a file is gone."""
-
-    missing: Sequence[str]
-    errors: Sequence[ModelError]
-    is_gone: bool
-
-
 class BatchEngine(ReplayingEngine):
     """A run whose requests are submitted in files.
 
@@ -338,25 +329,28 @@ class BatchEngine(ReplayingEngine):
 
     async def _collect(self, job: BatchJob, state: BatchState) -> dict[str, None]:
         """Commit all replies of a finished job and return the documents that waited for them."""
-        collected = await self._commit_outputs(job, state.outputs)
+        missing, failures, is_gone = await self._commit_outputs(job, state.outputs)
         server_name = job.role_model.connection
         if state.problem:
             self._batch_refused(job, state.problem)
-        elif collected.is_gone:
+        elif is_gone:
             problem = f"{server_name} no longer has the replies of the batch {job.remote_id}."
             self.pause(StopReason("errors", f"{problem} Resuming pays for them again."))
         elif state.cancelled and job.name not in self._resumed_jobs:
             self.pause(StopReason("errors", f"the batch {job.remote_id} was cancelled at {server_name}"))
         else:
-            self._record_missing(job, collected)
+            self._record_missing(job, missing, failures)
         await self._jobs.close_job(job.name, state.problem or "collected")
         del self._jobs_out[job.name]
         return self._release(job.keys)
 
-    async def _commit_outputs(self, job: BatchJob, outputs: Iterable[str]) -> _JobResult:
+    async def _commit_outputs(
+        self, job: BatchJob, outputs: Iterable[str]
+    ) -> tuple[Sequence[str], Sequence[ModelError], bool]:
         """Commit the replies in the outputs of a job, and record the errors.
 
-        Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts.
+        Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts. Return
+        the keys without a row, the errors of failed requests, and True if an output is gone.
         """
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
@@ -383,16 +377,16 @@ class BatchEngine(ReplayingEngine):
         failures += await self._commit_rows(job, (*rows, *((key, failed[key]) for key in missing if key in failed)))
         for key, error in failures:  # once all outputs are read, because a download that breaks off is repeated
             self._record_failure(job, key, error)
-        return _JobResult([key for key in missing if key not in failed], [error for _, error in failures], is_gone)
+        return [key for key in missing if key not in failed], [error for _, error in failures], is_gone
 
-    def _record_missing(self, job: BatchJob, collected: _JobResult) -> None:
+    def _record_missing(self, job: BatchJob, missing: Iterable[str], errors: Iterable[ModelError]) -> None:
         """Record the requests without a row; pause the run if all requests were billed and failed."""
         lost = TimedOut(
             f"{job.role_model.model} at {job.role_model.connection} sent no row for it in {job.name}.", ASK_AGAIN
         )
-        for key in collected.missing:
+        for key in missing:
             self._record_failure(job, key, lost)
-        billed = [error for error in collected.errors if error.retryable and any(error.billed)]
+        billed = [error for error in errors if error.retryable and any(error.billed)]
         if len(billed) == len(job.keys) >= EQUAL_FAILURES:
             problem = f"all {len(billed)} requests of the batch {job.remote_id} were billed and failed"
             self.pause(StopReason("errors", f"{problem}: {billed[0]} Resuming pays for them again."))
