@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import altair as alt
 
@@ -14,26 +13,15 @@ from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
 from core.services.evaluation.evaluation import EvaluationReport
-from core.stats.intervals import Estimate
 from core.stats.scoring import Scores
 
-MEASURES = ("Precision", "Recall", "F1")
-KEYS = ("precision", "recall", "f1")
+MEASURES = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
 _TEXT = 52
 """Width of the number beside a bar, in pixels."""
 ROW = 39
 """Height of a row in pixels."""
 
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One label (``colour`` 1 to 8) or a mean (0): precision, recall and F1, and each other role's three values."""
-
-    name: str
-    note: str
-    colour: int
-    scores: tuple[Estimate, ...]
-    roles: Mapping[str, tuple[Estimate, ...]]
+Rows: TypeAlias = list[dict[str, Any]]
 
 
 def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
@@ -41,14 +29,13 @@ def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], d
 
     The mark is the value, the light bar is the interval, and triangles are the other roles.
     """
-    rows = _rows(evaluation, other_roles(roles, debate))
-    spec, numbers = _score_bars(rows, debate.titles), _numbers(rows, debate.titles)
-    draw(spec, numbers, key="evaluate-scores", title="Scores per label")
+    rows = _rows(evaluation, roles, debate)
+    draw(_score_bars(rows), _numbers(rows), key="evaluate-scores", title="Scores per label")
 
 
 def preload(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
     """Make the chart that ``draw_score_bars`` will draw."""
-    _score_bars(_rows(evaluation, other_roles(roles, debate)), debate.titles)
+    _score_bars(_rows(evaluation, roles, debate))
 
 
 def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, Scores]:
@@ -58,41 +45,63 @@ def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, 
     return {role: scores for role, scores in roles.items() if role != debate.flip_table.roles[-1]}
 
 
-def _rows(evaluation: EvaluationReport, roles: Mapping[str, Scores]) -> list[ScoreRow]:
-    labels = {label.name: label.colour for label in evaluation.run.settings.codebook.labels}
-    rows = []
-    for name, label in evaluation.scores.labels.items():
-        positives = label.counts.positives if label.counts else 0
-        other_scores = {role: tuple(scores.labels[name][key] for key in KEYS) for role, scores in roles.items()}
-        rows.append(
-            ScoreRow(name, f"{positives:,} present", labels[name], tuple(label[key] for key in KEYS), other_scores)
-        )
-    scored = sum(counts.positives > 0 for counts in evaluation.scores.counts.values())
-    means = {role: tuple(scores[f"macro_{key}"] for key in KEYS) for role, scores in roles.items()}
-    macro = tuple(evaluation.scores[f"macro_{key}"] for key in KEYS)
-    return [*rows, ScoreRow("Macro", format_count(scored, "label"), 0, macro, means)]
+def _rows(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> Rows:
+    """Return the scores of each label and of the macro mean: rows of the verdict (role "") and of other roles."""
+    shades, counts = palette.colours(), evaluation.scores.counts
+    labels: list[tuple[str | None, str, str]] = [
+        (label.name, f"{counts[label.name].positives:,} present", shades[f"l{label.colour}"])
+        for label in evaluation.run.settings.codebook.labels
+    ]
+    scored = sum(count.positives > 0 for count in counts.values())
+    labels.append((None, format_count(scored, "label"), shades["tx"]))
+    return [
+        {
+            "label": name or "Macro",
+            "axis": f"{name or 'Macro'}\n{note}",
+            "measure": measure,
+            "role": role,
+            "who": debate.titles.get(role, role) if role else "the verdict",
+            **estimate_data(scores.labels[name][key] if name else scores[f"macro_{key}"]),
+            "colour": palette.role_colour(role) if role else colour,
+        }
+        for name, note, colour in labels
+        for key, measure in MEASURES.items()
+        for role, scores in {"": evaluation.scores, **other_roles(roles, debate)}.items()
+    ]
 
 
-def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    numbers: list[dict[str, Any]] = []
+def _numbers(rows: Rows) -> Rows:
+    """Return the values and intervals of each label and measure in one row."""
+    numbers: Rows = []
     for row in rows:
-        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
-            line = {"label": row.name, "measure": measure, **estimate_data(score)}
-            for role, estimates in row.roles.items():
-                title = titles.get(role, role)
-                line |= estimate_data(estimates[panel], title, f"{title} ")
-            numbers.append(line)
+        if not row["role"]:
+            numbers.append({name: row[name] for name in ("label", "measure", "value", "low", "high")})
+        else:
+            title = row["who"]
+            numbers[-1] |= {title: row["value"], f"{title} low": row["low"], f"{title} high": row["high"]}
     return numbers
 
 
 @cached
-def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
+def _score_bars(rows: Rows) -> Spec:
     shades = palette.colours()
-    names = [f"{row.name}\n{row.note}" for row in rows]
-    y = named_axis("label", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
+    names = list(dict.fromkeys(row["axis"] for row in rows))
+    y = named_axis("axis", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
     panels = []
-    for index, measure in enumerate(MEASURES):
-        bars, triangles = _panel_rows(rows, names, index, titles)
+    for index, measure in enumerate(MEASURES.values()):
+        of_measure = [row for row in rows if row["measure"] == measure]
+        bars = [
+            {
+                **row,
+                "from": 0,
+                "low": row["value"] if row["low"] is None else row["low"],
+                "high": row["value"] if row["high"] is None else row["high"],
+                "words": format_number(row["value"]),
+            }
+            for row in of_measure
+            if not row["role"]
+        ]
+        triangles = [row for row in of_measure if row["role"] and row["value"] is not None]
         right = f"width * {index + 1} / 3 - {_TEXT}"
         x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
         axis = alt.Axis(
@@ -110,7 +119,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             labelColor=shades["tx3"],
         )
         x = alt.X("from:Q", scale=x_scale, axis=axis)
-        tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), **interval_titles(".3f"))
+        tip = tooltip(label="Label", who="Of", value=(measure, ".3f"), **interval_titles(".3f"))
         base = alt.Chart(inline_data(bars))
         fill = alt.Color("colour:N", scale=None)
         panels.append(
@@ -131,41 +140,4 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             )
         )
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
-    return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
-
-
-def _panel_rows(
-    rows: Sequence[ScoreRow], names: Sequence[str], index: int, titles: Mapping[str, str]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the bars of one measure, and the triangles of the other roles."""
-    shades = palette.colours()
-    bars: list[dict[str, Any]] = []
-    triangles: list[dict[str, Any]] = []
-    for row, label in zip(rows, names, strict=True):
-        score = row.scores[index]
-        low, high = (score.interval.low, score.interval.high) if score.interval else (score.value, score.value)
-        bars.append(
-            {
-                "label": label,
-                "name": row.name,
-                "who": "the verdict",
-                "from": 0,
-                "value": score.value,
-                "low": low,
-                "high": high,
-                "words": format_number(score.value),
-                "colour": shades[f"l{row.colour}"] if row.colour else shades["tx"],
-            }
-        )
-        triangles += [
-            {
-                "label": label,
-                "name": row.name,
-                "who": titles.get(role, role),
-                **estimate_data(estimates[index]),
-                "colour": palette.role_colour(role),
-            }
-            for role, estimates in row.roles.items()
-            if estimates[index].value is not None
-        ]
-    return bars, triangles
+    return styled(alt.layer(*panels, resolve=own_axes), ROW * len(names) + 46)
