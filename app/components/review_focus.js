@@ -88,6 +88,7 @@ class FocusView {
       kind: data.kind,
       scales: data.scales,
     };
+    this.ids = data.labels.map(({ id }) => id);
     this.blind = data.settings.blind;
     this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
@@ -216,11 +217,6 @@ class FocusView {
     return this.component.data;
   }
 
-  /** @param {() => void} notify */
-  notifyPage(notify) {
-    notifyWhenIdle(this.root, notify);
-  }
-
   // Data of the studio
 
   /** @param {string | null} wanted */
@@ -308,13 +304,13 @@ class FocusView {
     const document = await this.load(id);
     if (this.id !== id) return;
     this.document = document;
-    const chosen = this.info.kind === "choice" ? this.indexOf(String(document?.values.label)) : 0;
-    this.position = another ? Math.max(0, chosen) : Math.min(this.position, this.info.labels.size - 1);
+    const chosen = this.info.kind === "choice" ? this.ids.indexOf(String(document?.values.label)) : 0;
+    this.position = another ? Math.max(0, chosen) : Math.min(this.position, this.ids.length - 1);
     this.stopwatch.restart();
     this.draw();
     clearTimeout(this.timer);
     const notify = () => this.component.setStateValue("document", this.id);
-    this.timer = setTimeout(() => this.notifyPage(notify), NOTIFY_MS);
+    this.timer = setTimeout(() => notifyWhenIdle(this.root, notify), NOTIFY_MS);
     this.prefetch();
   }
 
@@ -384,7 +380,7 @@ class FocusView {
     const { document, info } = this;
     if (!document) return;
     this.saveTyped();
-    const items = info.kind === "choice" ? ["label"] : [...info.labels.keys()];
+    const items = info.kind === "choice" ? ["label"] : this.ids;
     const open = items.filter((item) => isOpen(document.values[item]));
     if (open.length) this.askFor(open);
     else if (document.hidden && !document.second_reading) await this.reveal();
@@ -398,7 +394,7 @@ class FocusView {
    */
   askFor(items) {
     const { kind, labels } = this.info;
-    this.position = kind === "choice" ? 0 : this.indexOf(items[0]);
+    this.position = kind === "choice" ? 0 : this.ids.indexOf(items[0]);
     const names = kind === "choice" ? "a label" : items.map((item) => findLabel(labels, item).name).join(", ");
     const hint = kind === "multilabel" ? " Press 0 to set the rest to absent." : "";
     this.problem = `Decide ${names} first.${hint}`;
@@ -411,7 +407,7 @@ class FocusView {
     this.act("submit", { sampling }).then((answer) => {
       if (document.hidden) this.documents.delete(document.id);
       if (answer) {
-        this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
+        notifyWhenIdle(this.root, () => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
         this.submitted += 1;
         if (this.queue.isOrdered && this.submitted % REFRESHED_AFTER === 0) this.queue.load();
@@ -476,20 +472,14 @@ class FocusView {
     }
   }
 
-  /** @param {string} tag */
+  /** @param {string | undefined} tag */
   toggleTag(tag) {
     const { document } = this;
-    if (!document) return;
+    if (!document || !tag) return;
     const { tags } = document;
     document.tags = tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag];
     this.act("tags", { value: document.tags.length ? document.tags : null });
     this.drawForm();
-  }
-
-  /** @param {number} digit */
-  handleTagDigit(digit) {
-    const tag = this.data.tags[digit - 1];
-    if (tag) this.toggleTag(tag);
   }
 
   /** @param {boolean} picksTag */
@@ -518,13 +508,13 @@ class FocusView {
     this.saveTyped();
     this.drawBlind();
     await this.client.act("settings", { blind: this.blind });
-    this.notifyPage(() => this.component.setStateValue("blind", this.blind));
+    notifyWhenIdle(this.root, () => this.component.setStateValue("blind", this.blind));
     await this.reload(this.id);
   }
 
   setRestAbsent() {
     if (!this.document || this.info.kind !== "multilabel") return;
-    for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
+    for (const id of this.ids) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
   // Keys: off while the user types, while a dialog of the page is open, and while the view is hidden. A key that is
@@ -598,7 +588,9 @@ class FocusView {
     if (ownsKey(source, key)) return null;
     if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
     const { picksTag } = this;
-    if (/^[0-9]$/.test(key)) return () => (picksTag ? this.handleTagDigit(Number(key)) : this.handleDigit(Number(key)));
+    if (/^[0-9]$/.test(key)) {
+      return () => (picksTag ? this.toggleTag(this.data.tags[Number(key) - 1]) : this.handleDigit(Number(key)));
+    }
     if (picksTag && key === "Escape") return () => this.setPicksTag(false);
     const name = key.length === 1 ? key.toLowerCase() : key;
     return this.keyLines().find(([, , actions]) => actions[name])?.[2][name] ?? null;
@@ -651,19 +643,14 @@ class FocusView {
     ];
   }
 
-  /** @param {string} label */
-  indexOf(label) {
-    return [...this.info.labels.keys()].indexOf(label);
-  }
-
   get focusedLabel() {
-    return [...this.info.labels.keys()][this.position];
+    return this.ids[this.position];
   }
 
   /** @param {number} step */
   movePosition(step) {
-    const { size } = this.info.labels;
-    this.position = (this.position + step + size) % size;
+    const { length } = this.ids;
+    this.position = (this.position + step + length) % length;
     this.drawForm();
     this.drawKeys();
     this.side.focus(this.focusedLabel);
@@ -671,11 +658,10 @@ class FocusView {
 
   /** @param {number} digit */
   handleDigit(digit) {
-    const { kind, labels } = this.info;
     if (!this.document) return;
-    if (kind === "rating") this.rateByDigit(digit);
+    if (this.info.kind === "rating") this.rateByDigit(digit);
     else if (digit === 0) this.setRestAbsent();
-    else if (digit <= labels.size) {
+    else if (digit <= this.ids.length) {
       this.position = digit - 1;
       this.toggleLabel(this.position);
     }
@@ -687,13 +673,11 @@ class FocusView {
    * @param {number} digit
    */
   rateByDigit(digit) {
-    const { labels, scales } = this.info;
-    const items = [...labels.keys()];
+    const { scales } = this.info;
     const before = this.typedRating;
-    const isNew =
-      before && (before.item !== items[this.position] || 10 * before.value + digit > scales[before.item].max);
+    const isNew = before && (before.item !== this.focusedLabel || 10 * before.value + digit > scales[before.item].max);
     if (isNew) this.finishRating(true);
-    const item = items[this.position];
+    const item = this.focusedLabel;
     const scale = scales[item];
     const value = 10 * (this.typedRating?.value ?? 0) + digit;
     if (!scale || value > scale.max) return;
@@ -714,8 +698,8 @@ class FocusView {
     this.typedRating = null;
     if (!typedRating || typedRating.value < info.scales[typedRating.item].min) return;
     const { item, value } = typedRating;
-    const place = this.indexOf(item);
-    if (goesOn && place === this.position && place < info.labels.size - 1) this.position += 1;
+    const place = this.ids.indexOf(item);
+    if (goesOn && place === this.position && place < this.ids.length - 1) this.position += 1;
     this.setValue(item, value);
     this.drawKeys();
   }
@@ -738,7 +722,7 @@ class FocusView {
 
   /** @param {number} index */
   toggleLabel(index) {
-    const id = [...this.info.labels.keys()][index];
+    const id = this.ids[index];
     if (this.info.kind === "choice") this.setValue("label", id);
     else if (this.info.kind === "multilabel") this.setValue(id, this.document?.values[id] !== true);
   }
@@ -891,7 +875,7 @@ class FocusView {
     const rows = formRows(document, info, this.position, (item, value) => {
       const set = () => {
         if (this.document?.id !== document.id) return; // the click was on the form of an earlier document
-        this.position = this.indexOf(info.kind === "choice" ? String(value) : item);
+        this.position = this.ids.indexOf(info.kind === "choice" ? String(value) : item);
         this.setValue(item, value);
       };
       if (focusedIn(this.form) instanceof HTMLInputElement) this.actions.add(set);
@@ -1001,13 +985,13 @@ class FocusView {
 
   /** Return the keys that change a label, and their actions. */
   digitKeys() {
-    const { kind, scales, labels } = this.info;
+    const { kind, scales } = this.info;
     const scale = scales[this.focusedLabel];
     if (kind === "rating") {
       const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.max(0, end)));
       return { first: ends[0], last: ends[1], action: "rate" };
     }
-    return { first: "1", last: String(Math.min(9, labels.size)), action: kind === "choice" ? "choose" : "toggle" };
+    return { first: "1", last: String(Math.min(9, this.ids.length)), action: kind === "choice" ? "choose" : "toggle" };
   }
 
   progressNodes() {
