@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 NoticeKind: TypeAlias = Literal["error", "warn", "ok", "info"]
 """Kind of a message box."""
+Saved: TypeAlias = Literal["codebook", "personas", "plan", "authors"]
+"""What a tab saves without a button: drafts, the plan of the next run, and everything on the Authors page."""
 
 T = TypeVar("T")
 
@@ -121,8 +123,6 @@ class CodebookState:
     """Id of the edited label."""
     rejected: Value[dict[str, tuple[Any, str]]] = Value({})
     """Rejected inputs that are not corrected yet: widget key to (input, reason)."""
-    draft_saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved a draft of the codebook."""
     document: Value[int] = Value(1)
     """Widget: position of the document in the prompt preview."""
     unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
@@ -147,10 +147,6 @@ class CodebookState:
         for value in (CodebookState.rejected, CodebookState.unmatched, LabState.problem):
             value.reset()
 
-    def note_draft_saved(self) -> None:
-        """Set the time of the last saved draft to now."""
-        self.draft_saved_at = time.time()
-
 
 class PersonasState:
     """State of the Personas page."""
@@ -159,8 +155,6 @@ class PersonasState:
     """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
-    draft_saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved a draft of the personas."""
 
 
 class ModelsState:
@@ -168,17 +162,11 @@ class ModelsState:
 
     tests: Value[dict[str, Any]] = Value({})
     """Last test results by connection name."""
-    plan_saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved the models or settings of the next run."""
 
     def set_test(self, connection: str, result: Any) -> None:
         """Store the result of a connection test. None removes the stored result."""
         others = {name: test for name, test in self.tests.items() if name != connection}
         self.tests = others if result is None else {**others, connection: result}
-
-    def note_plan_saved(self) -> None:
-        """Set the time of the last saved plan to now."""
-        self.plan_saved_at = time.time()
 
 
 class RunState:
@@ -221,8 +209,8 @@ class ReviewState:
     """Document at which the view starts when it is drawn next."""
     rows: Value[tuple[str, ...]] = Value(())
     """Documents of the grid when it was drawn last."""
-    problem: Value[tuple[str, str] | None] = Value(None)
-    """Message and remedy of a review action that failed, shown once."""
+    problem: Value[MootError | None] = Value(None)
+    """Error of a review action that failed, shown once."""
     saved: Value[str] = Value("")
     """Message of the last review action, such as "Saved 14:03:22"."""
     corrected_document: Value[str | None] = Value(None)
@@ -382,18 +370,12 @@ class AuthorsState:
     """Text that was sent last and is asked about."""
     shown_at: Value[dict[str, float]] = Value({})
     """Unix time at which each question was first shown in this tab."""
-    saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved a text, an answer or a setting."""
 
     def start(self, author: str) -> None:
         """Write as this author, with nothing written yet."""
         self.author = author
         self.renew()
-        self.note_saved()
-
-    def note_saved(self) -> None:
-        """Set the time of the last save to now."""
-        self.saved_at = time.time()
+        state.note_saved("authors")
 
     def renew(self) -> None:
         """Start a new text or conversation."""
@@ -403,7 +385,7 @@ class AuthorsState:
     def sent(self, document_id: str, conversation: str) -> None:
         """Note that the draft was sent as a text of a conversation."""
         self.document, self.conversation, self.draft = document_id, conversation, ""
-        self.note_saved()
+        state.note_saved("authors")
 
     def note_shown(self, question: str) -> float:
         """Return the time at which a question was first shown, which is now if it was not."""
@@ -446,6 +428,13 @@ class SessionState:
     """True after the tab has read its address."""
     last_action: Value[tuple[str, float]] = Value(("", -math.inf))
     """Action that this tab did last with ``once``, and the monotonic time of its end."""
+
+    saved_at: Value[Mapping[Saved, float]] = Value({})
+    """Unix times at which this tab last saved."""
+
+    def note_saved(self, what: Saved) -> None:
+        """Set the time of the last save to now."""
+        self.saved_at = {**self.saved_at, what: time.time()}
 
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""

@@ -43,11 +43,6 @@ class Fields:
         self.session = session
         self._page = page
 
-    def keep(self, codebook: Codebook) -> None:
-        """Save a codebook as the draft."""
-        codebooks.save_draft(self.session, codebook)
-        state.codebook.note_draft_saved()
-
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Apply an edit to the draft. Errors are shown at the top of the page."""
         with error_notices():
@@ -55,7 +50,8 @@ class Fields:
 
     def _save_edit(self, edit: Callable[[Codebook], Codebook]) -> None:
         try:
-            self.keep(edit(codebooks.codebook_status(self.session).codebook))
+            codebooks.save_draft(self.session, edit(codebooks.codebook_status(self.session).codebook))
+            state.note_saved("codebook")
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
 

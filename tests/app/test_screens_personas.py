@@ -102,7 +102,7 @@ def test_preset_with_its_own_personas_does_not_use_those_of_the_project(session:
 def test_page_shows_when_the_personas_were_saved_and_not_the_codebook(session: ProjectSession) -> None:
     personas.save_draft(session, personas.from_yaml(b"groups: [{name: G, personas: [{name: P}]}]", "p.yaml"))
     at = open_page("personas")
-    at.session_state["codebook_draft_saved_at"] = 0.0
+    at.session_state["saved_at"] = {"codebook": 0.0}
     at.run()
     assert "Draft saved" not in html(at)
     at.text_input(key="persona-name-0").set_value("Nuria").run()

@@ -39,7 +39,7 @@ def main() -> None:
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
-        saved(state.authors.saved_at)
+        saved(state.saved_at.get("authors"))
     match state.authors.view:
         case "Answer for others":
             _annotate(session, current)
@@ -279,7 +279,7 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
                 seconds=time.time() - shown_at,
                 group=group,
             )
-            state.authors.note_saved()
+            state.note_saved("authors")
 
     def draw() -> None:
         remaining = reads_until - time.time()
@@ -431,7 +431,7 @@ def _suggestion_settings(session: ProjectSession, settings: labelling.LabellingS
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
     labelling.save_settings(session, **{name: value})
-    state.authors.note_saved()
+    state.note_saved("authors")
 
 
 main()

@@ -69,7 +69,7 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
         badge = f"v{number} draft, {format_count(status.count, 'change')}"
     with header("Codebook", book.name, badge=badge, tone="unres" if status.dirty else ""):
         if status.dirty:
-            saved(state.codebook.draft_saved_at, "Draft saved")
+            saved(state.saved_at.get("codebook"), "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(session, book)
         if status.dirty:
@@ -127,7 +127,7 @@ def import_form(session: ProjectSession, book: Codebook | None) -> None:
 
     def save(content: bytes, name: str) -> None:
         codebooks.save_draft(session, codebooks.import_file(content, name, book))
-        state.codebook.note_draft_saved()
+        state.note_saved("codebook")
         state.codebook.forget_inputs()
         state.codebook.select_label(None)
 

@@ -82,7 +82,7 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
-            saved(state.codebook.draft_saved_at, "Draft saved")
+            saved(state.saved_at.get("codebook"), "Draft saved")
         back = f"Reset to v{status.saved.number}" if status.saved else "Reset"
         discard_popover({back: label_editor.Fields(session, "lab").discard})
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
@@ -118,7 +118,7 @@ def _open_version(session: ProjectSession, name: str) -> None:
     old = next(version for version in codebooks.history(session) if f"v{version.number}" == name)
     codebooks.save_draft(session, old.codebook)
     state.codebook.forget_inputs()
-    state.codebook.note_draft_saved()
+    state.note_saved("codebook")
 
 
 # -- suggestions
@@ -181,7 +181,7 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
 def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
     try:
         suggestions.accept(session, suggestion)
-        state.codebook.note_draft_saved()
+        state.note_saved("codebook")
     except KeyError:
         state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
 
@@ -241,6 +241,6 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, run_id: s
 def _accept_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:
     try:
         state.lab.proposal = suggestions.accept_field(session, proposal, part)
-        state.codebook.note_draft_saved()
+        state.note_saved("codebook")
     except (MootError, KeyError) as error:
         state.set_notice("error", "The change could not be applied", str(error))

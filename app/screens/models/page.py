@@ -27,7 +27,7 @@ def main() -> None:
 
     def save(change: planning.Change) -> None:
         planning.change_plan(session, change)
-        state.models.note_plan_saved()
+        state.note_saved("plan")
 
     def refresh() -> None:
         for name in in_use:
@@ -35,7 +35,7 @@ def main() -> None:
             state.models.set_test(name, None)
 
     with header("Models", "models per role, and connections to model servers"):
-        saved(state.models.plan_saved_at)
+        saved(state.saved_at.get("plan"))
     with st.container(border=True, key="model-per-role"):
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")
@@ -87,7 +87,7 @@ def _side_cards(workspace: Workspace, session: ProjectSession, plan: planning.Pl
 
     def set_pace(pace: int) -> None:
         planning.set_pace(session, float(pace))
-        state.models.note_plan_saved()
+        state.note_saved("plan")
 
     with st.container(border=True, key="add"):
         heading("Add a connection")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -86,16 +85,16 @@ def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], sel
 
 def _save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
     personas.save_draft(session, persona_set)
-    state.personas.draft_saved_at = time.time()
+    state.note_saved("personas")
 
 
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
     """Draw the page header: draft status, save, discard, files, and the link to a run."""
-    number = status.next_version
+    number, size = status.next_version, _size(status.personas)
     badge = f"v{number} draft" if status.dirty else f"v{status.saved.number}" if status.saved else ""
-    with header("Personas", f"{_size(status.personas)} on the panel", badge=badge, tone="unres" * status.dirty):  # type: ignore[arg-type]
+    with header("Personas", f"{size} on the panel", badge=badge, tone="unres" if status.dirty else ""):
         if status.dirty:
-            saved(state.personas.draft_saved_at, "Draft saved")
+            saved(state.saved_at.get("personas"), "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
 

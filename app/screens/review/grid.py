@@ -17,7 +17,7 @@ from app.components import review_grid_loader
 from app.screens.review.grid_options import ROW_HEIGHT, SCROLLBAR, css, grid_options, header_height, without_code
 from app.state import ReviewState, reset_widgets, state
 from app.widgets import layout
-from app.widgets.alerts import notice
+from app.widgets.alerts import error_box
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import choose, pagination
 from app.widgets.labels import select_label
@@ -65,9 +65,8 @@ def grid_view(
     )
     read_at = time.time()
     page = _with_edited(session, run, actor, filters.status, queue.review_page(session, run, filters, actor=actor))
-    problem = ReviewState.problem.pop()
-    if problem is not None:
-        notice("error", *problem)
+    if (problem := ReviewState.problem.pop()) is not None:
+        error_box(problem)
     is_document_open = page.rows and widgets.get(DOCUMENT, True)
     left, right = st.columns([1.6, 1], gap="small") if is_document_open else (st.container(), None)
     with left:
@@ -131,7 +130,7 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
         try:
             saved = act()
         except MootError as error:
-            state.review.problem = (error.message, error.remedy)
+            state.review.problem = error
         else:
             state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
@@ -170,13 +169,10 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, shown_ids: Set[str])
     def selected() -> list[str]:
         return [id for id in map(str, _grid_state(run, actor).get("selected") or ()) if id in shown_ids]
 
-    def on_selected(act: Callable[[list[str]], actions.SavedAction]) -> Callable[[], actions.SavedAction]:
-        def act_on_selected() -> actions.SavedAction:
-            if not (ids := selected()):
-                raise UsageError("No document is selected any more.", "Select rows in the grid.")
-            return act(ids)
-
-        return act_on_selected
+    def on_selected(act: Callable[[list[str]], actions.SavedAction]) -> actions.SavedAction:
+        if not (ids := selected()):
+            raise UsageError("No document is selected any more.", "Select rows in the grid.")
+        return act(ids)
 
     document_ids = selected()
     if not document_ids:
@@ -186,9 +182,9 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, shown_ids: Set[str])
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(document_ids), "document")
         run_id, by = run.run_id, actions.Attribution(actor)
-        edit = on_selected(lambda ids: actions.edit(session, run_id, ids, item, value, by))
-        submit = on_selected(lambda ids: actions.submit(session, run_id, ids, by))
-        discard = on_selected(lambda ids: actions.set_status(session, run_id, ids, "Discarded", by))
+        edit = partial(on_selected, lambda ids: actions.edit(session, run_id, ids, item, value, by))
+        submit = partial(on_selected, lambda ids: actions.submit(session, run_id, ids, by))
+        discard = partial(on_selected, lambda ids: actions.set_status(session, run_id, ids, "Discarded", by))
         _button(f"Set for {count}", edit, key="review-bulk-set")
         _button("Submit selected", submit, key="review-bulk-submit", type="primary")
         _button("Discard selected", discard, key="review-bulk-discard", type="tertiary")

@@ -63,7 +63,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
 
     def save(change: planning.Change) -> None:
         planning.change_plan(session, change)
-        state.models.note_plan_saved()
+        state.note_saved("plan")
 
     left, right = st.columns((1.75, 1), gap="medium")
     with right, st.container(border=True, key="settings"):
