@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -43,7 +44,7 @@ def main() -> None:
     runs = [run for run in session.all_runs() if run.details.status != "archived" or run.run_id in active]
     if state.run.setup_open or not runs:
         with layout.header("Run", "new run" if runs else "first run", key="setup-header"):
-            saved(state.models.plan_saved_at)
+            saved(state.saved_at.get("plan"))
             _run_picker(runs, RunState.NEW)
             if runs:
                 st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
@@ -162,30 +163,20 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
     """Draw the buttons that control a run, depending on its state."""
     run, status = overview.run, overview.state
 
-    def button(label: str, key: str, action: Callable[..., None], **options: object) -> None:
-        st.button(label, key=key, on_click=action, args=(session, run.run_id), **options)  # type: ignore[arg-type]
+    def button(label: str, key: str, action: Callable[..., None], icon: str | None = None, **options: Any) -> None:
+        icon = f":material/{icon}:" if icon else None
+        st.button(label, key=key, icon=icon, on_click=action, args=(session, run.run_id), **options)
 
+    pending = overview.pending_state
     if status == "running":
-        button(
-            "Pause",
-            "pause",
-            control.pause,
-            icon=":material/pause:",
-            disabled=overview.pending_state is not None,
-            help="Finish the calls in flight, then pause",
-        )
-        button(
-            "Stop",
-            "stop",
-            control.stop,
-            icon=":material/stop:",
-            disabled=overview.pending_state == "stopped",
-            help="Cancel the calls in flight; all replies so far are kept",
-        )
+        help = "Finish the calls in flight, then pause"
+        button("Pause", "pause", control.pause, "pause", help=help, disabled=pending is not None)
+        help = "Cancel the calls in flight; all replies so far are kept"
+        button("Stop", "stop", control.stop, "stop", help=help, disabled=pending == "stopped")
     elif status == "queued":
         button("Remove from queue", "unqueue", control.stop)
     elif not explained and overview.unfinished and status in ("paused", "stopped", "failed"):
-        button("Resume", "resume", control.resume, icon=":material/play_arrow:", type="primary")
+        button("Resume", "resume", control.resume, "play_arrow", type="primary")
         if status == "paused":
             button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
     if status in ("running", "queued"):
@@ -205,22 +196,12 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         "the judge, only the judge is paid",
     )
     if run.failed:
-        button(
-            f"Retry {run.failed:,} failed",
-            "retry-failed",
-            control.resume,
-            icon=":material/replay:",
-            kwargs={"retry_failed": True},
-        )
+        retry = partial(control.resume, retry_failed=True)
+        button(f"Retry {run.failed:,} failed", "retry-failed", retry, "replay")
     if run.unresolved:
-        button(
-            f"Retry {run.unresolved:,} unresolved",
-            "retry-unresolved",
-            control.resume,
-            icon=":material/replay:",
-            kwargs={"retry_unresolved": True},
-            help="Ask again for decisions that could not be read; the others are kept",
-        )
+        retry = partial(control.resume, retry_unresolved=True)
+        help = "Ask again for decisions that could not be read; the others are kept"
+        button(f"Retry {run.unresolved:,} unresolved", "retry-unresolved", retry, "replay", help=help)
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
