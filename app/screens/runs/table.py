@@ -34,8 +34,7 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
     """Return the data of the component: columns, and for each run its texts and the numbers to sort by."""
     metric = rows[0].metric.name
     most_common = {
-        heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
-        for heading in headings
+        heading: Counter(row.configuration[heading] for row in rows).most_common(1)[0][0] for heading in headings
     }
     columns = [
         {"key": "main", "title": metric, "numeric": True},
@@ -51,10 +50,7 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
 def _run_data(row: LeaderboardRow, most_common: Mapping[str, str]) -> dict[str, Any]:
     details, estimate = row.run.details, row.main
     interval = estimate.interval if estimate is not None else None
-    cells = {
-        heading: _configuration_cell(row.configuration.get(heading, ""), most_common[heading])
-        for heading in most_common
-    }
+    cells = {heading: _configuration_cell(row.configuration[heading], usual) for heading, usual in most_common.items()}
     return {
         "id": row.run.run_id,
         "name": row.run.title,
@@ -68,7 +64,7 @@ def _run_data(row: LeaderboardRow, most_common: Mapping[str, str]) -> dict[str, 
 
 def _configuration_cell(text: str, most_common: str) -> dict[str, Any]:
     usual_parts = set(most_common.split(", "))
-    parts = [[part, part not in usual_parts] for part in text.split(", ")] if text else []
+    parts = [[part, part not in usual_parts] for part in text.split(", ")]
     digits = text.replace(",", "")
     return {"parts": parts, "value": float(digits) if digits.isdigit() else None, "title": text}
 
@@ -105,10 +101,10 @@ def _state(run: RunRow) -> str:
 
 def results(row: LeaderboardRow) -> dict[str, str]:
     """Return score, cost and time of a run in words, by name."""
-    texts = {key: figure["parts"][0][0] for key, figure in _figures(row).items()}
-    main = row.main
-    score = format_estimate(main) if main is not None and main.value is not None else texts["main"]
-    return {row.metric.name: score, "Full cost": texts["cost"], "Tokens": texts["tokens"]}
+    main, cost = row.main, row.cost
+    score = format_estimate(main) if main is not None and main.value is not None else _state(row.run)
+    tokens = format_tokens(cost["tokens"] or 0)
+    return {row.metric.name: score, "Full cost": format_price(cost["cost_usd"]), "Tokens": tokens}
 
 
 def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
@@ -129,5 +125,5 @@ def headings(rows: Sequence[LeaderboardRow], *, all_of_them: bool) -> list[str]:
     """
     if all_of_them:
         return list(SUMMARY)
-    differs = [name for name in SUMMARY if len({row.configuration.get(name) for row in rows}) > 1]
+    differs = [name for name in SUMMARY if len({row.configuration[name] for row in rows}) > 1]
     return [*differs, *(name for name in ALWAYS if name not in differs)]
