@@ -1,4 +1,4 @@
-// A confusion matrix per label: rows are the reference, columns the annotator, percentages are of the row.
+// A confusion matrix per label: rows are the reference, columns the verdict, percentages are of the row.
 
 import { button, cutText, el } from "./dom.js";
 import { formatCount, formatPercent, formatPlural } from "./format.js";
@@ -14,16 +14,15 @@ import { rootOf } from "./streamlit_bridge.js";
  * @typedef {object} ConfusionData
  * @property {LabelCounts[]} labels
  * @property {string} reference
- * @property {string} annotator
  * @property {[string, CellKind] | null} selected A label and a cell of its matrix.
  */
 
-/** @type {Record<CellKind, { correct: boolean, reference: string, annotator: string }>} */
+/** @type {Record<CellKind, { correct: boolean, reference: string, verdict: string }>} */
 const CELLS = {
-  tp: { correct: true, reference: "present", annotator: "present" },
-  fn: { correct: false, reference: "present", annotator: "absent" },
-  fp: { correct: false, reference: "absent", annotator: "present" },
-  tn: { correct: true, reference: "absent", annotator: "absent" },
+  tp: { correct: true, reference: "present", verdict: "present" },
+  fn: { correct: false, reference: "present", verdict: "absent" },
+  fp: { correct: false, reference: "absent", verdict: "present" },
+  tn: { correct: true, reference: "absent", verdict: "absent" },
 };
 
 /** @param {Component<ConfusionData>} component */
@@ -47,13 +46,13 @@ export default function (component) {
  * @param {ConfusionData} data
  * @param {() => void} onClick
  */
-function cellNode(label, kind, { reference, annotator, selected }, onClick) {
+function cellNode(label, kind, { reference, selected }, onClick) {
   const count = label[kind];
   const cell = CELLS[kind];
   const rowTotal = cell.reference === "present" ? label.tp + label.fn : label.fp + label.tn;
   const share = rowTotal ? count / rowTotal : 0;
   const name = kind.toUpperCase();
-  const meaning = `${reference} ${cell.reference}, ${annotator} ${cell.annotator}`;
+  const meaning = `${reference} ${cell.reference}, verdict ${cell.verdict}`;
   const node = button(
     {
       className: `cell ${cell.correct ? "correct" : "incorrect"}${count ? "" : " zero"}`,

@@ -20,17 +20,12 @@ import { formatRating, MISSING } from "./format.js";
  */
 
 const CHOICE_ITEM = "label"; // the item of a codebook of kind "choice"
-const COLOURS = 8;
 const MAX_SWATCHES = 8;
 
 /** @param {LabelData[]} rows @returns {Labels} */
 export function createLabels(rows) {
-  return new Map(
-    rows.map(({ id, name, colour }, index) => [
-      id,
-      { id, name, colour: colour || (index % COLOURS) + 1, digit: index < 9 ? String(index + 1) : "" },
-    ]),
-  );
+  const digitOf = (/** @type {number} */ index) => (index < 9 ? String(index + 1) : "");
+  return new Map(rows.map((row, index) => [row.id, { ...row, digit: digitOf(index) }]));
 }
 
 /**

@@ -15,7 +15,6 @@ import { mountView } from "./streamlit_bridge.js";
  * @property {string} life
  * @property {string} name
  * @property {Problem[]} problems
- * @property {number} height
  */
 
 const REST_MS = 450;
@@ -46,7 +45,6 @@ class TemplateEditor {
   update(component) {
     const { data } = component;
     this.component = component;
-    this.root.style.setProperty("--max-height", `${data.height}px`);
     if (this.life !== data.life) {
       this.life = data.life;
       this.loadedText = data.text;

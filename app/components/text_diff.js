@@ -13,12 +13,11 @@ const SIGNS = { same: "", added: "+", removed: "−" };
 const TAGS = { same: "span", added: "ins", removed: "del" };
 const CONTEXT_HEIGHT = 60; // pixels above the first change
 
-/** @param {Component<{ lines: Line[], height: number }>} component */
+/** @param {Component<{ lines: Line[] }>} component */
 export default function (component) {
   const { data } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
-  root.style.setProperty("--max-height", `${data.height}px`);
   const rows = data.lines.map(({ op, before, after, pieces }) => {
     const text = el("span", "", ...pieces.map(([kind, piece]) => el(TAGS[kind], "", piece)));
     const numbers = [before, after].map((number) => el("span", "", number ? String(number) : ""));

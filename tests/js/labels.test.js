@@ -4,9 +4,8 @@ import "./dom.js";
 import { compactValues, createLabels, disputedItems, findLabel, presentLabels } from "../../app/components/labels.js";
 import { LABELS } from "./factories.js";
 
-test("labels have colours and keys", () => {
-  const many = createLabels(Array.from({ length: 10 }, (_, index) => ({ id: String(index), name: "x", colour: 0 })));
-  assert.deepEqual([many.get("0").colour, many.get("7").colour, many.get("8").colour], [1, 8, 1]);
+test("the first nine labels have keys", () => {
+  const many = createLabels(Array.from({ length: 10 }, (_, index) => ({ id: String(index), name: "x", colour: 1 })));
   assert.deepEqual([many.get("8").digit, many.get("9").digit], ["9", ""]);
 });
 

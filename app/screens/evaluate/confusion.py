@@ -54,7 +54,7 @@ def _label_matrices(evaluation: EvaluationReport, reference: str) -> None:
         labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in CELLS}})
     _CONFUSION_MATRIX(
         key="evaluate-cells",
-        data={"labels": labels, "reference": reference, "annotator": "verdict", "selected": state.evaluate.cell},
+        data={"labels": labels, "reference": reference, "selected": state.evaluate.cell},
         on_cell_change=_cell_clicked,
     )
 

@@ -28,8 +28,6 @@ from core.services.runs.planning import Plan
 
 _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")
-HEIGHT = 470
-"""Height of the editor and the diff in pixels."""
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
@@ -98,13 +96,7 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
     # The editor takes over the text only if ``life`` has changed, so that no input is overwritten.
     _TEMPLATE_EDITOR(
         key=key,
-        data={
-            "text": status.text,
-            "life": life,
-            "name": f"{slot.title} prompt",
-            "problems": problems,
-            "height": HEIGHT,
-        },
+        data={"text": status.text, "life": life, "name": f"{slot.title} prompt", "problems": problems},
         on_text_change=typed,
         on_go_change=tried,
     )
@@ -129,7 +121,7 @@ def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatu
         format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
     )
     lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, status.text)]
-    _TEXT_DIFF(key="lab-diff", data={"lines": lines, "height": HEIGHT})
+    _TEXT_DIFF(key="lab-diff", data={"lines": lines})
 
 
 def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:
