@@ -37,23 +37,24 @@ pages = {
     for section, of_section in SECTIONS.items()
 }
 current = st.navigation(pages, position="hidden")
-if current.url_path not in ("", "home"):
+name = current.url_path or "home"
+if name != "home":
     preload.wait_until_ready()
 review.wait_until_stored()
 
 overview: guided_path.Overview | None = None
 with st.sidebar:
-    session = sidebar.project_switcher(current.url_path)
-    state.enter_page(current.url_path)
+    session = sidebar.project_switcher(name)
+    state.enter_page(name)
     sidebar.navigation(pages, current)
     if session is not None:
         with st.container(key="sidebar-foot", gap="small"), error_boxes():
-            overview = sidebar.path_card(session, current.url_path)
-            sidebar.run_status(session, current.url_path)
+            overview = sidebar.path_card(session, name)
+            sidebar.run_status(session, name)
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
-message = state.current_notice(current.url_path)
+message = state.current_notice(name)
 try:
     above = st.empty()  # always, so that the page below keeps its state when the notice appears or goes
     if message is not None:
@@ -61,19 +62,19 @@ try:
             notice(*message)
     if session is not None:
         sidebar.file_problem(session)
-    if session is not None or current.url_path in ("", "home") or context.pending_import() is not None:
+    if session is not None or name == "home" or context.pending_import() is not None:
         current.run()
     else:
         empty_page(
             current.title, "No project is open", "Open or create one on Home.", {"Open Home": "home"}, sign="lines"
         )
-    elsewhere = current.url_path in ("", "home", "authors")  # Home lists the steps; authors have no part in them
+    elsewhere = name in ("home", "authors")  # Home lists the steps; authors have no part in them
     if overview is not None and not elsewhere and context.pending_import() is None:
-        sidebar.next_step(overview, current.url_path)
+        sidebar.next_step(overview, name)
 except MootError as error:
     error_box(error)
 if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again
-    state.note_notice_drawn(current.url_path)
-if session is not None and current.url_path in ("", "run", "review"):
+    state.note_notice_drawn(name)
+if session is not None and name in ("home", "run", "review"):
     preload.prefetch_results(session)
 preload.note_page()
