@@ -24,21 +24,12 @@ from core.stats.intervals import format_estimate, format_interval
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.repeated_runs import Repeated
 
-TITLES: dict[Kind, str] = {
-    "votes": "Calibration of the votes",
-    "classifier": "Calibration of the classifier",
-    "logprobs": "Calibration of the model",
+CERTAINTIES: dict[Kind, tuple[str, str, str]] = {
+    "votes": ("the votes", "share of votes", "a share of votes"),
+    "classifier": ("the classifier", "the classifier's own", "its certainty"),
+    "logprobs": ("the model", "probability of the label's words", "its certainty"),
 }
-AXES: dict[Kind, str] = {
-    "votes": "certainty: share of votes",
-    "classifier": "certainty: the classifier's own",
-    "logprobs": "certainty: probability of the label's words",
-}
-CERTAINTY_NAMES: dict[Kind, str] = {
-    "votes": "a share of votes",
-    "classifier": "its certainty",
-    "logprobs": "its certainty",
-}
+"""What a certainty is of, what it is, and its name in a sentence."""
 RUNS = 6  # iterations whose own scores are shown
 
 
@@ -109,21 +100,21 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
 
 def _certainty(result: Certainty, reference: Reference) -> None:
     calibration = result.calibration
+    of, measure, name = CERTAINTIES[result.kind]
+    title = f"Calibration of {of}"
     basis = result.counted.describe(reference) if result.counted is not None else ""
-    with layout.panel(TITLES[result.kind], result.voters, counted=basis, key="stability-certainty"):
+    with layout.panel(title, result.voters, counted=basis, key="stability-certainty"):
         if calibration is None or not calibration.n:
             st.caption(result.why_not)
             return
         rows = [
             {"certainty": bin.certainty, **estimate_data(bin.right, "right"), "n": bin.n} for bin in calibration.bins
         ]
-        charts.draw(
-            charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability", title=TITLES[result.kind]
-        )
+        charts.draw(charts.reliability(rows, f"certainty: {measure}"), rows, key="stability-reliability", title=title)
         st.caption(
             f"Expected calibration error {calibration.ece:.3f} (without an interval, as it depends on the bins), "
             f"Brier score {format_estimate(calibration.brier)} on {calibration.n:,} cases. "
-            f"On the dashed line, {CERTAINTY_NAMES[result.kind]} equals the share of correct values."
+            f"On the dashed line, {name} equals the share of correct values."
         )
 
 
