@@ -398,23 +398,21 @@ def confusion_heatmap(
     Of more than ``MAX_CONFUSED`` names, those with most documents are drawn, with shares of the whole row. A line marks
     the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
-    totals = dict(zip(names, map(sum, matrix), strict=True))
-    predicted = dict(zip(names, map(sum, zip(*matrix, strict=True)), strict=True))
-    most_frequent = sorted(names, key=lambda name: -(totals[name] + predicted[name]))[:MAX_CONFUSED]
-    shown = [(name, index) for index, name in enumerate(names) if name in most_frequent]
+    totals = [sum(row) for row in matrix]
+    frequencies = [total + sum(column) for total, column in zip(totals, zip(*matrix, strict=True), strict=True)]
+    shown = sorted(sorted(range(len(names)), key=lambda index: -frequencies[index])[:MAX_CONFUSED])
     if len(shown) < len(names):
         st.caption(f"The {len(shown)} most frequent of {len(names)} are shown.")
     rows = []
-    for name, index in shown:
-        for other, other_index in shown:
-            count = matrix[index][other_index]
-            share = count / (totals[name] or 1)
+    for row in shown:
+        for column in shown:
+            count = matrix[row][column]
+            share = count / (totals[row] or 1)
             above = f"{count:,}\n" if len(names) <= MAX_WITH_COUNTS else ""
             words = f"{above}{format_percent(share)}" if count else ""
-            rows.append(
-                {"row": name, "column": other, "count": count, "share": share, "words": words, "marked": name == other}
-            )
-    shown_names = [name for name, _ in shown]
+            cell = {"count": count, "share": share, "words": words, "marked": row == column}
+            rows.append({"row": names[row], "column": names[column], **cell})
+    shown_names = [names[index] for index in shown]
     return heat(rows, shown_names, key=key, title=title, x_title="verdict", y_title=reference, slanted=len(names) > 6)
 
 
