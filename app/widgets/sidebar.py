@@ -19,7 +19,7 @@ from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, error_boxes, notice
 from core.errors import MootError, ProjectError
-from core.formatting import format_clock, format_eta, format_money, join_names, one_line
+from core.formatting import format_clock, format_eta, format_money, one_line
 from core.services import guided_path
 from core.services.project_session import ProjectSession
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
-MAX_NAMED, MAX_NAME = 8, 80
-"""Most projects that are named where one is not found, and the longest name of it."""
+MAX_NAME = 80
+"""Longest name of a project that is not found."""
 
 
 def styles() -> None:
@@ -99,9 +99,7 @@ def _select_project(names: Mapping[Path, str], requested: str, last_used: Path) 
     selected = named or last_used
     state.select_project(selected)
     if requested and named is None:
-        others = [name for path, name in names.items() if path != selected][:MAX_NAMED]
-        hint = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
-        _report_unknown(requested, f"The project {names[selected]} is shown instead.{hint}")
+        _report_unknown(requested, f"The project {names[selected]} is shown instead.")
     return selected
 
 
