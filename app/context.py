@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
-from app.api.access import Access, process_access
+from app.api.access import process_access
 from app.state import DataState, reset_widgets, state
 from core.errors import ProjectError
 from core.services import projects
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from core.services.data.pending_imports import PendingImport, PendingImports
 
 
-_installed = False
-_access = process_access()
-
-
-def install(workspace: workspaces.Workspace | None, access: Access | None = None) -> None:
-    """Use another workspace instead of the one that the server starts, for tests and development.
-
-    None restores the default.
-    """
-    global _installed, _access
-    _installed = workspace is not None
-    _access = access or _access
-    workspaces.use(workspace)
-
-
 def workspace() -> workspaces.Workspace:
     """Return the running workspace.
 
@@ -48,24 +33,16 @@ def workspace() -> workspaces.Workspace:
     return workspaces.current()
 
 
-def access() -> Access:
-    """Return the access control of the routes of this process."""
-    return _access
-
-
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
     """Start the workspace with the server and stop it before the server ends."""
-    if _installed:
-        yield
-        return
     os.umask(0o077)  # everything that Moot creates is for this user alone; `moot` has set it already
     started = await run_in_threadpool(workspaces.start)
     if not started.sessions():
         # Started by streamlit run: the launcher opens a project and prints the address before it serves.
         await run_in_threadpool(projects.open_last, started)
         port = config.get_option("server.port")
-        print(f"Moot: open http://127.0.0.1:{port}{access().entrance}", file=sys.stderr, flush=True)
+        print(f"Moot: open http://127.0.0.1:{port}{process_access().entrance}", file=sys.stderr, flush=True)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from streamlit.web import bootstrap
 
 from app import components, context, preload, reruns
 from app.api import live_socket, middleware, review
+from app.api.access import process_access
 from app.pages import PAGES
 
 PING_SECONDS = 30.0
@@ -43,7 +44,7 @@ asgi = st.App(
         *components.routes(),
         *middleware.page_routes({page.name: page.title for page in PAGES.values()}),
     ],
-    middleware=[Middleware(middleware.Guard, access=context.access())],
+    middleware=[Middleware(middleware.Guard, access=process_access())],
     on_script_error=show_error,
 )
 

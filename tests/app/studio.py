@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from app import context
+from core.services import workspace as workspaces
 from core.services.workspace import Workspace
 
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
@@ -24,11 +25,11 @@ def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(folder / name))
     workspace = Workspace()
-    context.install(workspace)
+    workspaces.use(workspace)
     try:
         yield workspace
     finally:
-        context.install(None)
+        workspaces.use(None)
         workspace.close()
 
 

@@ -35,7 +35,7 @@ from pathlib import Path
 from app import context, preload
 from core.services import projects, workspace
 from streamlit.testing.v1 import AppTest
-context.install(workspace.start(url=""))
+workspace.start(url="")
 try:
     projects.open_last(workspace.current())
     page = AppTest.from_file(str(Path(context.__file__).with_name("navigation.py")), default_timeout=60).run()

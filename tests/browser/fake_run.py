@@ -338,10 +338,11 @@ def main() -> None:
     from app import components, context
     from app.api import live_socket, middleware
     from app.api.access import Access
+    from core.services import workspace
 
     session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
     access = Access(chosen.token)
-    context.install(session, access)
+    workspace.use(session)
 
     async def play(request: Request) -> PlainTextResponse:
         match request.path_params["what"]:
