@@ -11,7 +11,6 @@ import pytest
 from aiohttp import web
 from streamlit.testing.v1 import AppTest
 
-from app import context
 from core.engine import retries
 from core.llm import streaming
 from core.llm.probe import ModelCard
@@ -20,7 +19,7 @@ from core.services import models, preferences
 from core.services.project_session import ProjectSession
 from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
-from tests.app.studio import html, open_page
+from tests.app.studio import html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
@@ -32,15 +31,9 @@ KEY = "sk-secret-Zx81kq0Pw7"
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    workspace = Workspace()
-    try:
+    with studio(tmp_path, monkeypatch) as workspace:
         fill(workspace.open(tmp_path / "hotel.duckdb"))
-        context.install(workspace)
         yield workspace
-    finally:
-        context.install(None)
-        workspace.close()
 
 
 @pytest.fixture

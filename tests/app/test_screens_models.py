@@ -7,35 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from app import context
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.llm import connections
 from core.llm.probe import ModelCard
 from core.runs import RoleModel
-from core.services import models, preferences
+from core.services import models
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.app.studio import html, open_page
+from tests.app.studio import html, open_page, studio
 from tests.core.services.sessions import annotate, fill
 from tests.core.store.helpers import set_gold
 from tests.servers.running import llama_cpp, mock_llm
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = Workspace()
-    try:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    with studio(tmp_path, monkeypatch) as workspace:
         workspace.models.embedder_spec = ""  # also where MiniLM is installed
         fill(workspace.open(tmp_path / "hotel.duckdb"))
-        context.install(workspace)
         yield workspace
-    finally:
-        context.install(None)
-        for connection in preferences.load().connections:
-            models.remove(workspace, connection.name)
-        workspace.close()
 
 
 @pytest.fixture

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import context
 from app.state import ReviewState
 from app.widgets.elements import literal
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
-from core.services.workspace import Workspace
-from tests.app.studio import html
+from tests.app.studio import html, studio
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
@@ -23,12 +21,9 @@ SCREENS = Path(__file__).parents[2] / "app" / "screens"
 
 
 @pytest.fixture
-def session(tmp_path):
-    workspace = Workspace()
-    context.install(workspace)
-    yield workspace.open(tmp_path / "small.duckdb")
-    context.install(None)
-    workspace.close()
+def session(tmp_path, monkeypatch):
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield workspace.open(tmp_path / "small.duckdb")
 
 
 @pytest.fixture

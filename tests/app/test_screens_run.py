@@ -10,31 +10,23 @@ import pytest
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from app import context
 from app.state import state
 from core.codebook import Codebook, Label
 from core.runs import RoleModel, StopCode, StopReason
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
-from core.services.workspace import Workspace
 from core.store.runs import set_state
-from tests.app.studio import html, open_page
+from tests.app.studio import html, open_page, studio
 from tests.core.services.sessions import BOOK, fill, queue_runs, until
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    workspace = Workspace()
-    try:
-        opened = workspace.open(tmp_path / "hotel.duckdb")
-        context.install(workspace)
-        yield opened
-    finally:
-        context.install(None)
-        workspace.close()
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield workspace.open(tmp_path / "hotel.duckdb")
 
 
 def labels(at: AppTest) -> list[str]:
@@ -56,12 +48,6 @@ def test_run_page_without_labels_links_to_the_codebook(session: ProjectSession) 
     at = open_page("run")
     assert "No labels yet" in html(at)
     assert "Open Codebook" in labels(at)
-
-
-@pytest.fixture(autouse=True)
-def _own_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Isolate the pace setting from other tests."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 def test_run_page_before_the_first_run(session: ProjectSession) -> None:
