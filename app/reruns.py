@@ -13,7 +13,7 @@ If a run has ended and its last elements are not sent yet, as on a busy machine,
 drop these elements.
 
 If a callback raises an error, Streamlit neither calls the other callbacks nor draws the page, not even its sidebar.
-Callbacks of a page can therefore raise a MootError, which the page then shows at its top.
+Callbacks can therefore raise a MootError, which the page then shows at its top.
 
 If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
 the dialog again, so the dialog ignores what was typed into it.
@@ -26,6 +26,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Any
 
+import streamlit
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -35,7 +36,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, Scri
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
 from streamlit.runtime.state import SessionState
 
-from app.widgets.alerts import error_notices
+from app.widgets.alerts import error_notice
+from core.errors import MootError
 
 _interrupt = ScriptRunner._maybe_handle_execution_control_request
 _run_script = ScriptRunner._run_script
@@ -73,9 +75,16 @@ def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) ->
 
 
 def _run_callback_with_notice(self: SessionState, votes: Any, run: Callable[[], None]) -> None:
-    context = get_script_run_ctx(suppress_warning=True)
-    is_page = context is not None and not context.fragment_ids_this_run  # a fragment does not draw notices
-    _run_callback(self, votes, error_notices()(run) if is_page else run)
+    def run_with_notice() -> None:
+        try:
+            run()
+        except MootError as error:
+            error_notice(error)
+            context = get_script_run_ctx(suppress_warning=True)
+            if context is not None and context.fragment_ids_this_run:
+                streamlit.rerun()  # the page draws the notice, not the fragment
+
+    _run_callback(self, votes, run_with_notice)
 
 
 def _run_fragments_on_current_page(self: ScriptRunner, rerun_data: RerunData) -> None:

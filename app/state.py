@@ -209,8 +209,6 @@ class ReviewState:
     """Document at which the view starts when it is drawn next."""
     rows: Value[tuple[str, ...]] = Value(())
     """Documents of the grid when it was drawn last."""
-    problem: Value[MootError | None] = Value(None)
-    """Error of a review action that failed, shown once."""
     saved: Value[str] = Value("")
     """Message of the last review action, such as "Saved 14:03:22"."""
     corrected_document: Value[str | None] = Value(None)

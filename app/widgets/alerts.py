@@ -42,6 +42,11 @@ def error_box(error: MootError) -> None:
     notice(_kind(error), error.message, error.remedy)
 
 
+def error_notice(error: MootError) -> None:
+    """Show an error as ``error_box`` at the top after the next rerun."""
+    state.set_notice(_kind(error), error.message, error.remedy)
+
+
 def _kind(error: MootError) -> NoticeKind:
     return "info" if isinstance(error, NothingChanged) else "error"
 
@@ -61,7 +66,7 @@ def error_notices() -> Iterator[None]:
     try:
         yield
     except MootError as error:
-        state.set_notice(_kind(error), error.message, error.remedy)
+        error_notice(error)
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:

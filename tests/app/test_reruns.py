@@ -7,6 +7,7 @@ import builtins
 import threading
 import time
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -34,9 +35,15 @@ from app import reruns
 PAGES = """
 import builtins
 import streamlit as st
+from app.state import state
+from core.errors import StorageFull
+
+def fail():
+    raise StorageFull("The disk is full.", "Free some space.")
 
 def one():
     st.text_input("Name", key="name", on_change=lambda: builtins.moot_test.changed(st.session_state))
+    st.text(str(state.notice))
 
 def two():
     builtins.moot_test.opened()
@@ -46,7 +53,7 @@ current = st.navigation([st.Page(one, url_path="one", default=True), st.Page(two
 
 @st.fragment
 def clock():
-    st.write("Time")
+    st.checkbox("Seconds", on_change=fail)
 
 with st.sidebar:
     clock()
@@ -167,6 +174,20 @@ def test_page_is_drawn_and_other_callbacks_are_called_after_an_error_of_a_callba
     assert tab.text[0].value == "('error', 'The disk is full.', 'Free some space.') True"
 
 
+def elements(tab: Tab, kind: str) -> list[Any]:
+    """Return the elements of a kind that the last run has sent."""
+    sent = (msg.delta.new_element for msg in tab.runner.forward_msgs())
+    return [getattr(element, kind) for element in sent if element.WhichOneof("type") == kind]
+
+
+def test_page_shows_the_error_of_a_callback_in_a_fragment(tab: Tab) -> None:
+    (box,) = elements(tab, "checkbox")
+    states = WidgetStates()
+    states.widgets.add(id=box.id, bool_value=True)
+    tab.send(RerunData(page_script_hash=ONE, fragment_id=tab.fragment(), widget_states=states))
+    assert [text.body for text in elements(tab, "text")] == ["('error', 'The disk is full.', 'Free some space.')"]
+
+
 def test_timer_of_a_left_page_does_not_take_the_tab_back_to_that_page(tab: Tab) -> None:
     tab.late = RerunData(page_script_hash=ONE, fragment_id=tab.fragment(), is_auto_rerun=True)
     assert started_pages(tab.send(RerunData(page_script_hash=TWO))) == [TWO, TWO]
@@ -189,11 +210,7 @@ def test_value_of_a_fragment_joins_the_waiting_request_without_changing_its_page
 
 
 def test_callback_saves_the_typed_text_although_the_user_opens_another_page_meanwhile(tab: Tab) -> None:
-    (element,) = (
-        msg.delta.new_element.text_input
-        for msg in tab.runner.forward_msgs()
-        if msg.delta.new_element.WhichOneof("type") == "text_input"
-    )
+    (element,) = elements(tab, "text_input")
     states = WidgetStates()
     states.widgets.add(id=element.id, string_value="typed")
     tab.send(RerunData(page_script_hash=ONE, widget_states=states))

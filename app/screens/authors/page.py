@@ -13,7 +13,7 @@ from markupsafe import Markup
 from app import context
 from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
-from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.alerts import error_boxes, notice
 from app.widgets.elements import line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
 from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, ConversationMessage, Question, Submission
@@ -268,18 +268,17 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
     is_waiting = time.time() < reads_until
 
     def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
-        with error_notices():
-            labelling.answer(
-                session,
-                question.id,
-                by,
-                choice=choice,
-                abstention=abstention,
-                declined=declined,
-                seconds=time.time() - shown_at,
-                group=group,
-            )
-            state.note_saved("authors")
+        labelling.answer(
+            session,
+            question.id,
+            by,
+            choice=choice,
+            abstention=abstention,
+            declined=declined,
+            seconds=time.time() - shown_at,
+            group=group,
+        )
+        state.note_saved("authors")
 
     def draw() -> None:
         remaining = reads_until - time.time()

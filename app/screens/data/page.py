@@ -15,7 +15,7 @@ from app import context
 from app.screens.data import column_mapping, overview
 from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
-from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.alerts import error_box, error_boxes, error_notice, error_notices, notice
 from app.widgets.elements import download, field_name, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
@@ -422,7 +422,7 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
     try:
         session, stored = job.result()
     except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
+        error_notice(error)
         st.rerun()
     counts = stored.counts
     sentences = []

@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from app.components import component
 from app.widgets import layout
-from app.widgets.alerts import error_notices
 from app.widgets.elements import line, literal, page_number, pagination, remark, segments, table
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
@@ -171,8 +170,7 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, ac
         st.html(f'<div class="moot-cell"><b>{name}</b></div>', width=180)
 
         def decide(value: Value | None) -> None:
-            with error_notices():
-                adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)
+            adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)
 
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)

@@ -15,15 +15,14 @@ from streamlit.delta_generator import DeltaGenerator
 from app import context
 from app.components import review_grid_loader
 from app.screens.review.grid_options import ROW_HEIGHT, SCROLLBAR, css, grid_options, header_height, without_code
-from app.state import ReviewState, reset_widgets, state
+from app.state import reset_widgets, state
 from app.widgets import layout
-from app.widgets.alerts import error_box
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import choose, pagination
 from app.widgets.labels import select_label
 from core.codebook import Codebook
 from core.documents import Value
-from core.errors import MootError, UsageError
+from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -65,8 +64,6 @@ def grid_view(
     )
     read_at = time.time()
     page = _with_edited(session, run, actor, filters.status, queue.review_page(session, run, filters, actor=actor))
-    if (problem := ReviewState.problem.pop()) is not None:
-        error_box(problem)
     is_document_open = page.rows and widgets.get(DOCUMENT, True)
     left, right = st.columns([1.6, 1], gap="small") if is_document_open else (st.container(), None)
     with left:
@@ -127,12 +124,8 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
     """
 
     def clicked() -> None:
-        try:
-            saved = act()
-        except MootError as error:
-            state.review.problem = error
-        else:
-            state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
+        saved = act()
+        state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
     st.button(label, on_click=clicked, **{"key": f"review-{label.lower()}", **widget})
 
