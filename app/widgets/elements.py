@@ -88,13 +88,13 @@ def pagination(pages: int, *, key: str, width: int | Literal["content"] = "conte
 
 
 def icon_button(
-    icon: str, help: str, key: str, action: Callable[..., None] | None = None, *args: Any, disabled: bool = False
-) -> bool:
-    """Draw a button with only an icon (a Material symbol) and return True if it was pressed.
+    icon: str, help: str, key: str, action: Callable[..., None], *args: Any, disabled: bool = False
+) -> None:
+    """Draw a button with only an icon (a Material symbol). A click calls ``action`` with ``args``.
 
-    Its accessible name is ``help``, its key begins with "icon-". A click calls ``action`` with ``args``.
+    Its accessible name is ``help``, its key begins with "icon-".
     """
-    return st.button(
+    st.button(
         help,
         icon=f":material/{icon}:",
         help=help,

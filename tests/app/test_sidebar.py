@@ -219,7 +219,7 @@ def test_notice_stays_for_seconds_on_its_page(studio: AppTest, monkeypatch: pyte
                 studio.run()
         else:
             drawn_on, drawn_at = studio.session_state["notice_drawn"]
-            assert drawn_on == ""
+            assert drawn_on == "home"
             studio.session_state["notice_drawn"] = ("data", drawn_at)
             studio.run()
         assert "Saved as v2" not in html(studio)

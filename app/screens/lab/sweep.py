@@ -11,7 +11,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from app.state import LabState, state
-from app.widgets.alerts import STATE_TONES, badge_html, error_box, error_boxes, notice
+from app.widgets.alerts import STATE_TONES, badge_html, error_box, notice
 from app.widgets.elements import choose, line, literal, table
 from core.codebook import Kind
 from core.debate import protocols
@@ -100,10 +100,9 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
         f" instead of {without_rounds:,}" if max_debates < without_rounds else ""
     )
     line(f"{format_count(count, 'configuration')}, {debates}")
-    if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
-        with error_boxes():
-            state.once("sweep", partial(sweeps.start_sweep, session, spec))
-            st.rerun()
+    start = partial(sweeps.start_sweep, session, spec)
+    icon = ":material/grid_view:"
+    st.button("Start sweep", icon=icon, key="sweep-start", on_click=state.once, args=("sweep", start))
 
 
 def _params(plan: Plan) -> dict[str, list[Any]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
-from app.widgets.alerts import badge_html, error_box, error_boxes, error_notices, notice, probe_notice
+from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
 from app.widgets.elements import icon_button, line, literal
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
@@ -74,13 +75,15 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
             _key_form(workspace, entry)
         with st.popover("Limits", key=f"limits-{name}", help="Requests and tokens per minute, calls at once"):
             _limits_form(workspace, name, limits)
-        if entry.is_own and icon_button("delete", f"Remove {name}", f"remove-{name}"):
-            with error_notices():
-                models.remove(workspace, name)
-                state.models.set_test(name, None)
-            st.rerun()
+        if entry.is_own:
+            icon_button("delete", f"Remove {name}", f"remove-{name}", _remove, workspace, name)
     if (test := state.models.tests.get(name)) is not None:
         _test_result(workspace, name, test)
+
+
+def _remove(workspace: Workspace, name: str) -> None:
+    models.remove(workspace, name)
+    state.models.set_test(name, None)
 
 
 def _key_html(entry: ConnectionEntry) -> str:
@@ -231,9 +234,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
                 probe = _probe(workspace, name, model, capabilities=full)
             state.models.set_test(name, ConnectionTest(listed, model, probe))
             st.rerun()
-        if st.button("Close", key=f"close-{name}", type="tertiary"):
-            state.models.set_test(name, None)
-            st.rerun()
+        st.button("Close", key=f"close-{name}", type="tertiary", on_click=state.models.set_test, args=(name, None))
     if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
         _model_table(name, listed)
 
@@ -280,10 +281,9 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
             line(Markup("<code>{}</code><br>{}").format(spec, words))
-            if icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}"):
-                connection, _, model = spec.partition("/")
-                models.set_price(workspace, connection, model, None)
-                st.rerun()
+            connection, _, model = spec.partition("/")
+            delete = partial(models.set_price, workspace, connection, model, None)
+            icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}", delete)
 
     def save() -> None:
         fields = st.session_state

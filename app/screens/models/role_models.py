@@ -20,7 +20,7 @@ from app.widgets.metric_tables import estimate_html
 from core.debate.turns import Role
 from core.formatting import format_token_price
 from core.runs import RoleModel, Sampling
-from core.services import models
+from core.services import models, preferences
 from core.services.evaluation import annotation_arrays
 from core.services.evaluation.model_recommendations import (
     ModelScores,
@@ -239,6 +239,12 @@ def capabilities(detected: models.ModelCapabilities) -> list[str]:
 
 def presets(plan: Plan, save: Save) -> None:
     """Draw the popover with the saved presets and the form that saves another one."""
+
+    def use(name: str, preset: preferences.RoleModels) -> None:
+        save(partial(models.apply_preset, role_models=preset))
+        specs = dict.fromkeys(role_model.spec for role_model in (preset.default_model, *preset.role_models.values()))
+        state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
+
     help = "Saved models and settings of all roles"
     with st.popover("Presets", icon=":material/bookmark:", key="presets", help=help):
         saved = models.model_presets()
@@ -247,16 +253,9 @@ def presets(plan: Plan, save: Save) -> None:
         for name, preset in saved.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 help = f"Use the models of {literal(name)}"
-                if st.button(literal(name), key=f"preset-use-{name}", help=help, width="stretch"):
-                    save(partial(models.apply_preset, role_models=preset))
-                    specs = dict.fromkeys(
-                        role_model.spec for role_model in (preset.default_model, *preset.role_models.values())
-                    )
-                    state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
-                    st.rerun()
-                if icon_button("delete", f"Delete {literal(name)}", f"unpreset-{name}"):
-                    models.delete_preset(name)
-                    st.rerun()
+                key = f"preset-use-{name}"
+                st.button(literal(name), key=key, help=help, width="stretch", on_click=use, args=(name, preset))
+                icon_button("delete", f"Delete {literal(name)}", f"unpreset-{name}", models.delete_preset, name)
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
             if st.form_submit_button("Save preset", type="primary"):
