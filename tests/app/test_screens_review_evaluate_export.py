@@ -45,11 +45,6 @@ def screen(session):
     return draw
 
 
-def texts(app):
-    """Return all HTML of the page."""
-    return "\n".join(element.proto.body for element in app.get("html"))
-
-
 @pytest.mark.parametrize(
     ("name", "head"),
     [
@@ -60,13 +55,13 @@ def texts(app):
     ],
 )
 def test_pages_without_a_run(screen, name, head):
-    assert head in texts(screen(name))
+    assert head in html(screen(name))
 
 
 def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("manuscript")
-    shown = texts(app)
+    shown = html(app)
     assert "We annotated 7 of 8 documents with 2 labels" in shown
     assert f'<a href="evaluate?run={run_id}&amp;reference=gold">' in shown
     assert [expander.label for expander in app.expander] == [
@@ -78,11 +73,11 @@ def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review")
     app.button(key="review-plan-open").click().run()
-    assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", texts(app))
+    assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", html(app))
     new_plan = review_plan.ReviewPlan("correct", "", 0.1, 0.1, 25)
     review_plan.save_plan(session, session.run(run_id), new_plan)
     app = screen("review")
-    assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in texts(app)
+    assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in html(app)
     app.button(key="review-plan-open").click().run()
     app.button(key="plan-end").click().run()
     assert review_plan.current_plan(session, session.run(run_id)) is None
@@ -92,23 +87,23 @@ def test_evaluate_without_a_reference(screen, project, session):
     run_id = sample_world.build(project)
     set_gold(project.store, {})
     app = screen("evaluate")
-    assert "No reference to compare with" in texts(app)
+    assert "No reference to compare with" in html(app)
     assert [button.label for button in app.button] == ["Review 25", "Map a gold column"]
     actions.submit(session, run_id, ["d0"])
-    assert "No reference to compare with" not in texts(screen("evaluate"))
+    assert "No reference to compare with" not in html(screen("evaluate"))
 
 
 def test_evaluate_names_the_documents_that_are_counted_as_wrong(screen, session, monkeypatch):
     sample_world.build(session.project)
     monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0", "d1", "d2"])
-    assert "with the 3 without a verdict as wrong" in (shown := texts(screen("evaluate")))
+    assert "with the 3 without a verdict as wrong" in (shown := html(screen("evaluate")))
     assert "Only 1 of 3 debated documents is scored" in shown
 
 
 def test_evaluate_shows_all_sections(screen, project):
     sample_world.build(project)
     app = screen("evaluate")
-    shown = texts(app)
+    shown = html(app)
     for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
     drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
@@ -205,7 +200,7 @@ def test_buttons_beside_the_grid_change_only_the_document_of_the_focused_row(scr
     app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d1"))
     app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": "d2"}  # before the page is drawn again
     app.button(key="review-discard-d1").click().run()
-    assert "Document d1 was not changed" in texts(app)
+    assert "Document d1 was not changed" in str(app.session_state["notice"])
     app.button(key="review-discard-d2").click().run()
     statuses = [queue.review_rows(session, run, [id], actor="ann")[0].status for id in ("d1", "d2")]
     assert statuses == ["Pending", "Discarded"]
@@ -236,12 +231,12 @@ def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen
 def test_row_stays_among_the_pending_ones_while_it_is_edited(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review", review_reviewer="ann", review__status="Pending", **selected_rows(run_id, "ann", "d1"))
-    assert "Rows 1 to 8 of 8" in texts(app)
+    assert "Rows 1 to 8 of 8" in html(app)
     for label in "ab":  # by keys in the grid
         actions.edit(session, run_id, ["d1"], label, True, actions.Attribution("ann"))
-        assert "Rows 1 to 8 of 8" in texts(app.run())
+        assert "Rows 1 to 8 of 8" in html(app.run())
     app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": "d2"}
-    assert "Rows 1 to 7 of 7" in texts(app.run())
+    assert "Rows 1 to 7 of 7" in html(app.run())
 
 
 def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
@@ -254,11 +249,11 @@ def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
 
     app = screen("review", review_view="Grid")
     assert literal(login) in buttons(app)
-    assert advice in texts(app)
-    assert "your decision counts before gold" in texts(app)
+    assert advice in html(app)
+    assert "your decision counts before gold" in html(app)
     app.text_input(key="review_reviewer").set_value("Bea <i>").run()
     assert name in buttons(app)
-    assert advice not in texts(app)
+    assert advice not in html(app)
     again = screen("review", review_view="Grid")
     assert name in buttons(again)
     assert again.text_input(key="review_reviewer").value == "Bea <i>"
@@ -270,18 +265,18 @@ def test_refused_submission_gives_a_reason(screen, project):
     run_id = sample_world.build(project)
     app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d4"))
     app.button(key="review-bulk-submit").click().run()
-    assert "d4 has no value yet for Alpha" in texts(app)
+    assert "d4 has no value yet for Alpha" in str(app.session_state["notice"])
 
 
 def test_search_filters_the_review_rows(screen, project):
     sample_world.build(project)
     app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
-    assert "1 document found, 8 of all waiting, 1 debate not ended" in texts(app)
+    assert "1 document found, 8 of all waiting, 1 debate not ended" in html(app)
     app.text_input(key="review-search").set_value("no such words").run()
-    assert "No document matches" in texts(app)
+    assert "No document matches" in html(app)
     app.button(key="review-nothing-0").click().run()
-    assert "8 documents" in texts(app)
+    assert "8 documents" in html(app)
 
 
 def focus_document(app):
@@ -308,7 +303,7 @@ def test_document_requested_by_another_page_is_opened(screen, project):
         assert focus_document(app) == "d2"
     app = screen("review", review_requested_document="d2", review_view="Grid")
     assert app.text_input(key="review-search").value == "d2"
-    assert "d2" in texts(app)
+    assert "d2" in html(app)
 
 
 @pytest.mark.parametrize("view", ["Focus", "Grid"])
@@ -316,11 +311,11 @@ def test_document_requested_by_another_page_is_opened(screen, project):
 def test_document_that_the_run_lacks_is_reported(screen, project, view, asked):
     sample_world.build(project)
     message = "Document d99 &lt;b&gt; is not in this run"
-    assert message in texts(app := screen("review", review_view=view, **{asked: "d99 <b>"}))
+    assert message in html(app := screen("review", review_view=view, **{asked: "d99 <b>"}))
     assert view == "Grid" or focus_document(app) is None
-    assert view == "Focus" or "8 documents" in texts(app)
-    assert message not in texts(app.run())
-    assert "is not in this run" not in texts(screen("review", review_view=view, **{asked: "d2"}))
+    assert view == "Focus" or "8 documents" in html(app)
+    assert message not in html(app.run())
+    assert "is not in this run" not in html(screen("review", review_view=view, **{asked: "d2"}))
 
 
 def test_grid_shows_no_document_that_the_run_lacks(screen, project, session):
@@ -357,7 +352,7 @@ def test_review_settings_of_another_tab_are_kept(screen, project, session):
 def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review", review_view="Agreement")
-    assert "No document has two reviewers yet" in texts(app)
+    assert "No document has two reviewers yet" in html(app)
     for actor, value in (("ann", True), ("bob", False)):
         actions.edit(session, run_id, ["d0"], "a", True, actions.Attribution(actor))
         actions.edit(session, run_id, ["d0"], "b", value, actions.Attribution(actor))
@@ -367,19 +362,19 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     actions.submit(session, run_id, ["d1"], actions.Attribution("cyd"))
     app = screen("review", review_view="Focus")
     app.button(key="review-resolve").click().run()
-    assert "1 document with two or more reviewers: ann (1), bob (1)" in texts(app)
-    assert "Cohen&#39;s kappa" in texts(app)
-    assert "1 of 1 disagreements open" in texts(app)
-    assert "1 document: too few for a reliable value" in texts(app)
-    assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)
-    assert "<td>reviewed by bob</td><td>1</td>" in texts(app)
-    assert "<td>gold</td>" in texts(app)
-    assert "Alpha: undefined (–), because all reviewers gave the same value everywhere." in texts(app)
-    assert "Beta" in texts(app)
+    assert "1 document with two or more reviewers: ann (1), bob (1)" in html(app)
+    assert "Cohen&#39;s kappa" in html(app)
+    assert "1 of 1 disagreements open" in html(app)
+    assert "1 document: too few for a reliable value" in html(app)
+    assert "the truth is inferred from all answers, as if annotators erred independently" in html(app)
+    assert "<td>reviewed by bob</td><td>1</td>" in html(app)
+    assert "<td>gold</td>" in html(app)
+    assert "Alpha: undefined (–), because all reviewers gave the same value everywhere." in html(app)
+    assert "Beta" in html(app)
     button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()
-    assert "0 of 1 disagreements open" in texts(app)
-    assert "No open disagreements" in texts(app)
+    assert "0 of 1 disagreements open" in html(app)
+    assert "No open disagreements" in html(app)
     assert queue.review_rows(session, project.store.runs.get(run_id), ["d0"])[0].values["b"] is False
 
 
