@@ -226,6 +226,7 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
             "Uniform random draws, %",
             round(MIN_EVEN * 100),
             100,
+            percent,  # the browser opens the popover with this value and not with that of the key
             step=5,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
             "The others favour documents with a review reason and rare labels. Estimates take both into account.",
@@ -233,6 +234,7 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
         )
         st.toggle(
             "Blind review",
+            settings.blind,
             help="Hides the verdict until you have decided.",
             **bound(BLIND, settings.blind, lambda blind: change(blind=blind)),
         )
