@@ -20,7 +20,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import BinaryIO
@@ -443,19 +442,11 @@ def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> lis
     """Return up to ``max_rows`` of the first rows that are not blank, without a ``sep=`` line."""
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
     reader = replace(dialect, escaped=False).rows(io.StringIO(text, newline=""))  # of a head without backslashes
-    rows: list[list[str]] = []
-    with suppress(csv.Error):
-        rows += itertools.islice((row for row in reader if "".join(row).strip()), max_rows)
-    return rows
+    return list(itertools.islice((row for row in reader if "".join(row).strip()), max_rows))
 
 
 def _widths(head: str, dialect: Dialect) -> list[int]:
     """Return the number of fields of each complete row of ``head`` that is not blank."""
-    widths = []
-    with suppress(csv.Error):
-        for row in dialect.rows(itertools.chain(io.StringIO(head, newline=""), [END])):
-            if row and row[-1].endswith(END):  # the end, or a quote that the head leaves open
-                break
-            if any(cell.strip() for cell in row):
-                widths.append(len(row))
-    return widths
+    rows = dialect.rows(itertools.chain(io.StringIO(head, newline=""), [END]))
+    complete = itertools.takewhile(lambda row: not (row and row[-1].endswith(END)), rows)  # END may be in an open quote
+    return [len(row) for row in complete if "".join(row).strip()]
