@@ -335,7 +335,5 @@ def _pdf(source: bytes, name: str) -> str:
         if reader.is_encrypted and not reader.decrypt(""):
             raise InputError(f"{name} is locked with a password.", "Save it without one.")
         return "\n\n".join(page.extract_text() for page in reader.pages)
-    except InputError:
-        raise
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, NotImplementedError) as error:
         raise InputError(f"{name} cannot be read as a PDF ({error}).", "Save it again, or as text.") from error

@@ -54,8 +54,6 @@ def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
         raise RenderError("it is nested too deeply") from error
     except MemoryError as error:
         raise RenderError("it grew beyond the memory that a prompt may take") from error
-    except RenderError:
-        raise
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         raise RenderError(str(error) or type(error).__name__, _line_of(error)) from error
     return [(role, content) for role, content in filled if content or not parts]
