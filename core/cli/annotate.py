@@ -202,16 +202,13 @@ def _check_templates_on(documents: Sequence[Document], settings: RunSettings) ->
     prompt_templates.check_templates(settings, first if longest is None else [*first, longest])
 
 
-def resume_run(
-    workspace: Workspace, path: Path, run_id: str, retries: Sequence[str], budget: float | None = None
-) -> Outcome:
+def resume_run(session: ProjectSession, run_id: str, retries: Sequence[str], budget: float | None) -> Outcome:
     """Resume a run and retry documents with a status in ``retries``; a finished run is only reported.
 
     ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
-    session = workspace.open(path, create=False)
     row = console.known_run(session, run_id)
-    _require_connections(workspace, row.settings, run_id)
+    _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retried = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
     if row.ended - retried < row.documents:
@@ -219,20 +216,19 @@ def resume_run(
             control.set_budget(session, run_id, budget)
         control.check_budget(session, run_id)
         _note_kept_addresses(session, row.settings, run_id)
-        _preflight(workspace, row.settings)
+        _preflight(session, row.settings)
     return _execute(session, [run_id], **retry)
 
 
 def warn_ignored_options(
-    workspace: Workspace, path: Path, run_id: str, source: ImportOptions, options: Mapping[str, Any]
+    session: ProjectSession, run_id: str, source: ImportOptions, options: Mapping[str, Any]
 ) -> None:
     """Warn about given options that do not apply to a resumed run, whose settings are frozen."""
-    session = workspace.open(path, create=False)
     run = console.known_run(session, run_id)
     given_options = console.given_options()
     if "--role" in given_options:
         given_options.add("--model")
-    ignored = _other_settings(workspace, run, options)
+    ignored = _other_settings(session, run, options)
     unread = not options["extend"] and not all(path.exists() for path in source.paths)
     if not (options["extend"] or unread or given_options.isdisjoint(IMPORT_OPTIONS)):
         ignored += _other_columns(session, source, run.settings.codebook)
@@ -247,7 +243,7 @@ def warn_ignored_options(
         )
 
 
-def _other_settings(workspace: Workspace, run: RunRow, options: Mapping[str, Any]) -> list[str]:
+def _other_settings(session: ProjectSession, run: RunRow, options: Mapping[str, Any]) -> list[str]:
     """Return the options that would give a new run other settings.
 
     Other invalid options than an unreadable codebook file are not compared, as they are not used.
@@ -264,7 +260,7 @@ def _other_settings(workspace: Workspace, run: RunRow, options: Mapping[str, Any
             computed.add("weights")
         kept = {name: value for name, value in run.settings.params.items() if name in computed}
         plan = replace(plan, params={**plan.params, **kept})
-        wanted = planning.build_settings(plan, codebook, 0, workspace.models)
+        wanted = planning.build_settings(plan, codebook, 0, session.models)
     except MootError:
         return unread
     return unread + rerun.differing_options(run.settings, wanted, plan.prompts)
@@ -284,9 +280,8 @@ def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Cod
     ]
 
 
-def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
+def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
-    session = workspace.open(path, create=False)
     row = console.known_run(session, run_id)
     preview = compare_with_stored(session, preview_file(source, row.settings.codebook))
     store_documents(session, preview)
@@ -294,9 +289,8 @@ def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOpti
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 
-def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
+def rerun_run(session: ProjectSession, run_id: str, options: Mapping[str, Any]) -> Outcome:
     """Create a run like another one, with the models and prompts in the options changed, and execute it."""
-    session = workspace.open(path, create=False)
     before = console.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     (seed, *_) = (role_model.sampling.seed for role_model in before.settings.role_models.values())
@@ -321,19 +315,16 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
         budget_usd=options["budget"],
         engine=engine if options["engine"] else before.settings.engine.model_copy(update=changes),
     )
-    _require_connections(workspace, settings, run_id)
+    _require_connections(session, settings, run_id)
     _note_kept_addresses(session, settings, run_id)
-    _preflight(workspace, settings)
+    _preflight(session, settings)
     return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
 
-def _require_connections(workspace: Workspace, settings: RunSettings, run_id: str) -> None:
-    missing = {role_model.connection for role_model in settings.role_models.values()} - set(
-        workspace.models.connections
-    )
-    if missing:
-        name = missing.pop()
-        raise UsageError(f"Run {run_id} uses the unknown connection '{name}'.", f"Add --connection {name}=URL.")
+def _require_connections(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
+    for name in (role_model.connection for role_model in settings.role_models.values()):
+        if name not in session.models.connections:
+            raise UsageError(f"Run {run_id} uses the unknown connection '{name}'.", f"Add --connection {name}=URL.")
 
 
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
@@ -349,10 +340,10 @@ def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id:
         )
 
 
-def _preflight(workspace: Workspace, settings: RunSettings) -> None:
+def _preflight(opened: Workspace | ProjectSession, settings: RunSettings) -> None:
     if settings.engine.batch_dir:
         return  # another program answers the files, perhaps on another machine
-    for probe in planning.preflight(settings, workspace.models, workspace.engine):
+    for probe in planning.preflight(settings, opened.models, opened.engine):
         if probe.error is not None:
             console.print_message(f"testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
@@ -565,11 +556,12 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         columns = ColumnMapping(**{name: options[name] for name in mapped})
         gold = {name: options[name] for name in ("gold", "gold_same_names", "gold_values")}
         source = ImportOptions(options["inputs"], columns, header=options["header"], limit=options["limit"], **gold)
-        if resume and options["extend"]:
-            extend_run(workspace, path, resume, source, options["limit"])
         if resume:
-            warn_ignored_options(workspace, path, resume, source, options)
-            outcome = resume_run(workspace, path, resume, options["retries"] or ("failed",), options["budget"])
+            session = workspace.open(path, create=False)
+            if options["extend"]:
+                extend_run(session, resume, source, options["limit"])
+            warn_ignored_options(session, resume, source, options)
+            outcome = resume_run(session, resume, options["retries"] or ("failed",), options["budget"])
         elif options["retries"] or options["extend"]:
             raise UsageError("--retry and --extend need an existing run.", "Name it with --resume.")
         else:
@@ -612,7 +604,7 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
     JSON is that of annotate; cached_calls counts the reused replies.
     """
     with console.open_workspace(options["connections"], options["prices"]) as workspace:
-        outcome = rerun_run(workspace, project, run, options)
+        outcome = rerun_run(workspace.open(project, create=False), run, options)
     if as_json:
         console.print_json(outcome.result)
     else:
