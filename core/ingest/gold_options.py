@@ -26,13 +26,12 @@ def parse_gold_option(texts: Sequence[str], table: Table, codebook: Codebook) ->
 
 
 def _parse_gold_text(text: str, table: Table, codebook: Codebook) -> GoldSource:
-    equals_signs = [position for position, character in enumerate(text) if character == "=" and text[:position].strip()]
-    if not equals_signs or not text[equals_signs[0] + 1 :].strip():
+    sides = [(text[:at].strip(), text[at + 1 :].strip()) for at, character in enumerate(text) if character == "="]
+    sides = [(name, column) for name, column in sides if name]
+    if not sides or not sides[0][1]:
         raise UsageError(f"'{text}' is not a gold column.", _GOLD_SYNTAX)
-    names = {equals: text[:equals].strip() for equals in equals_signs}
-    known = (equals for equals, name in names.items() if normalise(name) in _ALL_LABELS or codebook.find(name))
-    equals = next(known, equals_signs[0])
-    name, column = names[equals], text[equals + 1 :].strip()
+    known = (pair for pair in sides if normalise(pair[0]) in _ALL_LABELS or codebook.find(pair[0]))
+    name, column = next(known, sides[0])
     rater = GOLD_RATER
     if column not in table.columns and "@" in column:
         column, _, rater = (part.strip() for part in column.rpartition("@"))
