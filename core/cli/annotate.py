@@ -84,7 +84,7 @@ def _load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
-    values = planning.parse_params(options["params"], engine=options["engine"] or "live", seed=options["seed"])
+    values = planning.parse_params(options["params"], engine=options["engine"], seed=options["seed"])
     sampling = values.sampling
     role_models = {role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()}
     protocol, described = _load_protocol(options["protocol"])
