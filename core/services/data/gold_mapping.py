@@ -75,9 +75,9 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     state = _documents_state(session)
     table = _stored_table(session)
     former_names = codebooks.former_names(session, codebook) if codebook is not None else NO_NAMES
-    mapping = replace(propose_mapping(table, codebook, former_names), text=TEXT_COLUMN, id=ID_COLUMN, context=())
-    gold = tuple(source for source in mapping.gold if source.column not in (ID_COLUMN, TEXT_COLUMN))
-    mapping = replace(mapping, gold=gold)
+    proposed = propose_mapping(table, codebook, former_names)
+    gold = tuple(source for source in proposed.gold if source.column not in (ID_COLUMN, TEXT_COLUMN))
+    mapping = replace(proposed, text=TEXT_COLUMN, id=ID_COLUMN, context=(), gold=gold)
     raters = {*session.store.annotations.raters()} - {AUTHOR}
     if gold and raters.isdisjoint(mapping.raters) and raters:
         reason = "The project has gold by other raters. Choose columns to add gold."
@@ -125,17 +125,11 @@ def _stored_table(session: ProjectSession) -> Table:
     documents = session.store.documents.load(session.store.documents.ids(), gold=False)
     if not documents:
         raise InputError("The project has no documents.", "Import a file first.")
-    names = dict.fromkeys(name for document in documents for name in document.source)
-    columns = [name for name in names if name not in (ID_COLUMN, TEXT_COLUMN)]
-    data: list[tuple[Any, ...]] = [
-        tuple(document.id for document in documents),
-        tuple(document.text for document in documents),
-    ]
-    data += [tuple(document.source.get(name) for document in documents) for name in columns]
-    numbers = tuple(range(1, len(documents) + 1))
-    return Table(
-        session.name, "json", (ID_COLUMN, TEXT_COLUMN, *columns), tuple(data), numbers, numbers, len(documents)
-    )
+    rows = [{**document.source, ID_COLUMN: document.id, TEXT_COLUMN: document.text} for document in documents]
+    columns = tuple(dict.fromkeys([ID_COLUMN, TEXT_COLUMN, *(name for row in rows for name in row)]))
+    data = tuple(tuple(row.get(name) for row in rows) for name in columns)
+    numbers = tuple(range(1, len(rows) + 1))
+    return Table(session.name, "json", columns, data, numbers, numbers, len(rows))
 
 
 def other_raters(session: ProjectSession, draft: ImportDraft) -> list[str]:
