@@ -207,16 +207,9 @@ def read_parquet(source: TableSource) -> Table:
         raise InputError(
             f"{name} cannot be read as Parquet: {str(error)[:300].rstrip('.')}.", "Write the file again."
         ) from error
-    return Table(
-        name=name,
-        format="parquet",
-        columns=columns,
-        data=tuple(tuple(cells[:total]) for cells in data),
-        line_numbers=tuple(range(1, total + 1)),
-        row_numbers=tuple(range(1, total + 1)),
-        read=total,
-        notes=notes,
-    )
+    numbers = tuple(range(1, total + 1))
+    cut = tuple(tuple(cells[:total]) for cells in data)
+    return Table(name, "parquet", columns, cut, numbers, numbers, total, notes=notes)
 
 
 def _cells(column: Any) -> list[Any]:

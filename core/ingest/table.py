@@ -137,8 +137,8 @@ class RowLog(Generic[T]):
 
     def table(self, name: str, format: Format, columns: tuple[str, ...], data: Columns, **details: Any) -> Table:
         """Return the table with the kept rows as ``data`` by column, and the account of all rows."""
-        lines, numbers, rejected = tuple(self.lines), tuple(self.numbers), tuple(self.rejected)
-        return Table(name, format, columns, data, lines, numbers, self.read, rejected, **details)
+        account = (tuple(self.lines), tuple(self.numbers), self.read, tuple(self.rejected))
+        return Table(name, format, columns, data, *account, **details)
 
 
 def join_tables(tables: Sequence[Table]) -> Table:
@@ -157,6 +157,16 @@ def join_tables(tables: Sequence[Table]) -> Table:
         raise InputError(f"The files have {len(columns):,} different columns.", "Import them one by one.")
     if (rows := sum(table.read for table in tables)) > MAX_ROWS:
         raise InputError(f"The files have {rows:,} rows; at most {MAX_ROWS:,} can be read.", "Import them one by one.")
+    log: RowLog[Any] = RowLog()
+    notes: list[str] = []
+    for file, table in zip(files, tables, strict=True):
+        log.lines += table.line_numbers
+        log.numbers += [log.read + number for number in table.row_numbers]
+        log.rejected += [Rejected(row.line, f"{file}: {row.reason}", row.raw) for row in table.rejected]
+        log.read += table.read
+        notes += [f"{file}: {note}" for note in table.notes]
+        if missing := [name for name in columns if name not in table.columns]:
+            notes.append(f"{file} has no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}.")
     data = [
         tuple(
             cell for table in tables for cell in (table.column(name) if name in table.columns else (None,) * len(table))
@@ -164,27 +174,12 @@ def join_tables(tables: Sequence[Table]) -> Table:
         for name in columns
     ]
     data.append(tuple(file for file, table in zip(files, tables, strict=True) for _ in range(len(table))))
-    before = list(itertools.accumulate((table.read for table in tables), initial=0))
-    notes = [f"{file}: {note}" for file, table in zip(files, tables, strict=True) for note in table.notes]
-    for file, table in zip(files, tables, strict=True):
-        if missing := [name for name in columns if name not in table.columns]:
-            notes.append(f"{file} has no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}.")
     encodings, delimiters = ({getattr(table, part) for table in tables} for part in ("encoding", "delimiter"))
-    return Table(
-        name=join_names(files[:3] if len(files) < 4 else [files[0], f"{len(files) - 1} more files"]),
-        format=tables[0].format,
-        columns=(*columns, file_column),
-        data=tuple(data),
-        line_numbers=tuple(line for table in tables for line in table.line_numbers),
-        row_numbers=tuple(
-            start + row for start, table in zip(before, tables, strict=False) for row in table.row_numbers
-        ),
-        read=before[-1],
-        rejected=tuple(
-            Rejected(row.line, f"{file}: {row.reason}", row.raw)
-            for file, table in zip(files, tables, strict=True)
-            for row in table.rejected
-        ),
+    return log.table(
+        join_names(files[:3] if len(files) < 4 else [files[0], f"{len(files) - 1} more files"]),
+        tables[0].format,
+        (*columns, file_column),
+        tuple(data),
         encoding="".join(encodings) if len(encodings) == 1 else "",
         delimiter="".join(delimiters) if len(delimiters) == 1 else "",
         header=tables[0].header,
