@@ -85,13 +85,10 @@ def debate(context: DebateContext) -> Step[Verdict]:
     """Debate in all groups in parallel, then average and summarise."""
     persona_set = persona_set_of(context.params)
     groups = yield from run_parallel(*(_group(context, persona_set, group) for group in persona_set.groups))
-    finals = {
-        group.name: {speaker.member.persona.name: _values(speaker.final) for speaker in speakers}
-        for group, speakers in zip(persona_set.groups, groups, strict=True)
-    }
-    averaged = average(context.codebook, finals)
-    yield from context.ask_all((_summary_request(context, persona_set, groups, averaged),))  # an error loses only this
-    return Verdict(values=averaged.values, reasons=averaged.reasons, notes=averaged.notes)
+    speakers = [speaker for group in groups for speaker in group]
+    verdict, means = _average(context.codebook, speakers)
+    yield from context.ask_all((_summary_request(context, persona_set, speakers, means),))  # an error loses only this
+    return verdict
 
 
 def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
@@ -133,10 +130,12 @@ def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> lis
     Those in disagreement come first, then those with fewer turns, then those farthest from the others.
     """
 
+    disagreement = 1.0 if context.codebook.kind == "rating" else 0.5  # a point of the scale, or half of the others
+
     def priority(speaker: _Speaker) -> tuple[bool, int, float]:
         other_values = [other.current for other in speakers if other is not speaker]
         distance = group_distance(context.codebook, speaker.current, other_values)
-        return distance < disagreement_threshold(context.codebook), speaker.turns, -distance
+        return distance < disagreement, speaker.turns, -distance
 
     return sorted((speaker for speaker in speakers if not speaker.done), key=priority)
 
@@ -202,15 +201,13 @@ def _coordinator_request(
 
 
 def _summary_request(
-    context: DebateContext, persona_set: PersonaSet, groups: Sequence[Sequence[_Speaker]], averaged: PanelAverage
+    context: DebateContext, persona_set: PersonaSet, speakers: Sequence[_Speaker], means: Sequence[str]
 ) -> Request:
-    finals = tuple(
-        _attribute(speaker, speaker.final) for speakers in groups for speaker in speakers if speaker.final is not None
-    )
+    finals = tuple(_attribute(speaker, speaker.final) for speaker in speakers if speaker.final is not None)
     return context.request(
         AGGREGATOR,
         replies_to=[final.role for final in finals],
-        extra={"averages": averaged.lines, "groups": tuple(group.name for group in persona_set.groups)},
+        extra={"averages": tuple(means), "groups": tuple(group.name for group in persona_set.groups)},
         finals=finals,
     )
 
@@ -382,43 +379,37 @@ SPEC = ProtocolSpec(
 DIGITS = 4
 """Digits of a mean that are kept, so that the mean is the same on every machine."""
 
-Finals = Mapping[str, Mapping[str, Mapping[str, Value]]]
-"""Group -> persona -> item -> value; a persona without a value for an item leaves it out."""
 
-
-@dataclass(frozen=True, slots=True)
-class PanelAverage:
-    """The panel's decision. ``lines`` state the mean of each group and of the panel, for the summary."""
-
-    values: Mapping[str, Value | None]
-    reasons: Mapping[str, str]
-    notes: tuple[str, ...]
-    lines: tuple[str, ...]
-
-
-def average(codebook: Codebook, finals: Finals) -> PanelAverage:
-    """Return the panel's decision on each item.
+def _average(codebook: Codebook, speakers: Sequence[_Speaker]) -> tuple[Verdict, list[str]]:
+    """Return the panel's verdict, and for each item a line with the means of the groups and of the panel.
 
     An item without any value is unresolved, and so is a tie. A group without any value for an item is left out. Both
     are noted with the personas that gave none.
     """
+    finals = [(speaker.member, _values(speaker.final)) for speaker in speakers]
     values: dict[str, Value | None] = {}
     reasons: dict[str, str] = {}
-    lines: list[str] = []
+    means: list[str] = []
     for item in codebook.items:
-        by_group = {
-            group: [persona_values[item] for persona_values in personas.values() if item in persona_values]
-            for group, personas in finals.items()
-        }
-        values_by_group = {group: group_values for group, group_values in by_group.items() if group_values}
+        values_by_group: dict[str, list[Value]] = {}
+        for member, final in finals:
+            if item in final:
+                values_by_group.setdefault(member.group.name, []).append(final[item])
         if not values_by_group:
             values[item], reasons[item] = None, "no persona gave a value that can be read"
             continue
         values[item], words = _decide_item(codebook, values_by_group)
         if values[item] is None:
             reasons[item] = f"the panel is divided: {words}"
-        lines.append(f"{codebook.item_title(item)}: {words}")
-    return PanelAverage(values, reasons, (*lines, *_missing_notes(codebook, finals)), tuple(lines))
+        means.append(f"{codebook.item_title(item)}: {words}")
+    notes = list(means)
+    for member, final in finals:
+        missing = ", ".join(codebook.item_title(item) for item in codebook.items if item not in final)
+        if missing:
+            notes.append(
+                f"{member.persona.name} ({member.group.name}) gave no value for {missing} and is left out there"
+            )
+    return Verdict(values=values, reasons=reasons, notes=tuple(notes)), means
 
 
 def group_distance(
@@ -439,11 +430,6 @@ def group_distance(
         elif values:
             distances.append(sum(value != persona_values[item] for value in values) / len(values))
     return max(distances)
-
-
-def disagreement_threshold(codebook: Codebook) -> float:
-    """Return the smallest distance that is a disagreement: a point of the scale, or half of the others."""
-    return 1.0 if codebook.kind == "rating" else 0.5
 
 
 def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
@@ -472,17 +458,6 @@ def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Valu
 
 def _mean_share(values_by_group: Mapping[str, Sequence[Value]], value: Value) -> float:
     return fmean(fmean(vote == value for vote in votes) for votes in values_by_group.values())
-
-
-def _missing_notes(codebook: Codebook, finals: Finals) -> list[str]:
-    """Return a note for each persona without a value for some items."""
-    notes = []
-    for group, personas in finals.items():
-        for persona, values in personas.items():
-            missing = [codebook.item_title(item) for item in codebook.items if item not in values]
-            if missing:
-                notes.append(f"{persona} ({group}) gave no value for {', '.join(missing)} and is left out there")
-    return notes
 
 
 def _number(value: Value) -> float:
