@@ -6,10 +6,11 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from operator import itemgetter
-from typing import Any
+from itertools import islice
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
@@ -19,7 +20,7 @@ from core.debate.reading.json_answers import by_name
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
-from core.debate.reading.quotation_marks import Span, outermost, single_quoted
+from core.debate.reading.quotation_marks import Span, double_quoted, outermost, single_quoted
 from core.documents import Evidence, Value, storable
 
 MAX_QUOTES = 200
@@ -57,62 +58,49 @@ class _Name:
     strong: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
-    """Words that are offered for a label. ``start`` is their position in what was said aloud, or -1."""
+class _Quotation(NamedTuple):
+    """Words that are offered for a label, in order of ``place``. ``start`` is their position in the reply, or -1."""
 
+    place: int
     item: str
     quote: str
     start: int
 
 
-def quotations(marked: MarkedReply, codebook: Codebook, chosen_label: Value | None = None) -> list[Quotation]:
-    """Return every quote that a reply offers for a label, in the order of the reply, at most ``MAX_QUOTES``.
-
-    A quote belongs to the label that it is said to speak for (``"tasty soup" supports #Food``), else to the label named
-    last before it on its line, else in the lines above in its paragraph, else in the heading above. Quotes in a
-    decision line, quotes of a label's name, and those without a label are left out, as is the reasoning at the start
-    of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice the item is ``"label"``; if the
-    reply decides, only quotes for ``chosen_label`` count. Empty text has none.
-    """
-    names = names_of(codebook)
-    positioned = sorted((*_from_blocks(marked, names), *_from_lines(marked, names)), key=lambda pair: pair[0])
-    offered = [quotation for _, quotation in positioned]
-    if codebook.kind == "choice":
-        offered = [
-            replace(quotation, item=CHOICE_ITEM) for quotation in offered if chosen_label in (None, quotation.item)
-        ]
-    return offered[:MAX_QUOTES]
-
-
 def locate_evidence(
     text: str, codebook: Codebook, fields: Mapping[str, str], chosen_label: Value | None = None
 ) -> tuple[Evidence, ...]:
-    """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
+    """Return the quotes that a reply offers for a label, located in the document's ``fields`` and in the reply.
 
-    ``chosen_label`` is the label that the reply chooses, if it does. The same passage for the same label counts once,
-    however it was quoted.
+    They are in the order of the reply, at most ``MAX_QUOTES``. A quote belongs to the label that it is said to speak
+    for (``"tasty soup" supports #Food``), else to the label named last before it on its line, else in the lines above
+    in its paragraph, else in the heading above. Quotes in a decision line, quotes of a label's name, and those without
+    a label are left out, as is the reasoning at the start of a reply. In JSON they are the ``quotes`` or ``evidence``
+    of an entry. In a choice the item is ``"label"``; if the reply chooses ``chosen_label``, only quotes for it count.
+    The same passage for the same label counts once, however it was quoted.
     """
-    marked = parse_markers(text, codebook)
+    marked, names = parse_markers(text, codebook), names_of(codebook)
     skipped = len(text) - len(marked.text)  # the thinking at the start of the reply
+    offered = [
+        *islice(_from_blocks(marked, names), MAX_QUOTES),
+        *islice(_from_lines(marked, names), MAX_QUOTES),
+    ]
+    if codebook.kind == "choice":
+        offered = [quoted._replace(item=CHOICE_ITEM) for quoted in offered if chosen_label in (None, quoted.item)]
     haystack = Haystack(fields)
     evidence: dict[tuple[object, ...], Evidence] = {}
-    for quotation in quotations(marked, codebook, chosen_label):
-        item, quote = quotation.item, quotation.quote
+    for _, item, quote, begin in sorted(offered, key=attrgetter("place"))[:MAX_QUOTES]:
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
-        reply_span = (
-            (-1, -1) if quotation.start < 0 else (skipped + quotation.start, skipped + quotation.start + len(quote))
-        )
+        reply_span = (-1, -1) if begin < 0 else (skipped + begin, skipped + begin + len(quote))
         evidence.setdefault(key, Evidence(item, quote, field, start, end, match, *reply_span))
     return tuple(evidence.values())
 
 
-def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
-    count = 0
+def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
     for block in marked.blocks:
         position = block.start
-        for number, (entry, words) in enumerate(_entries(block, names)):
+        for entry, words in _entries(block, names):
             name = entry_name(entry)
             item = names.find(name) if isinstance(name, str) else names.find_code(name) if name is not None else None
             quote = _tidy(words)
@@ -120,10 +108,7 @@ def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int,
                 start = marked.text.find(quote, position, block.end)
                 if start >= 0:
                     position = start + len(quote)
-                yield (block.start, number), Quotation(item, quote, start)
-                count += 1
-                if count == MAX_QUOTES:
-                    return
+                yield _Quotation(block.start, item, quote, start)
 
 
 def _entries(block: Block, names: Names) -> Iterator[tuple[Any, str]]:
@@ -172,14 +157,14 @@ class _CurrentLabel:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
+def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
     decided = sorted((m.start, m.limit) for m in (*marked.markers, *marked.undecided))
     spans = [(s.start, s.end) for s in _spans(marked) if not _within(s.start, decided)]
     if not spans:
         return
     current = _CurrentLabel()
-    position = count = 0
-    while position <= spans[-1][0] and count < MAX_QUOTES:
+    position = 0
+    while position <= spans[-1][0]:
         end = marked.line_end(position)
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
         if not marked.lines[position:end].strip():
@@ -208,8 +193,7 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, 
             if spelt_item is not None and spelt_item not in (current.meant, current.word):
                 current.meant = spelt_item  # "Service": "friendly staff"
             elif quote and item is not None:
-                count += 1
-                yield (start, 0), Quotation(item, quote, marked.text.find(quote, start + 1, stop - 1))
+                yield _Quotation(start, item, quote, marked.text.find(quote, start + 1, stop - 1))
         current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
             current = _CurrentLabel()
@@ -245,7 +229,7 @@ def _spoken_for(
 
 
 def _spans(marked: MarkedReply) -> tuple[Span, ...]:
-    doubles = [s for s in marked.doubles if not _CROSSING.search(marked.lines, s.start, s.end)]
+    doubles = [s for s in double_quoted(marked.lines) if not _CROSSING.search(marked.lines, s.start, s.end)]
     outer = outermost(doubles)
     return tuple(sorted((*outer, *single_quoted(marked.lines, outer))))
 
@@ -383,14 +367,12 @@ class Haystack:
 
 def _whole_words(text: str, phrase: str) -> int:
     """Return the position of ``phrase`` as whole words, else of any occurrence, else -1."""
-    first = at = text.find(phrase)
-    for _ in range(_STARTS):
-        if at < 0 or not (joined(text, at) or joined(text, at + len(phrase))):
-            break
-        at = text.find(phrase, at + 1)
-    else:
-        return first
-    return at if at >= 0 else first
+    first = -1
+    for at in _occurrences(text, phrase):
+        if not (joined(text, at) or joined(text, at + len(phrase))):
+            return at
+        first = at if first < 0 else first
+    return first
 
 
 def _bare(words: str) -> str:

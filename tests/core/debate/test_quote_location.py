@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
 from core.debate import quote_location
-from core.debate.quote_location import Haystack, locate_evidence, quotations
-from core.debate.reading.decision_markers import parse_markers
+from core.debate.quote_location import Haystack, locate_evidence
 from core.debate.reading.normalise import fold
 from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import double_quoted, single_quoted
@@ -35,8 +34,8 @@ def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, st
     names = {label.id: label.name for label in codebook.labels}
     chosen = read(text, codebook).values.get("label")
     return [
-        (names.get(quotation.item, quotation.item), quotation.quote)
-        for quotation in quotations(parse_markers(text, codebook), codebook, chosen)
+        (names.get(evidence.item, evidence.item), evidence.quote)
+        for evidence in locate_evidence(text, codebook, {}, chosen)
     ]
 
 
@@ -173,7 +172,7 @@ def test_evidence_of_a_choice_is_for_the_chosen_label() -> None:
 
 def test_quotations_are_storable_and_bounded() -> None:
     assert quotes_by_label('#Food: "egg\ud800s"') == [("Food", "egg\ufffds")]
-    assert len(quotes_by_label("#Food: " + '"egg", ' * 1000)) == 200
+    assert len(quotes_by_label("#Food: " + "".join(f'"egg {number}", ' for number in range(1000)))) == 200
     assert len(quotes_by_label(f'#Food: "{"egg " * 3000}"')[0][1]) <= 4000
 
 
