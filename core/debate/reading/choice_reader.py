@@ -14,7 +14,7 @@ from core.codebook import CHOICE_ITEM
 from core.debate.reading.base_reader import CITATION, CUT, ReplyReader, unwrapped
 from core.debate.reading.choice_grammar import read_choice
 from core.debate.reading.contradictions import check_comment, check_following, is_anothers
-from core.debate.reading.decision_markers import CONTENT, Marker, ReplyLine, is_inside, is_reported
+from core.debate.reading.decision_markers import CONTENT, LOOK_BACK, Marker, ReplyLine, is_inside, is_reported
 from core.debate.reading.json_answers import CHOSEN, label_named
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.labels_grammar import Statements, Unreadable, residue, without_bullet
@@ -22,7 +22,6 @@ from core.debate.reading.tokens import LEFT_OPEN, NO_ANSWER, tokenise
 from core.debate.turns import Reading
 
 NO_CHOICE = "the decision does not choose one label"
-_LOOK_BACK = 200
 _START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _PLACE = re.compile(r"(?:^|[\s(])(\d{1,2})\s?[.):][\s*_`\"']*\Z")
@@ -61,7 +60,7 @@ class ChoiceReader(ReplyReader):
         if not isinstance(last, Marker):
             return False
         begin = lines.rfind("\n", 0, last.start) + 1
-        before = lines[max(begin, last.start - _LOOK_BACK) : last.start]
+        before = lines[max(begin, last.start - LOOK_BACK) : last.start]
         however = _HOWEVER.search(before)
         label = set(self._mentioned(self.marked.text[last.end : last.limit]))
         if however and self.names.find(before[: however.start()].strip(" .!")) not in (None, *label):
@@ -108,7 +107,7 @@ class ChoiceReader(ReplyReader):
         text = self.marked.text
         entries, options, renumbered = set[str](), set[str](), set[str]()
         for mention in self.names.mentions(text):
-            if place := _PLACE.search(text, max(mention.start - _LOOK_BACK, 0), mention.start):
+            if place := _PLACE.search(text, max(mention.start - LOOK_BACK, 0), mention.start):
                 options.add(mention.item)
                 if _ENTRY_END.match(text, mention.end):
                     entries.add(mention.item)
@@ -158,7 +157,7 @@ class ChoiceReader(ReplyReader):
 
     def _read_choice_of_line(self, lines: Sequence[ReplyLine]) -> Reading | None:
         """Return the label of the first or the last line, or of a heading; several labels are an error."""
-        announcements = [m for m in self.marked.weak if m.kind != "list" and not is_reported(self.marked, m.start)]
+        announcements = [marker for marker in self.marked.weak if marker.kind != "list"]
         headings = [marker for marker in announcements if marker.kind == "heading"]
         chosen_items: dict[str, None] = {}
         other_items: dict[str, None] = {}

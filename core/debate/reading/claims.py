@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from core.debate.reading.decision_markers import DENIED, ROLE, is_reporting
+from core.debate.reading.decision_markers import DENIED, LOOK_BACK, ROLE, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.tokens import LABEL_NOUN, UNITS, tokenise
 
 Stance: TypeAlias = Literal["for", "against", "doubt"]
 
 # In the patterns, § is a label, or several ones with one predicate.
-_LOOK_BACK = 200
-"""Most characters before a clause that are searched for words that report it."""
 _SAID = r"(?:says?|said|talks?|speaks?|writes?) (?:\w+ )?(?:about|of|on)(?= (?:the )?§)"
 _FOR = (
     r"present|mention(?:s|ed|ing)?|discuss(?:es|ed)?|address(?:es|ed)?|cover(?:s|ed)?|includ(?:es?|ed|ing)|add(?:s|ed)?"
@@ -188,7 +186,7 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
     goes_on = conceded = False
     for clause in _clauses(words) if groups else ():
         position = words.index(clause, position)
-        before = words[max(position - _LOOK_BACK, 0) : position]
+        before = words[max(position - LOOK_BACK, 0) : position]
         position += len(clause)
         clause_groups = groups[index : index + clause.count("§")]
         index += len(clause_groups)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from core.codebook import Kind
 from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_agreed
-from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, UNMET, MarkedReply, is_reporting
+from core.debate.reading.decision_markers import LOOK_BACK, ROLE, SENTENCE_BREAK, UNMET, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.quotation_marks import double_quoted, outermost
@@ -206,8 +206,6 @@ _EXPLAINED = re.compile(r"\b(?:because|since|as|due|for(?! (?:the )?§)|after|wo
 _OF_ROLE = re.compile(rf"\b(?:{ROLE}['’]s|[^\W\d_]+(?:['’]s|s['’])(?= \d)) ")
 _RATED_BY = re.compile(r"\b(?!(?:I|We)\b)[A-Z][^\W\d_]+ (?:(?:all|also|both) )?(?:rate[sd]|gave|gives|scored) ")
 _DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
-_LOOK_BACK = 300
-"""Most characters before a dimension in which its number, or words that report it, are searched."""
 _NOT_NOW = re.compile(
     r"\b(?:considered|tempted|initial\w*|original\w*|first|previous\w*|earlier|before)\b"
     r"|^\W*(?:in order )?to (?:bring|get|improve|lift|raise)\b"
@@ -350,7 +348,7 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
         numbers = (
             _STATED_NUMBER.match(sentence, mention.end, end),
             _LATER_NUMBER.match(sentence, mention.end, end),
-            _NUMBER_FOR.search(sentence, max(start, mention.start - _LOOK_BACK), mention.start),
+            _NUMBER_FOR.search(sentence, max(start, mention.start - LOOK_BACK), mention.start),
         )
         for number in filter(None, numbers):
             given = float(number["number"])
@@ -359,9 +357,9 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
                 continue
             if (has_condition or number.end() <= mention.start) and _WOULD.match(folded, mention.end):
                 continue
-            if _RATED_BY.search(sentence, max(mention.start - _LOOK_BACK, 0), mention.start) and not agreed:
+            if _RATED_BY.search(sentence, max(mention.start - LOOK_BACK, 0), mention.start) and not agreed:
                 continue
-            before = folded[max(mention.start - _LOOK_BACK, 0) : mention.start]
+            before = folded[max(mention.start - LOOK_BACK, 0) : mention.start]
             if agreed or not (is_reporting(before) or _NOT_NOW.search(before) or _OF_ROLE.search(before)):
                 return True
     return False

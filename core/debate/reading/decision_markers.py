@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from core.codebook import Codebook
 from core.debate.reading.json_blocks import Block, find_json_blocks
@@ -37,8 +38,7 @@ _FOREIGN = re.compile(rf"<(?P<tag>{'|'.join(TAGS)})\b[^<>\n]*>|~~[^~\n]+~~", re.
 """The beginning of a repeated part of the prompt, and struck text."""
 
 LOOK_BACK = 200
-_MAX_CACHED_CHARACTERS = 300
-"""Length of a line in characters from which its markers are not cached."""
+"""Most characters before a place that are searched for words about it."""
 CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -137,8 +137,8 @@ class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
-    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them, with struck text and
-    repeated parts of the prompt. ``torn`` is the start of a decision that the text's end cuts off, or -1.
+    ``quoted`` are the outermost passages in double quotation marks, with struck text and repeated parts of the prompt.
+    ``torn`` is the start of a decision that the text's end cuts off, or -1.
     """
 
     text: str
@@ -146,7 +146,6 @@ class MarkedReply:
     markers: tuple[Marker, ...]
     undecided: tuple[Marker, ...]
     blocks: tuple[Block, ...]
-    doubles: tuple[Span, ...]
     quoted: tuple[Span, ...]
     torn: int
     codebook: Codebook
@@ -160,9 +159,9 @@ class MarkedReply:
         counted = [
             replace(marker, kind="heading") if marker.kind == "recap" else marker
             for marker in markers
-            if not (is_discussed and marker.kind == "recap")
+            if not (is_discussed and marker.kind == "recap") and not is_reported(self, marker.start)
         ]
-        return _with_limits(counted, self.lines)
+        return _with_limits(counted)
 
     def _is_discussed(self, start: int) -> bool:
         """Return True if the text below the labels at ``start`` discusses labels or roles, or ends with the label."""
@@ -199,7 +198,7 @@ class MarkedReply:
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""
         begin = limit - len(self.lines[start:limit].lstrip(" \"'“”„‘’«»_(["))
-        for kind, pattern, _ in marker_patterns("text"):
+        for kind, pattern in marker_patterns("text"):
             if kind in ("aspects", "label") and (inner := pattern.match(self.lines, begin, limit)):
                 return inner.end()
         return start
@@ -356,19 +355,15 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
-    doubles = double_quoted(lines)
-    quoted = outermost((*doubles, *_foreign_spans(lines)))
+    quoted = outermost((*double_quoted(lines), *_foreign_spans(lines)))
     markers = _asserted_markers(lines, codebook, quoted, weak=False)
-    undecided = (
-        [] if names_of(codebook).find("Undecided") else [marker for marker in markers if marker.kind == "undecided"]
-    )
+    undecided = [] if names_of(codebook).find("Undecided") else [m for m in markers if m.kind == "undecided"]
     return MarkedReply(
         text=text,
         lines=lines,
-        markers=_with_limits([marker for marker in markers if marker.kind != "undecided"], lines),
-        undecided=_with_limits(undecided, lines),
+        markers=_with_limits([marker for marker in markers if marker.kind != "undecided"]),
+        undecided=_with_limits(undecided),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
-        doubles=doubles,
         quoted=quoted,
         torn=max(unclosed, _torn_marker(lines)),
         codebook=codebook,
@@ -402,19 +397,18 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
 
 
 def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
-    """Return the markers that count, in order and without overlaps. Their limits are not set yet.
+    """Return the markers that count, in order and without overlaps, each with the end of its line as limit.
 
     A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
     """
     markers: list[Marker] = []
-    begin = 0
-    for line in lines.split("\n"):
-        find = _markers_in_short_line if len(line) < _MAX_CACHED_CHARACTERS else _markers_in_line
-        markers += [
-            replace(marker, start=begin + marker.start, end=begin + marker.end)
-            for marker in find(line, codebook.unit, weak)
-        ]
-        begin += len(line) + 1
+    for kind, regex in marker_patterns(codebook.unit):
+        for match in regex.finditer(lines) if (kind in _WEAK) == weak else ():
+            groups = match.groupdict()
+            plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
+            start = match.end() - len(match.group().lstrip(" >#"))
+            limit = lines.find("\n", match.end())
+            markers.append(Marker(kind, start, match.end(), plain, limit if limit >= 0 else len(lines)))
     markers.sort(key=lambda marker: (marker.start, -marker.end))
     asserted: list[Marker] = []
     last_end = denied_end = -1
@@ -432,28 +426,10 @@ def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *,
     return asserted
 
 
-def _markers_in_line(line: str, unit: str, weak: bool) -> tuple[Marker, ...]:
-    """Return the markers in a line, before it is known what they mean, with positions in the line."""
-    markers: list[Marker] = []
-    folded = line.casefold()
-    for kind, regex, words in marker_patterns(unit):
-        if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
-            for match in regex.finditer(line):
-                groups = match.groupdict()
-                plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
-                start = match.end() - len(match.group().lstrip(" >#"))
-                markers.append(Marker(kind, start, match.end(), plain, limit=-1))
-    return tuple(markers)
-
-
-_markers_in_short_line = lru_cache(maxsize=2048)(_markers_in_line)  # many replies of a run have the same decision
-
-
-def _with_limits(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
-    following = [*(marker.start for marker in markers[1:]), len(lines)]
-    ended = lines + "\n"
-    ends = (ended.find("\n", marker.end) for marker in markers)
-    return tuple(replace(marker, limit=min(pair)) for marker, *pair in zip(markers, ends, following, strict=False))
+def _with_limits(markers: Sequence[Marker]) -> tuple[Marker, ...]:
+    """Return the markers, each limited by the next one."""
+    limited = (replace(marker, limit=min(marker.limit, after.start)) for marker, after in pairwise(markers))
+    return (*limited, *markers[-1:])
 
 
 def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:

@@ -84,11 +84,7 @@ class LabelsReader(ReplyReader):
         return self._read_json_labels(present, lookup(block.data, *ABSENT), block)
 
     def _read_unmarked(self) -> Reading | None:
-        headings = [
-            marker
-            for marker in self.marked.weak
-            if marker.kind == "heading" and not self._is_name(marker) and not is_reported(self.marked, marker.start)
-        ]
+        headings = [marker for marker in self.marked.weak if marker.kind == "heading" and not self._is_name(marker)]
         if len(headings) == 1 and (reading := self._read_marked_labels(headings[0], headings[0].end)) is not None:
             return reading
         answer = self.marked.text.strip().removeprefix("```json").strip("`").strip()
@@ -166,7 +162,7 @@ class LabelsReader(ReplyReader):
 
     def _read_sole_list(self) -> Reading | None:
         """Return the reading of a reply that names labels only in one sentence like "The text mentions A and B"."""
-        lists = [m for m in self.marked.weak if m.kind == "list" and not is_reported(self.marked, m.start)]
+        lists = [marker for marker in self.marked.weak if marker.kind == "list"]
         if len(lists) != 1:
             return None
         reading = None

@@ -1,14 +1,15 @@
 """Patterns of the words that announce a decision: "Final Decision:", "the label is", "I would go with", ...
 
 They match in text in which all white space except line ends is a space, and emphasis too. A group ``colon``, ``mark``
-or ``dash`` is the sign after the words; words without one may be part of a sentence about something else.
+or ``dash`` is the sign after the words; words without one may be part of a sentence about something else. ``<unit>``
+stands for the codebook's word for a document.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from core.debate.reading.tokens import DOUBTFUL_WORDS, LABEL_NOUN, UNITS
 
@@ -50,15 +51,18 @@ _HEADINGS = (
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
 _BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:more|most) ++\w+)"
 _FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
-_SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
+_SEEN = "mentioned|discussed|identified|covered|addressed"
 _START = r"(?<![^\W_])"
 _NO_VERB = (
     r"(?! (?:but|while|whereas|are|is|would|could|might|may|should|were|seem|appear|cannot|(?:are|is|ca)n['’]t)\b)"
 )
 _SOME = rf"(?:{_NO_VERB}(?:[^\n:#.]|\.(?! ))){{1,120}}?"
+# In "the aspects present in this hotel review are" the unit may be any words; that of the codebook is recognised even
+# if it contains a verb.
+_LOCATION = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++<unit>|{_SOME}))?"
+_NOUN = rf"(?:<unit>|{UNITS})"
 _VERB = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: ++that\b(?! ++of\b))?(?: *+(?P<colon>:))?"
 _BELIEVED = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
-_SEEN_WORDS = "|".join(_SEEN)
 _SUITABLE = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
 _MINE = rf"(?:my|the) ++(?:(?:earlier|initial|original|previous|first|final) ++)?{_CHOICE}"
 _SURELY = (
@@ -139,174 +143,114 @@ _ASPECTS_TRANSLATED = (
     r"(?:(?:次|以下)の(?:とおり|通り)(?:です)?)?+ *+(?P<dash>:)"
     r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
 )
+# "the aspects present in this review are"
+_PRESENT = (
+    rf"{_START}(?:(?:the ++)?present ++{LABEL_NOUN}"
+    rf"|(?:the ++)?(?:(?:only|final) ++)?{LABEL_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
+    rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN})){_LOCATION}(?:{_VERB}| *+(?P<mark>:))"
+)
+# "the labels are", "the final label of this text is", which needs the article
+_NAMED = (
+    rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|overall|relevant|applicable"
+    rf"|{_SUITABLE}) ++)*+{_CHOICE}"
+    rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:this|the) ++(?:{_NOUN}|\w++))?(?: ++best)?)?"
+    rf"{_LOCATION}{_VERB}"
+)
+# "I change my label from B to", "my label stays", "the correct label would be"
+_REVISED = (
+    rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
+    rf"(?:(?:chang|revis|updat|adjust|correct|switch|amend)(?:e|es|ed|ing)? ++{_MINE}"
+    rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
+    rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{_MINE}"
+    rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
+    rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{_SUITABLE}) ++)++){_CHOICE}{_LOCATION}"
+    rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
+)
+# "this text is best labelled as"
+_CLASSED = (
+    rf"{_START}(?:this|the) ++{_NOUN} ++(?:is|(?:should|can|would) ++be) ++{_SURELY}"
+    r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
+)
+# "The tweet clearly expresses A"
+_EXPRESSED = (
+    rf"(?:this|the) ++{_NOUN} ++{_SURELY}(?:expresses|conveys|signals|displays"
+    r"|falls ++(?:under|into)(?: ++the ++(?:category|class)(?: ++of)?)?)"
+    r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
+)
+# "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
+_ASSIGNED = (
+    r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
+    r"assign|vote(?: ++for)?|opt ++for|favou?r|maintain|stand ++by|say(?: ++that ++it ++is)?"
+    rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{_NOUN})?|the ++{_NOUN}))"
+)
+# "The emotion that fits best is A", "the better fit is A"
+_BETTER = (
+    r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
+    rf"(?: ++best)?|{_BEST} ++(?:(?!alternative|competing)\w++ ++)?{_FIT}(?: ++(?:here|overall))?{_LOCATION}) ++is"
+)
+# sentences that state a label, of which some have the name first
+_STATED = rf"{_START}(?:{_EXPRESSED}|{_ASSIGNED}|{_BETTER}) *+(?P<colon>:)?+|{_NAME_FIRST}|{_CONCLUDED}|{_AGREED}"
+# "the main emotion", "the overall tone of this text"
+_MAIN = (
+    r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
+    rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{_LOCATION}"
+)
+# "this text is clearly", "the main emotion is", "it is described as"
+_PLAINLY_STATED = (
+    rf"{_START}(?:(?:(?:this|the) ++{_NOUN}|this|it|{_MAIN}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++"
+    rf"{_SURELY}"
+    r"(?:(?:described|characteri[sz]ed|classified|labell?ed|categori[sz]ed|understood|interpreted|read|seen) ++"
+    r"as ++)?(?:an? ++)?"
+)
+# "this text mentions two aspects:", "it covers nothing but"
+_MENTIONING = (
+    rf"{_START}(?:this|the) ++{_NOUN} ++{_CLEARLY}(?:mentions|discusses|addresses|covers|contains)"
+    rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{_COUNT}{LABEL_NOUN} *+(?P<mark>:))"
+)
+# "the review touches on", "I would tag it with", "two aspects apply here:"
+_LISTED = (
+    rf"(?:{_START}(?:this|the) ++{_NOUN} ++{_CLEARLY}{_IS_ABOUT}{_THE_LABELS}"
+    r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
+    rf" ++(?:it|(?:this|the) ++{_NOUN}) ++(?:with|as)|assign){_THE_LABELS}"
+    rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++"
+    rf"{_COUNT}(?:relevant ++)?{LABEL_NOUN}{_LOCATION}(?=:)"
+    rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{LABEL_NOUN} ++"
+    r"(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
+    rf"|(?:^|[.!] ++){LABEL_NOUN} ++for ++(?:this|the) ++{_NOUN} ++are|\bmy ++(?:final ++)?list ++is)"
+    r"(?: *+(?P<colon>:))?+"
+)
+# "final ratings:"
+_RATING = rf"{_START}final ++(?:ratings?|scores?)(?:{_LOCATION}(?:{_VERB}| *+(?P<mark>:))|[ ._]*+$)"
+# "my ratings of this text are:"
+_RATED = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){_LOCATION} ++are *+(?P<mark>:)"
 
-
-def _present(location: str) -> str:
-    """Return the pattern of "the aspects present in this review are"."""
-    return (
-        rf"{_START}(?:(?:the ++)?present ++{LABEL_NOUN}"
-        rf"|(?:the ++)?(?:(?:only|final) ++)?{LABEL_NOUN} ++{_BELIEVED}(?:(?:are|is|to ++be|as) ++)?"
-        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{_SEEN_WORDS})){location}(?:{_VERB}| *+(?P<mark>:))"
-    )
-
-
-def _named(location: str, noun: str) -> str:
-    """Return the pattern of "the labels are", "the final label of this text is", which needs the article."""
-    return (
-        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|overall|relevant|applicable"
-        rf"|{_SUITABLE}) ++)*+{_CHOICE}"
-        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:this|the) ++(?:{noun}|\w++))?(?: ++best)?)?"
-        rf"{location}{_VERB}"
-    )
-
-
-def _revised(location: str) -> str:
-    """Return the pattern of "I change my label from B to", "my label stays", "the correct label would be"."""
-    return (
-        rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
-        rf"(?:(?:chang|revis|updat|adjust|correct|switch|amend)(?:e|es|ed|ing)? ++{_MINE}"
-        rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
-        rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{_MINE}"
-        rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
-        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{_SUITABLE}) ++)++){_CHOICE}{location}"
-        rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
-    )
-
-
-def _classed(noun: str) -> str:
-    """Return the pattern of "this text is best labelled as"."""
-    return (
-        rf"{_START}(?:this|the) ++{noun} ++(?:is|(?:should|can|would) ++be) ++{_SURELY}"
-        r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
-    )
-
-
-def _stated(location: str, noun: str) -> str:
-    """Return the pattern of sentences that state a label, of which some have the name first."""
-    # "The tweet clearly expresses A"
-    expressed = (
-        rf"(?:this|the) ++{noun} ++{_SURELY}(?:expresses|conveys|signals|displays"
-        r"|falls ++(?:under|into)(?: ++the ++(?:category|class)(?: ++of)?)?)"
-        r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
-    )
-    # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
-    assigned = (
-        r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
-        r"assign|vote(?: ++for)?|opt ++for|favou?r|maintain|stand ++by|say(?: ++that ++it ++is)?"
-        rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{noun})?|the ++{noun}))"
-    )
-    # "The emotion that fits best is A", "the better fit is A"
-    best = (
-        r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
-        rf"(?: ++best)?|{_BEST} ++(?:(?!alternative|competing)\w++ ++)?{_FIT}(?: ++(?:here|overall))?{location}) ++is"
-    )
-    return rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{_NAME_FIRST}|{_CONCLUDED}|{_AGREED}"
-
-
-def _plainly_stated(location: str, noun: str) -> str:
-    """Return the pattern of "this text is clearly", "the main emotion is", "it is described as"."""
-    main = (
-        r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
-        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{location}"
-    )
-    return (
-        rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}|^the ++(?:emotion|feeling|mood)) ++is|it['’]s) ++"
-        rf"{_SURELY}"
-        r"(?:(?:described|characteri[sz]ed|classified|labell?ed|categori[sz]ed|understood|interpreted|read|seen) ++"
-        r"as ++)?(?:an? ++)?"
-    )
-
-
-def _mentioning(noun: str) -> str:
-    """Return the pattern of "this text mentions two aspects:", "it covers nothing but"."""
-    return (
-        rf"{_START}(?:this|the) ++{noun} ++{_CLEARLY}(?:mentions|discusses|addresses|covers|contains)"
-        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{_COUNT}{LABEL_NOUN} *+(?P<mark>:))"
-    )
-
-
-def _listed(location: str, noun: str) -> str:
-    """Return the pattern of "the review touches on", "I would tag it with", "two aspects apply here:"."""
-    return (
-        rf"(?:{_START}(?:this|the) ++{noun} ++{_CLEARLY}{_IS_ABOUT}{_THE_LABELS}"
-        r"|\b(?:i|we)(?: ++would|['’]d)?+ ++(?:(?:tag|label|annotate|mark|code)"
-        rf" ++(?:it|(?:this|the) ++{noun}) ++(?:with|as)|assign){_THE_LABELS}"
-        rf"|\b(?:i|we) ++(?:found|find|identif(?:y|ied)|see|detect(?:ed)?) ++"
-        rf"{_COUNT}(?:relevant ++)?{LABEL_NOUN}{location}(?=:)"
-        rf"|(?:^|[.!] ++)(?:(?:only|these) ++)?{_COUNT}{LABEL_NOUN} ++"
-        r"(?:apply|are ++(?:present|relevant))(?: ++here)?(?=:)"
-        rf"|(?:^|[.!] ++){LABEL_NOUN} ++for ++(?:this|the) ++{noun} ++are|\bmy ++(?:final ++)?list ++is)"
-        r"(?: *+(?P<colon>:))?+"
-    )
-
-
-def _rating(location: str) -> str:
-    """Return the pattern of "final ratings:"."""
-    return rf"{_START}final ++(?:ratings?|scores?)(?:{location}(?:{_VERB}| *+(?P<mark>:))|[ ._]*+$)"
-
-
-def _rated(location: str) -> str:
-    """Return the pattern of "my ratings of this text are:"."""
-    return rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){location} ++are *+(?P<mark>:)"
-
-
-class MarkerPattern(NamedTuple):
-    """One pattern of a marker. Every match has one of ``words``, casefolded: looking for them first is much faster."""
-
-    kind: MarkerKind
-    regex: re.Pattern[str]
-    words: tuple[str, ...]
-
-
-def _words(pattern: str) -> tuple[str, ...]:
-    """Return the words in a pattern that consists of words: every match contains one of them."""
-    return tuple(re.findall(r"[^\W\d_]{2,}(?!\?)", pattern))
-
-
-_FINAL_WORDS = ("final", *_words(_TRANSLATED))
-_CHOICE_WORDS = _words(_CHOICE)
-_SORTING_WORDS = ("classif", "label", "categor", "annotate", "code", "mark")
-_CHOOSING_WORDS = ("choos", "select", "pick", "go ", "going", "stay", "stick", "settl", "decid", *_SORTING_WORDS)
+_FORMS: tuple[tuple[MarkerKind, str], ...] = (
+    ("aspects", _PRESENT),
+    ("label", _NAMED),
+    ("final", _FINAL),
+    ("final", _FINAL_HEADING),
+    ("ratings", _RATING),
+    ("ratings", _RATED),
+    ("undecided", _UNDECIDED),
+    ("label", _BOXED),
+    ("label", _CHOSEN),
+    ("label", _CLASSED),
+    ("revised", _REVISED),
+    ("sentence", _STATED),
+    ("heading", _TITLED),
+    ("sentence", _PLAINLY_STATED),
+    ("heading", _LED),
+    ("recap", _RECAP),
+    ("heading", _ANSWERED),
+    ("aspects", _MENTIONING),
+    ("list", _LISTED),
+    ("aspects", _ASPECTS_TRANSLATED),
+)
 
 
 @lru_cache(maxsize=32)
-def marker_patterns(unit: str) -> tuple[MarkerPattern, ...]:
-    """Return all patterns for documents of a unit ("hotel review").
-
-    In "the aspects present in this hotel review are" the unit may be any words; that of the codebook is recognised even
-    if it contains a verb.
-    """
-    unit_pattern = " ++".join(map(re.escape, unit[:200].split())) or "text"
-    location = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{unit_pattern}|{_SOME}))?"
-    noun = rf"(?:{unit_pattern}|{UNITS})"
-    forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
-        ("aspects", _present(location), ("present", *_SEEN)),
-        ("label", _named(location, noun), _CHOICE_WORDS),
-        ("final", _FINAL, _FINAL_WORDS),
-        ("final", _FINAL_HEADING, _FINAL_WORDS),
-        ("ratings", _rating(location), ("final",)),
-        ("ratings", _rated(location), ("ratings", "scores")),
-        ("undecided", _UNDECIDED, ("undecided",)),
-        ("label", _BOXED, ("\\boxed",)),
-        ("label", _CHOSEN, _CHOOSING_WORDS),
-        ("label", _classed(noun), _SORTING_WORDS),
-        ("revised", _revised(location), _CHOICE_WORDS),
-        ("sentence", _stated(location, noun),
-         (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
-        ("heading", _TITLED, (*_CHOICE_WORDS, "conclusion", "result")),
-        ("sentence", _plainly_stated(location, noun), (" is ", "it's ", "it’s ")),
-        ("heading", _LED, (":", "=", " - ", " – ", " — ", "→", "->")),
-        ("recap", _RECAP, ("extracted", "identified", "detected", "response", "priority", "level", "severity")),
-        ("heading", _ANSWERED,
-         ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签", "ラベル")),
-        ("aspects", _mentioning(noun), ("mentions", "discusses", "addresses", "covers", "contains")),
-        ("list", _listed(location, noun),
-         (" mention", " discuss", " address", " cover", " contain", " includ", " concern", " touch", " talk", " deal",
-          " about", "assign", "tag", "label", "annotate", "mark", "code", "found", "find", "identif", " see ", "detect",
-          " apply", " are ", " list ")),
-        ("aspects", _ASPECTS_TRANSLATED,
-         (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题",
-          "側面", "ラベル", "カテゴリ", "トピック")),
-    )  # fmt: skip
+def marker_patterns(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str]], ...]:
+    """Return all patterns with their kinds, for documents of a unit ("hotel review")."""
+    words = " ++".join(map(re.escape, unit[:200].split())) or "text"
     flags = re.IGNORECASE | re.MULTILINE
-    return tuple(MarkerPattern(kind, re.compile(form, flags), words) for kind, form, words in forms)
+    return tuple((kind, re.compile(form.replace("<unit>", words), flags)) for kind, form in _FORMS)
