@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Container, Mapping
+from dataclasses import replace
+from typing import Any
 
 from core.codebook import Codebook
 from core.debate.reading.contradictions import NOT_GIVEN, is_anothers
@@ -152,7 +152,7 @@ _DIGIT = re.compile(r"\d")
 _REPORT = re.compile(rf"\b{ROLE}[^.:\n]*\b(?:follows|following)[.:]", re.IGNORECASE)
 """A sentence after which another role's ratings follow."""
 _OTHERS = re.compile(rf"\W*{ROLE}")
-_EMPHASIS = '*_`#"“”'
+_WITHOUT_EMPHASIS = dict.fromkeys('*_`#"“”', "")
 
 
 def ratings_of(
@@ -169,7 +169,7 @@ def ratings_of(
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
             for sentence in SENTENCE_BREAK.split(line[:_LOOK_AHEAD]):
-                collected.sentence(_Masked.from_text(sentence, names))
+                collected.sentence(_Masked(sentence, names))
         if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
     rated = all(item in collected.ratings or item in open_items for item in codebook.items)
@@ -221,7 +221,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
             end = start + len(sentence)
             if len(sentence) > _LOOK_AHEAD:
                 return Reading(), -1
-            masked = _Masked.from_text(marked.text[start:end], names)
+            masked = _Masked(marked.text[start:end], names)
             title = _TITLE.fullmatch(masked.text)
             has_ratings = collected.below(above, masked) or collected.sentence(masked)
             if has_ratings and (is_reported(marked, start) or is_inside(start, marked.quoted)):
@@ -236,33 +236,22 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
     return collected.reading(), last
 
 
-@dataclass(frozen=True, slots=True)
 class _Masked:
     """A sentence without emphasis, in which § stands for every character of a dimension's name."""
 
-    source: str
-    folded: Folded
-    text: str
-    positions: Sequence[int]
-    """position in ``folded`` of each character"""
-    items: Mapping[int, str]
-    """the item of each name, by its position in ``folded``"""
-
-    @classmethod
-    def from_text(cls, source: str, names: Names) -> Self:
-        folded = fold(source)
-        named = {folded.starts.index(mention.start): mention for mention in names.mentions(source)}
-        ends = {start: folded.ends.index(mention.end) for start, mention in named.items()}
-        text, positions, hidden = [], [], -1
-        for position, character in enumerate(folded.text):
-            hidden = max(hidden, ends.get(position, -1))
-            if position <= hidden or character not in _EMPHASIS:
-                text.append("§" if position <= hidden else character.replace("§", "?"))
-                positions.append(position)
-        return cls(source, folded, "".join(text), positions, {start: mention.item for start, mention in named.items()})
+    def __init__(self, source: str, names: Names) -> None:
+        mentions = names.mentions(source)
+        self.source = source.replace("§", "?")
+        for mention in mentions:
+            hidden = "§" * (mention.end - mention.start)
+            self.source = self.source[: mention.start] + hidden + self.source[mention.end :]
+        self.folded = fold(self.source, _WITHOUT_EMPHASIS)
+        self.text = self.folded.text
+        self._items = {mention.start: mention.item for mention in mentions}
 
     def item(self, at: int) -> str:
-        return self.items[self.positions[at]]
+        """Return the dimension whose name is at a position of ``text``."""
+        return self._items[self.folded.starts[at]]
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
@@ -320,7 +309,7 @@ class _CollectedRatings:
 
     def line(self, text: str) -> bool:
         """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
-        text = split_ordinals(_in_digits(_unwrapped(text)), self.names)
+        text = split_ordinals(_in_digits(_unwrapped(text.replace("§", "?"))), self.names)
         folded = fold(text)
         before = sum(map(len, self.ratings.values()))
         position = 0
@@ -374,14 +363,14 @@ class _CollectedRatings:
         if not pairs or _END.fullmatch(text, position) is None:
             return False
         for item, offset in pairs:
-            self.read_words(item, masked.source, masked.folded, masked.positions[offset])
+            self.read_words(item, masked.source, masked.folded, offset)
         return True
 
     def below(self, item: str, masked: _Masked) -> bool:
         """Take the rating in the line below the title that is this dimension; return False for any other line."""
         match = _BELOW.fullmatch(masked.text) if item else None
         if match is not None:
-            self.read_words(item, masked.source, masked.folded, masked.positions[match.start("given")])
+            self.read_words(item, masked.source, masked.folded, match.start("given"))
         return match is not None
 
     def json(self, name: Any, value: Any) -> None:
@@ -435,7 +424,8 @@ class _CollectedRatings:
         """Return the words that give another rating, before the next dimension; None if there are none."""
         scale = self.scale_of(item)
         for revised in _SECOND.finditer(text, number.end(), end):
-            if self.names.mentions(text[number.end() : revised.end()]):
+            between = text[number.end() : revised.end()]
+            if "§" in between or self.names.mentions(between):
                 return None
             other = revised["number"]
             if other is None or (
