@@ -24,7 +24,7 @@ from core.debate.reading.decision_markers import (
     is_reporting,
     next_document,
 )
-from core.debate.reading.headings import contradicts, is_deciding, is_own, is_quoted, is_verdict
+from core.debate.reading.headings import is_aside, is_deciding, is_nearly, is_own, is_quoted, is_rejecting, is_verdict
 from core.debate.reading.json_answers import (
     DECIDING_KEYS,
     UNDECIDED,
@@ -213,10 +213,14 @@ class ReplyReader(ABC):
 
     def _contradicts(self, heading: str, named: Set[str], chosen: Set[str]) -> bool:
         """Return True if the labels under a heading or key contradict the decision, which may mix some of them."""
-        is_choice = self.codebook.kind == "choice"
-        if is_choice and is_mixture(chosen, self.names) and not is_deciding(heading):
+        may_name_others = self.codebook.kind == "choice" and (
+            is_nearly(heading) or (is_mixture(chosen, self.names) and not is_deciding(heading))
+        )
+        if may_name_others or is_aside(heading):
             return False
-        return contradicts(heading, named, chosen, is_choice=is_choice)
+        if is_rejecting(heading):
+            return not named.isdisjoint(chosen)
+        return not named <= chosen or (named != chosen and is_deciding(heading))
 
     def _named_by(self, key: str, value: Any) -> set[str]:
         """Return the labels that a key of an object names: {key: ["A"]}, {key: "A"}, {"A": true}."""

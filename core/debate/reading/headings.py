@@ -9,7 +9,6 @@ earlier decision, about somebody else's, or about evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Set
 
 from core.debate.reading.decision_markers import (
     CONTENT,
@@ -87,6 +86,11 @@ def is_aside(heading: str) -> bool:
     return _has(heading, _ASIDE) and not _has(heading, _CORRECTING)
 
 
+def is_nearly(heading: str) -> bool:
+    """Return True if the label under a heading would be the next to choose: "second_choice"."""
+    return _has(heading, _NEARLY)
+
+
 def is_subject(key: str) -> bool:
     """Return True for a key under which a reply writes about the text: "analysis"."""
     return _has(key, _SUBJECT)
@@ -106,15 +110,6 @@ def _has(heading: str, pattern: re.Pattern[str]) -> bool:
     """Return True if a heading has the words of a pattern: "finalLabels" and "final_labels" are "final labels"."""
     words = _CAPITAL.sub(" ", heading).replace("_", " ").casefold()
     return pattern.search(" ".join(words.split())) is not None
-
-
-def contradicts(heading: str, named: Set[str], chosen: Set[str], *, is_choice: bool) -> bool:
-    """Return True if the labels ``named`` under a heading contradict the ``chosen`` ones of the decision."""
-    if is_aside(heading) or (is_choice and _has(heading, _NEARLY)):
-        return False
-    if is_rejecting(heading):
-        return not named.isdisjoint(chosen)
-    return not named <= chosen or (named != chosen and is_deciding(heading))
 
 
 def is_own(marked: MarkedReply, start: int, earlier: int) -> bool:
