@@ -198,16 +198,16 @@ class Statements:
 
     def _row(self, line: str) -> bool:
         """Read a row of a table: a name with its answer or with ticks, or lists in columns for present and absent."""
-        texts = line.strip().strip("|").split("|")
-        cells = [tokenise(text, self.names) for text in texts]
-        name_column = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
+        cells = [(text, tokenise(text, self.names)) for text in line.strip().strip("|").split("|")]
+        name_column = next((index for index, (_, cell) in enumerate(cells) if _only_names(cell)), None)
         if self._columns is None and name_column is None:
-            self._columns = [_column(text, cell) for text, cell in zip(texts, cells, strict=True)]
+            self._columns = [_column(text, cell) for text, cell in cells]
             return False
         neutral: list[_Column] = ["neutral"] * len(cells)
         columns = [*(self._columns or []), *neutral][: len(cells)]
+        row = [(column, text, cell) for column, (text, cell) in zip(columns, cells, strict=True)]
         if all(isinstance(column, bool) for column in columns):  # names in columns for present and absent
-            for column, cell in zip(columns, cells, strict=True):
+            for column, _, cell in row:
                 if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
                     raise residue(line)
                 for token in cell:
@@ -215,14 +215,14 @@ class Statements:
                         self.state(token.item, column is True)
             return True
         if name_column is None:
-            if _row_answers(line, texts, cells, columns)[0]:
-                raise residue(line, [texts[0].strip(" *_#")])
+            if _row_answers(line, row)[0]:
+                raise residue(line, [cells[0][0].strip(" *_#")])
             return False
-        named, after = cells[name_column], slice(name_column + 1, None)
+        named, after = cells[name_column][1], row[name_column + 1 :]
         subject = named[0].item
-        answers, notes = _row_answers(line, texts, cells, columns, name_column + 1, subject)
-        if not notes and set(columns[after]) == {"note"} and len(named) == 1:
-            if not all(_is_evidence(cell, subject) for cell in cells[after]):
+        answers, notes = _row_answers(line, row, name_column + 1, subject)
+        if not notes and {column for column, _, _ in after} == {"note"} and len(named) == 1:
+            if not all(_is_evidence(cell, subject) for _, _, cell in after):
                 raise residue(line)
             self.state(subject, True, explicit=False)
             return True
@@ -237,24 +237,20 @@ class Statements:
 
 
 def _row_answers(
-    line: str,
-    texts: Sequence[str],
-    cells: Sequence[Sequence[Token]],
-    columns: Sequence[_Column],
-    start: int = 0,
-    subject: str = "",
+    line: str, row: Sequence[tuple[_Column, str, Sequence[Token]]], start: int = 0, subject: str = ""
 ) -> tuple[list[Answer], set[Answer]]:
     """Return the answers about ``subject`` in the cells of a row from ``start`` on, and those in columns of notes."""
     answers: list[Answer] = []
     notes: set[Answer] = set()
-    for text, cell, column in list(zip(texts, cells, columns, strict=True))[start:]:
+    has_present = any(column is True for column, _, _ in row)
+    for column, text, cell in row[start:]:
         answer = True if isinstance(column, bool) and _TICK.fullmatch(text) else _sole_answer(cell)
         if answer == NO_ANSWER:
             if subject and _takes_back(cell, subject, implicit=False):
                 raise residue(line)
         elif column == "note":
             notes.add(answer if isinstance(answer, bool) else None)
-        elif column == "other" or (column is False and True not in columns):
+        elif column == "other" or (column is False and not has_present):
             raise residue(line)  # another role's answers, or "Absent: no"
         elif isinstance(column, bool) and answer is not None:
             answers.append(column == answer)
