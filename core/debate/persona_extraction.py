@@ -250,24 +250,28 @@ def _grouped(findings: Sequence[FoundDimension], personas: Sequence[Persona]) ->
         yield Group(name=name, characteristics=characteristics[name], personas=tuple(members))
 
 
+def _described(entries: Iterable[Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the name and the characteristics of each entry with each of its dimensions."""
+    for entry in entries:
+        dimensions = lookup(entry, "dimensions")
+        if isinstance(entry, dict) and isinstance(dimensions, list):
+            name, characteristics = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
+            for raw in dimensions:
+                yield name, characteristics, raw if isinstance(raw, dict) else {"dimension": raw}
+
+
 def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[FoundDimension]:
     haystack = Haystack({source.name: source.text})
-    for entry in entries:
-        if not isinstance(entry, dict):
-            continue
-        name, characteristics = _line(entry.get("name"))[:80], _line(entry.get("characteristics"))
-        dimensions = lookup(entry, "dimensions")
-        for raw in dimensions if isinstance(dimensions, list) else ():
-            dimension = _line(raw.get("dimension") if isinstance(raw, dict) else raw)
-            evidence = raw.get("evidence") if isinstance(raw, dict) else None
-            quotes = evidence if isinstance(evidence, list) else [evidence]
-            if normalise(name) and dimension:
-                located = (
-                    _located(words.strip()[:MAX_TEXT], source.name, haystack)
-                    for words in quotes
-                    if isinstance(words, str) and words.strip()
-                )
-                yield FoundDimension(name, characteristics, dimension, tuple(located))
+    for name, characteristics, raw in _described(entries):
+        dimension, evidence = _line(raw.get("dimension")), raw.get("evidence")
+        quotes = evidence if isinstance(evidence, list) else [evidence]
+        if normalise(name) and dimension:
+            located = (
+                _located(words.strip()[:MAX_TEXT], source.name, haystack)
+                for words in quotes
+                if isinstance(words, str) and words.strip()
+            )
+            yield FoundDimension(name, characteristics, dimension, tuple(located))
 
 
 def _located(words: str, source: str, haystack: Haystack) -> Quote:
@@ -279,24 +283,18 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
     """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
     spelt: dict[str, str] = {}
-    for group in _entries(reply, "groups") or ():
-        if not isinstance(group, dict):
-            continue
-        name, characteristics = _line(group.get("name"))[:80], _line(group.get("characteristics"))
+    for name, characteristics, raw in _described(_entries(reply, "groups") or ()):
         name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
-        dimensions = lookup(group, "dimensions")
-        for raw in dimensions if isinstance(dimensions, list) else ():
-            numbers = raw.get("from") if isinstance(raw, dict) else None
-            number_list = numbers if isinstance(numbers, list) else [numbers]
-            written = [int(digits) for n in number_list for digits in _WHOLE.findall(str(n))]
-            numbered = [n for n in written if 0 < n <= len(findings) and n not in used]
-            merged_numbers = list(dict.fromkeys(numbered))
-            used.update(merged_numbers)
-            if merged_numbers and normalise(name):
-                first = findings[merged_numbers[0] - 1]
-                quotes = tuple(quote for n in merged_numbers for quote in findings[n - 1].evidence)
-                dimension = _line(raw.get("dimension")) or first.dimension
-                yield FoundDimension(name, characteristics or first.characteristics, dimension, quotes)
+        numbers = raw.get("from")
+        number_list = numbers if isinstance(numbers, list) else [numbers]
+        written = dict.fromkeys(int(digits) for n in number_list for digits in _WHOLE.findall(str(n)))
+        merged = [n for n in written if 0 < n <= len(findings) and n not in used]
+        used.update(merged)
+        if merged and normalise(name):
+            first = findings[merged[0] - 1]
+            quotes = tuple(quote for n in merged for quote in findings[n - 1].evidence)
+            dimension = _line(raw.get("dimension")) or first.dimension
+            yield FoundDimension(name, characteristics or first.characteristics, dimension, quotes)
 
 
 def _limited(findings: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
