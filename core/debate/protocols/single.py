@@ -75,23 +75,21 @@ METHODS = {
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Decide by the chosen method."""
-    name, extra = context.params["method"], {}
-    template, answer_only = METHODS[name].template, METHODS[name].answer_only
+    method, extra = _method(context.params), {}
+    if method is METHODS["self_refine"]:
+        return (yield from _self_refine(context))
+    template = method.template
     if shots := _shots(context.params):
         template = "few_shot"
         extra["precedents"] = template_rows(context.codebook, select_examples(context, shots))
-    if METHODS[name].is_sampled:
-        request = context.request(
-            "annotator", template=template, form=context.form, answer_only=answer_only, extra=extra
-        )
-        answers = yield from context.ask_all(replace(request, sample=number) for number in range(context.params["k"]))
-        return majority_verdict(context, answers, _average(context.params))
-    if name == "self_refine":
-        return (yield from _self_refine(context))
-    answer = yield from context.ask(
-        "annotator", template=template, form=context.form, answer_only=answer_only, extra=extra
+    request = context.request(
+        "annotator", template=template, form=context.form, answer_only=method.answer_only, extra=extra
     )
-    return context.verdict(answer)
+    samples = context.params["k"] if method.is_sampled else 1
+    answers = yield from context.ask_all(replace(request, sample=number) for number in range(samples))
+    if method.is_sampled:
+        return majority_verdict(context, answers, _average(context.params))
+    return context.verdict(context.require(answers[0]))
 
 
 def _self_refine(context: DebateContext) -> Step[Verdict]:
