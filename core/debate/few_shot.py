@@ -8,7 +8,7 @@ from typing import Any
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext
-from core.documents import Precedent, Value
+from core.documents import Precedent, Value, is_number
 
 
 def format_labels(codebook: Codebook, values: Mapping[str, Value]) -> str:
@@ -56,13 +56,8 @@ def _example_values(context: DebateContext) -> list[tuple[str, Value]]:
         case "choice":
             return [(CHOICE_ITEM, label.id) for label in codebook.labels]
         case "rating":
-            present: dict[str, set[float]] = {label.id: set() for label in codebook.labels}
-            for item, value in context.precedents:
-                if item in present and not isinstance(value, str):
-                    present[item].add(float(value))
-            return [
-                (item, end)
-                for item, values in present.items()
-                if values
-                for end in dict.fromkeys((min(values), max(values)))
-            ]
+            ends: dict[tuple[str, Value], None] = {}
+            for label in codebook.labels:
+                rated = sorted(value for item, value in context.precedents if item == label.id and is_number(value))
+                ends |= dict.fromkeys((label.id, value) for value in (*rated[:1], *rated[-1:]))
+            return list(ends)
