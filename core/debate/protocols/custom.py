@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from core import prompts, yaml_text
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
-from core.debate.protocol_spec import VOTE_RULES, DecisionRule, Layout, Param, Params, ProtocolSpec, RequestCount
+from core.debate.protocol_spec import VOTE_RULES, DecisionRule, Param, Params, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict, family
 from core.debate.votes import in_consensus, majority_verdict
 from core.documents import VERDICT
@@ -81,25 +81,18 @@ def spec(script: str = "") -> ProtocolSpec:
     Raises UsageError for a description with mistakes.
     """
     protocol = parse_definition(script) if script.strip() else None
-    rules = VOTE_RULES
-    title, summary = "Custom, from a file", "A chain or rounds of roles from a YAML file."
-    roles: tuple[Role, ...] = ()
-    layout: Layout = "chain"
-    deciding_role, kinds = VERDICT, tuple(rules)
-    if protocol is not None:
-        title, summary, roles = protocol.name, protocol.about or "A custom protocol.", protocol.spec_roles
-        layout = "round" if any(loop.times > 1 for loop in protocol.order) else "chain"
-        kinds = protocol.supported_kinds
-        if len(protocol.deciding_roles) == 1:
-            deciding_role = protocol.deciding_roles[0]
-    if protocol is None or len(protocol.deciding_roles) == 1:
-        rules = dict.fromkeys(rules, DecisionRule("the deciding role's reply"))
+    deciding_roles = protocol.deciding_roles if protocol else (VERDICT,)
+    rules, deciding_role = VOTE_RULES, VERDICT
+    if len(deciding_roles) == 1:
+        rules, deciding_role = dict.fromkeys(rules, DecisionRule("the deciding role's reply")), deciding_roles[0]
+    kinds = protocol.supported_kinds if protocol else tuple(rules)
+    roles = protocol.spec_roles if protocol else ()
     return ProtocolSpec(
         name=NAME,
-        title=title,
-        summary=summary,
+        title=protocol.name if protocol else "Custom, from a file",
+        summary=protocol.about or "A custom protocol." if protocol else "A chain or rounds of roles from a YAML file.",
         source="a file",
-        layout=layout,
+        layout="round" if protocol and any(loop.times > 1 for loop in protocol.order) else "chain",
         roles=lambda _params: roles,
         deciding_role=lambda _params: deciding_role,
         request_counts=lambda _params, _codebook: _request_counts(protocol),
