@@ -287,23 +287,19 @@ def context_overflows(
 
     ``longest`` is called only if the context of a model is known.
     """
-    stored = (
-        models.capabilities.seen(models.connection(role_model.connection), role_model.model)
-        for role_model in settings.role_models.values()
-    )
-    if not any(capabilities is not None and capabilities.context is not None for capabilities in stored):
-        return []
-    document = longest()
+    limits: dict[str, tuple[int, int]] = {}  # by role, the context of its model and the longest reply
+    for role, role_model in settings.role_models.items():
+        capabilities = models.capabilities.seen(models.connection(role_model.connection), role_model.model)
+        if capabilities is not None and capabilities.context is not None:
+            limits[role] = capabilities.context, capabilities.limited(role_model.sampling.output_limit)
+    document = longest() if limits else None
     if document is None:
         return []
     overflows: dict[str, ContextOverflow] = {}
     for position, (role, messages) in enumerate(first_messages(settings, document).items()):
-        role_model = settings.role_models[role]
-        capabilities = models.capabilities.seen(models.connection(role_model.connection), role_model.model)
-        if capabilities is None or capabilities.context is None:
-            continue
-        reply = capabilities.limited(role_model.sampling.output_limit)
-        tokens = prompt_tokens(messages) + position * CONTEXT_TOKENS_PER_ROLE + reply
-        if tokens > capabilities.context and tokens > getattr(overflows.get(role_model.spec), "tokens", 0):
-            overflows[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, capabilities.context)
+        if role in limits:
+            role_model, (context, reply) = settings.role_models[role], limits[role]
+            tokens = prompt_tokens(messages) + position * CONTEXT_TOKENS_PER_ROLE + reply
+            if tokens > max(context, getattr(overflows.get(role_model.spec), "tokens", 0)):
+                overflows[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, context)
     return list(overflows.values())
