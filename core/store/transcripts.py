@@ -78,7 +78,8 @@ class Transcripts(ReadRepository):
         )
         messages = len(_FIELDS) + _JSON.index("messages")
         hashes = {part["text"] for row in rows for part in load(row[messages]) if "text" in part}
-        texts = self._texts(hashes)
+        stored = "SELECT hash, text FROM texts WHERE hash IN (SELECT unnest(?))"
+        texts = dict(self._connection.rows(stored, [sorted(hashes)]))
         return [_turn(row, texts) for row in rows]
 
     def open_turns(self, run_id: str, limit: int) -> list[Turn]:
@@ -172,12 +173,6 @@ class Transcripts(ReadRepository):
     def truncated_replies(self, run_id: str) -> int:
         """Return how many replies that a run paid for were cut by their output limit in their last attempt."""
         return int(self._connection.value(_TRUNCATED, {"run": run_id}))
-
-    def _texts(self, hashes: set[str]) -> dict[str, str]:
-        if not hashes:
-            return {}
-        marks = ", ".join("?" * len(hashes))
-        return dict(self._connection.rows(f"SELECT hash, text FROM texts WHERE hash IN ({marks})", sorted(hashes)))
 
 
 _TRUNCATED = """

@@ -290,8 +290,8 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)
     was, now = (annotation_arrays.load_latest_reference(session.store, run.run_id, codebook) for run in (before, after))
-    ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
-    rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
+    ended = session.store.lab.ended(before.run_id) & session.store.lab.ended(after.run_id)
+    rows = [row for row, id in enumerate(was.documents) if id in ended]
     ids = [was.documents[row] for row in rows]
     reference = np.where(np.isnan(was.reference), np.nan, now.reference)[rows]
     if codebook.kind == "choice":  # a removed label is not in question any more
