@@ -21,6 +21,7 @@ from core.store.project import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_OfSession: TypeAlias = Callable[Concatenate[ProjectSession, P], T]
 MAX_ENTRIES, MAX_BYTES = 5_000, 500_000_000
 """Results, and bytes of their arrays, that are kept for each project. Scores have several results for each run."""
 
@@ -83,15 +84,13 @@ def _array_bytes(value: Any) -> int:
     return 0
 
 
-def cached_while(
-    basis: Callable[..., Hashable],
-) -> Callable[[Callable[Concatenate[ProjectSession, P], T]], Callable[Concatenate[ProjectSession, P], T]]:
+def cached_while(basis: Callable[..., Hashable]) -> Callable[[_OfSession[P, T]], _OfSession[P, T]]:
     """Cache a function while ``basis``, called with the session and the other arguments by name, returns the same.
 
     Arguments must be hashable; a run counts by its id.
     """
 
-    def decorate(function: Callable[Concatenate[ProjectSession, P], T]) -> Callable[Concatenate[ProjectSession, P], T]:
+    def decorate(function: _OfSession[P, T]) -> _OfSession[P, T]:
         parameters = signature(function)
 
         @wraps(function)
