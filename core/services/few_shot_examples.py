@@ -88,23 +88,23 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
     """Return the known labels of documents that are neither used nor in the held-out split."""
     labels = store.precedents.labels(settings.codebook.items)
-    unused = _of_codebook(labels, settings, {*_held_out_ids(store), *used})
-    return {document: values for document, values in unused.items() if values}
+    return _of_codebook(labels, settings, {*_held_out_ids(store), *used})
 
 
 def _of_codebook(
-    pool: Mapping[str, Mapping[str, Value]], settings: RunSettings, debated: Collection[str]
+    pool: Mapping[str, Mapping[str, Value]], settings: RunSettings, without: Collection[str]
 ) -> dict[str, dict[str, Value]]:
-    """Return a pool without debated documents and only with values that the codebook allows.
+    """Return a pool without some documents and only with values that the codebook allows.
 
     A copied pool, and labels from before the kind or a scale changed, may have others.
     """
     allows = settings.codebook.allows
-    return {
-        document: {item: value for item, value in labels.items() if allows(item, value)}
+    allowed = (
+        (document, {item: value for item, value in labels.items() if allows(item, value)})
         for document, labels in pool.items()
-        if document not in debated
-    }
+        if document not in without
+    )
+    return {document: values for document, values in allowed if values}
 
 
 def copy_pool(store: Store, source: str, target: str) -> None:
@@ -186,7 +186,7 @@ class _ExampleIndex:
 
         The pool is empty and has no space if the codebook allows none of the values, or the documents were removed.
         """
-        ids = [id for id, values in self._labels.items() if values]
+        ids = list(self._labels)
         pool = [
             Precedent(document.id, document.full_text, self._labels[document.id])
             for start in range(0, len(ids), LOAD_BATCH)
