@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import yaml
 
@@ -32,8 +32,14 @@ _SINGLE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac
 Token: TypeAlias = tuple[str, int, int]
 """A token as it is compared, and its offsets in the text."""
 
-Aspect: TypeAlias = tuple[str, tuple[str, ...], str]
-"""A common aspect: its name, its starter keywords and the name of the aspect that it includes, or nothing."""
+
+class Aspect(NamedTuple):
+    """A common aspect, its starter keywords, and the name of the aspect that it includes or nothing."""
+
+    name: str
+    words: tuple[str, ...]
+    included: str
+
 
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+|[$%]")
 _TOKEN = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}][\u0300-\u036f]*)+|[$€£¥₹%]|[\u2600-\u27bf\U0001f300-\U0001faff]")
@@ -133,7 +139,7 @@ def _starter_lists() -> Mapping[str, Aspect]:
     text = (shipped_folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
     aspects: dict[str, Aspect] = {}
     for name, entry in yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
-        aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
+        aspect = Aspect(str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
         aspects = {normalise(str(alias)): aspect for alias in (name, *entry.get("aliases", ()))} | aspects
     plurals = {f"{name}s": aspect for name, aspect in aspects.items()}
     singulars = {name.removesuffix("s"): aspect for name, aspect in aspects.items()}
@@ -147,16 +153,18 @@ def starters(name: str, names: Iterable[str] = ()) -> tuple[str, ...]:
     aspect's keywords come with those of the aspect that it includes (service includes staff), unless a label of the
     codebook, which has ``names``, is about that.
     """
-    aspects, other_names = _aspects(name), {aspect[0] for other in (*names, name) for aspect in _aspects(other)}
-    included = (_starter_lists()[aspect[2]] for aspect in aspects if aspect[2] and aspect[2] not in other_names)
-    return tuple(dict.fromkeys(word for _, words, _ in (*aspects, *included) for word in words))
+    aspects, all_aspects = _aspects(name), {aspect.name for other in (*names, name) for aspect in _aspects(other)}
+    included = [aspect.included for aspect in aspects if aspect.included and aspect.included not in all_aspects]
+    lists = [aspect.words for aspect in (*aspects, *map(_starter_lists().__getitem__, included))]
+    return tuple(dict.fromkeys(word for words in lists for word in words))
 
 
 def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the keywords of each common aspect that none of the names is about, not even by including it."""
-    covered = {part for name in names for aspect in _aspects(name) for part in (aspect[0], aspect[2])}
+    named = [aspect for name in names for aspect in _aspects(name)]
+    covered = {part for aspect in named for part in (aspect.name, aspect.included) if part}
     aspects = dict.fromkeys(_starter_lists().values())
-    return [words for name, words, included in aspects if name not in covered and included not in covered - {""}]
+    return [aspect.words for aspect in aspects if covered.isdisjoint((aspect.name, aspect.included))]
 
 
 @lru_cache(maxsize=1024)
