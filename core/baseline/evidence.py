@@ -372,7 +372,7 @@ def definition_probabilities(embed: Embed) -> LabelProbabilities:
         """Return the model, whose first classes are the labels that can be compared; None for a single class."""
         from sklearn.linear_model import LogisticRegression
 
-        pairs = [(number, text) for number, texts in enumerate(definitions(codebook)) for text in texts]
+        pairs = definitions(codebook)
         if len({number for number, _ in pairs}) < 2:
             return None
         if new := list(dict.fromkeys(text for _, text in pairs if text not in vectors)):
@@ -385,10 +385,9 @@ def definition_probabilities(embed: Embed) -> LabelProbabilities:
     def probabilities(codebook: Codebook, text: str) -> tuple[float, ...]:
         with lock:  # many documents start at once, and all of them would embed the definitions
             model = train(codebook)
-        result = np.zeros(len(codebook.labels))
-        if model is not None:
-            chances, comparable = model.predict_proba(normalised(embed([text])))[0], model.classes_ < len(result)
-            result[model.classes_[comparable]] = chances[comparable]
-        return tuple(result.tolist())
+        if model is None:
+            return (0.0,) * len(codebook.labels)
+        chances = dict(zip(model.classes_, model.predict_proba(normalised(embed([text])))[0].tolist(), strict=True))
+        return tuple(chances.get(number, 0.0) for number in range(len(codebook.labels)))
 
     return probabilities

@@ -174,18 +174,22 @@ def _aspects(name: str) -> list[Aspect]:
     return [known[part] for part in ([key] if key in known else re.findall(r"[^\W_]{3,}", key)) if part in known]
 
 
-def definitions(codebook: Codebook) -> list[list[str]]:
-    """Return the texts that define each label, none for the label for the rest; then the words of other aspects."""
-    classes, rest_label = [], lexicon_of(codebook).rest_label
+def definitions(codebook: Codebook) -> list[tuple[int, str]]:
+    """Return pairs of a label's number and a text that defines it, none for the label for the rest.
+
+    Higher numbers stand for common aspects that no label is about, with their words.
+    """
+    pairs = []
     for number, label in enumerate(codebook.labels):
         described = [f"{label.name}: {label.description}"] if label.description else []
-        texts = [label.name, *described, *label.include, *label.keywords, *starters(label.name, codebook.names)]
-        if number == rest_label:
-            texts = []
-        classes.append(list(dict.fromkeys(text for text in texts if text.strip())))
-    defined = {text.casefold() for texts in classes for text in texts}
+        texts = (label.name, *described, *label.include, *label.keywords, *starters(label.name, codebook.names))
+        if number != lexicon_of(codebook).rest_label:
+            pairs += [(number, text) for text in dict.fromkeys(texts)]
+    defined = {text.casefold() for _, text in pairs}
     others = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
-    return classes + [[word for word in words[:ASPECT_WORDS] if word.casefold() not in defined] for words in others]
+    for number, words in enumerate(others, len(codebook.labels)):
+        pairs += [(number, word) for word in words[:ASPECT_WORDS] if word.casefold() not in defined]
+    return pairs
 
 
 Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
