@@ -214,12 +214,9 @@ def _known_labels(
         return []
     reviewed = reviewed_labels(session, codebook)
     held_out = held_out_among(session, list(reviewed))
-    labelled = []
-    for document in sample:
-        _, decided = ("", {}) if document.id in held_out else reviewed.get(document.id, ("", {}))
-        if labels := document.labels(codebook) | decided:
-            labelled.append((document.text, labels))
-    return labelled
+    decided = {id: labels for id, (_, labels) in reviewed.items() if id not in held_out}
+    known = [(document.text, document.labels(codebook) | decided.get(document.id, {})) for document in sample]
+    return [(text, labels) for text, labels in known if labels]
 
 
 # -- where vectors help
