@@ -145,24 +145,29 @@ class Debate:
         try:
             requests = next(self._step) if replies is None else self._step.send(replies)
         except StopIteration as end:
+            longest = max((pending.request.characters for pending in self.pending), default=0)
             self.pending, self.verdict = (), None
-            self._conclude(end.value)
+            self._conclude(end.value, longest)
         else:
             self.pending = tuple(self._pending_turn(request) for request in requests)
 
-    def _conclude(self, verdict: Verdict) -> None:
-        """Set the verdict, or debate a shortened document again if it did not fit and the settings say so."""
+    def _conclude(self, verdict: Verdict, prompt_characters: int) -> None:
+        """Set the verdict, or debate a shortened document again if it did not fit and the settings say so.
+
+        ``prompt_characters`` is the length of the longest prompt of the last step.
+        """
         on_long, error = self._settings.handling.on_long, verdict.error
         if error is not None and error.kind == ContextTooLong.kind and on_long != "fail":
             if on_long == "skip":
                 verdict = skipped_verdict(verdict)
-            elif (shorter := truncate(self._debated_document, error.message)) is not None and self._cuts < MAX_CUTS:
-                self._cuts += 1
-                self._debated_document = shorter
-                self._step = self._start(shorter)
-                self._advance(None)
-                return
             else:
+                shorter = truncate(self._debated_document, error.message, prompt_characters)
+                if shorter is not None and self._cuts < MAX_CUTS:
+                    self._cuts += 1
+                    self._debated_document = shorter
+                    self._step = self._start(shorter)
+                    self._advance(None)
+                    return
                 verdict = too_long_verdict(verdict, error)
         if self._cuts and verdict.error is None:
             verdict = replace(verdict, notes=(*verdict.notes, describe_cut(self.document, self._debated_document)))

@@ -14,10 +14,13 @@ MAX_CUTS = 6
 """Attempts to make a document fit, each shorter than the one before."""
 
 MARGIN = 0.92
-"""Part of the fitting share that is kept: prompts contain more than the document, and later prompts are longer."""
+"""Part of the fitting share that is kept: tokens are estimated from characters, and later prompts are longer."""
 
 DEFAULT_SHARE = 0.5
-"""Share that is kept if the server does not report how much fits."""
+"""Share of a text that is kept if the server does not report how much fits."""
+
+_MIN_SHARE = 0.1
+"""Smallest share of a text that is kept at once, because some texts have more tokens per character than the rest."""
 
 _MIN_CHARACTERS = 200
 """Shortest text in characters; a shorter one is not cut."""
@@ -31,30 +34,32 @@ _CONTEXT = re.compile(
 )
 
 
-def share_that_fits(message: str) -> float:
-    """Return the share of a prompt that fits according to a server's message, between 0.1 and ``MARGIN``.
+def share_that_fits(message: str) -> float | None:
+    """Return the share of a prompt that fits according to a server's message, at most ``MARGIN``.
 
-    It is the context over the requested tokens, with a margin; ``DEFAULT_SHARE`` if the message does not contain both
-    numbers.
+    It is the context over the requested tokens, with a margin; None if the message does not contain both numbers.
     """
     words = message.partition(": ")[2] or message  # without the names of connection and model
     if _UNCOUNTED.search(words):
-        return DEFAULT_SHARE
+        return None
     context = _CONTEXT.search(words)
     requested = max((int(number) for number in _NUMBER.findall(words)), default=0)
     limit = int(context[1] or context[2]) if context is not None else 0
-    return min(MARGIN, max(0.1, limit / requested * MARGIN)) if 0 < limit < requested else DEFAULT_SHARE
+    return limit / requested * MARGIN if 0 < limit < requested else None
 
 
-def truncate(document: Document, message: str) -> Document | None:
+def truncate(document: Document, message: str, prompt_characters: int) -> Document | None:
     """Return the document with its longest text cut at the end to fit, None if the text is too short to cut.
 
-    The rest keeps its offsets, so that evidence still points into the whole document.
+    ``prompt_characters`` is the length of the prompt that did not fit. Its other parts are not cut. The rest of the
+    text keeps its offsets, so that evidence still points into the whole document.
     """
     fields: Mapping[str, str] = document.fields
     name = max(fields, key=lambda field: len(fields[field]))
     text = fields[name]
-    keep = int(len(text) * share_that_fits(message))
+    share = share_that_fits(message)
+    excess = len(text) * (1 - DEFAULT_SHARE) if share is None else prompt_characters * (1 - share)
+    keep = int(max(len(text) - excess, len(text) * _MIN_SHARE))
     if keep < _MIN_CHARACTERS:
         return None
     return replace(document, fields={**fields, name: text[:keep]})

@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine.truncation import DEFAULT_SHARE, share_that_fits, truncate
+from core.engine.truncation import share_that_fits, truncate
 from core.runs import ErrorHandling, OverlongPolicy
 from tests.core.engine.fakes import World, find_service, settings
 
@@ -53,15 +53,34 @@ def test_share_that_fits_is_read_from_the_error_message(message: str, share: flo
     ],
 )
 def test_half_is_kept_if_the_message_does_not_say_how_much_fits(message: str) -> None:
-    assert share_that_fits(message) == DEFAULT_SHARE
+    assert share_that_fits(message) is None
+    cut = truncate(Document("1", {"text": LONG}), message, 2 * len(LONG))
+    assert cut is not None
+    assert len(cut.text) == len(LONG) / 2
 
 
 def test_longest_field_is_cut_at_its_end_and_short_texts_are_not_cut() -> None:
     document = Document("1", {"title": "A title", "text": LONG})
-    cut = truncate(document, "too long")
+    cut = truncate(document, "too long", 5000)
     assert cut is not None
     assert cut.fields == {"title": "A title", "text": LONG[:2100]}
-    assert truncate(Document("1", {"text": "short"}), "too long") is None
+    assert truncate(Document("1", {"text": "short"}), "too long", 5000) is None
+
+
+def test_text_is_cut_by_what_the_whole_prompt_exceeds() -> None:
+    # llama.cpp with a codebook of 3,300 tokens: shares of the text alone would need more than six attempts
+    def fits(characters: int) -> str | None:
+        tokens = 3300 + characters // 4
+        return f"request ({tokens} tokens) exceeds the available context size (4096 tokens)" if tokens > 4096 else None
+
+    document: Document | None = Document("1", {"text": "The staff were kind. " * 8000})
+    attempts = 0
+    while document is not None and (refusal := fits(len(document.text))):
+        attempts += 1
+        document = truncate(document, f"toy answered 400 for m: {refusal}", 3300 * 4 + len(document.text))
+    assert document is not None
+    assert attempts <= 2
+    assert len(document.text) > 1000
 
 
 def prompt_tokens(ask: Request) -> int:
