@@ -84,7 +84,7 @@ _MARKUP = re.compile(r"<(script|style)\b(?:.*?</\1>|.*)|<[^>]*>?", re.IGNORECASE
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|model_not_available|not a valid model|\bmodel identifier\b.{0,20}\binvalid|"
-    r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
+    r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|server is pinned to|"
     r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
     r"is not (available|loaded|supported|served))|"
     r"\bmodel\b.{0,80}(decommissioned|deprecated|no longer (supported|available))|"

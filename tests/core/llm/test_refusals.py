@@ -325,6 +325,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (500, error_body("the request exceeds the available context size"), errors.ContextTooLong),
         (529, error_body("Overloaded"), errors.ServerFault),
         (400, error_body("Unable to access model m.", code="model_not_available"), errors.NoSuchModel),
+        (400, {"detail": "Server is pinned to '/models/tiny'; requested 'm'."}, errors.NoSuchModel),  # transformers serve
         (400, {"message": "The provided model identifier is invalid."}, errors.NoSuchModel),
         (412, error_body("Account x is suspended, possibly due to reaching the monthly spending limit."), errors.QuotaSpent),
         (403, {"code": "The caller does not have permission", "error": "Your newly created team doesn't have any credits yet."}, errors.QuotaSpent),
