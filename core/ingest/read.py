@@ -5,7 +5,6 @@ The format of a table is detected from its content.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import zipfile
@@ -311,9 +310,12 @@ def read_text_file(source: bytes | Path, name: str) -> str:
 
 def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:
     """Yield the text of a file like ``read_text_file``, but in this process, without limits on memory and time."""
-    source = stream.read()
     is_pdf = name.lower().endswith(".pdf")
-    text = _pdf(source, name) if is_pdf else _plain(source, name)
+    if is_pdf:
+        text = _pdf(stream, name)
+    else:
+        decoding = detect_encoding(stream, None, name)
+        text = stream.read().decode(decoding.encoding, decoding.errors)
     text = storable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if not any(map(str.isalpha, text)):
         why = "It may be scanned: use one with text in it." if is_pdf else "Use another."
@@ -321,17 +323,12 @@ def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:
     yield text[:MAX_CHARACTERS]
 
 
-def _plain(source: bytes, name: str) -> str:
-    decoding = detect_encoding(io.BytesIO(source), None, name)
-    return source.decode(decoding.encoding, decoding.errors)
-
-
-def _pdf(source: bytes, name: str) -> str:
+def _pdf(stream: BinaryIO, name: str) -> str:
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
     try:
-        reader = PdfReader(io.BytesIO(source))
+        reader = PdfReader(stream)
         if reader.is_encrypted and not reader.decrypt(""):
             raise InputError(f"{name} is locked with a password.", "Save it without one.")
         return "\n\n".join(page.extract_text() for page in reader.pages)

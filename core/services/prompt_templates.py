@@ -388,11 +388,9 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
         for ask in asks
         if any(TEMPLATE_MARK in message.content for message in ask.messages)
     )
-    if previews:
+    if previews or slot.parts:
         return previews
     values = prompts.variables(settings.codebook, document, settings.templates) | {"problem": "it names no label"}
-    if slot.parts:
-        return ()
     alone = Message("user", prompts.render_text(marked, values))
     return (RequestPreview("", slot.title, (_without_mark(alone),)),)
 
