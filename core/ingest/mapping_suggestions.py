@@ -107,8 +107,6 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     one scale, or lists of the same labels in columns called like raters (``coder_anna``, ``coder_Ben``). Context is
     never guessed. UsageError when no column holds text.
     """
-    if codebook is not None and not codebook.labels:
-        codebook = None
     # not every n-th row, as files have periods
     rows = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))
     cells = {name: tuple(map(column.__getitem__, rows)) for name, column in zip(table.columns, table.data, strict=True)}

@@ -126,7 +126,7 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
     kind = gold_kind(draft, codebook, keep)
     if kind == "none":
         return
-    if kind == "label" and codebook is not None and codebook.labels:
+    if kind == "label" and codebook is not None:
         _by_label(draft, codebook, keep)
     else:
         _by_column(draft, kind, codebook, keep)

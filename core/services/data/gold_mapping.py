@@ -31,9 +31,7 @@ ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
     """Return the kinds of gold that suit a codebook, all of them without a codebook."""
-    if codebook is None or not codebook.labels:
-        return ("label", "list", "choice")
-    return GOLD_KINDS[codebook.kind]
+    return ("label", "list", "choice") if codebook is None else GOLD_KINDS[codebook.kind]
 
 
 def gold_value_options(draft: ImportDraft, codebook: Codebook | None, cell: str) -> dict[str, Value]:
@@ -109,7 +107,7 @@ def _with_earlier_gold(
     value_map = {**options["value_map"], **mapping.value_map}
     earlier = replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
     try:
-        check_mapping(table, earlier, codebook if codebook is not None and codebook.labels else None)
+        check_mapping(table, earlier, codebook)
     except UsageError:
         return mapping
     return earlier

@@ -239,13 +239,12 @@ def propose_mapping(
 
     Gold may use ``former_names`` of labels, given with the present names.
     """
-    usable_codebook = codebook if codebook is not None and codebook.labels else None
     try:
-        mapping = suggest_mapping(table, usable_codebook)
-        if usable_codebook is not None and not mapping.gold and (other := suggest_mapping(table)).gold:
+        mapping = suggest_mapping(table, codebook)
+        if codebook is not None and not mapping.gold and (other := suggest_mapping(table)).gold:
             mapping = replace(mapping, reasons=(*mapping.reasons, f"In a new project: {other.reasons[-1]}"))
-        if usable_codebook is not None and former_names:
-            mapping = _with_former_names(table, usable_codebook, mapping, former_names)
+        if codebook is not None and former_names:
+            mapping = _with_former_names(table, codebook, mapping, former_names)
         return mapping
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
@@ -301,14 +300,11 @@ def preview_import(
     Without a codebook, one is made from the gold columns. Raises UsageError for a mapping that does not fit and
     CodebookError for gold columns that do not make a codebook.
     """
-    used, new_codebook, note = codebook, False, ""
-    if codebook is None or not codebook.labels:
-        used = None
-        if draft.mapping.gold:
-            used, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
-        new_codebook = used is not None
-    built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
-    preview = ImportPreview(draft, built, used, new_codebook, keyword_note=note)
+    new_codebook, note = codebook is None and bool(draft.mapping.gold), ""
+    if new_codebook:
+        codebook, note = codebooks.prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
+    built = build_documents(draft.table, draft.mapping, codebook, duplicates=draft.duplicates, empties=draft.empties)
+    preview = ImportPreview(draft, built, codebook, new_codebook, keyword_note=note)
     if session is not None and draft.destination == "add":
         return compare_with_stored(session, preview)
     if session is not None and draft.destination == "replace":
