@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 from core.documents import Rejected, storable
 from core.errors import InputError
@@ -26,22 +26,8 @@ from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_jso
 from core.ingest.table import DETECTED, MAX_ROWS, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
 from core.ingest.xml_reader import read_xml
 
-SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".xls": "xls",
-    ".ods": "ods",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".xml": "xml",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+SUFFIXES: dict[str, Format] = {f".{format}": format for format in get_args(Format)}
+SUFFIXES |= {".txt": "csv", ".tab": "tsv", ".xlsm": "xlsx", ".ndjson": "jsonl", ".pq": "parquet"}
 """Format by file name suffix. Files with other suffixes are read by their content."""
 
 YAML_SUFFIXES = (".yaml", ".yml")
