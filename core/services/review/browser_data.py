@@ -136,10 +136,7 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
         "text": codebook.guideline,
         "labels": [
             {
-                "id": label.id,
-                "description": label.description,
-                "include": list(label.include),
-                "exclude": list(label.exclude),
+                **label.model_dump(include={"id", "description", "include", "exclude"}, mode="json"),
                 "changed": hashes_of_run.get(label.id, hashes[label.id]) != hashes[label.id],
             }
             for label in codebook.labels
