@@ -112,9 +112,7 @@ def result_names(columns: SharedColumns, codebook: Codebook) -> tuple[str, ...]:
     """
     annotators = (*ANNOTATORS, *columns.roles, "evidence")
     value_names = [f"{annotator}_{name}" for name in codebook.item_names for annotator in annotators]
-    document, *results = unique_names(["document_id", *ABOUT, *value_names, *REVIEW_DETAILS], columns.source)
-    about, values = results[: len(ABOUT)], results[len(ABOUT) : -len(REVIEW_DETAILS)]
-    return *columns.source, document, *values, *about, *results[-len(REVIEW_DETAILS) :]
+    return *columns.source, *unique_names(["document_id", *value_names, *ABOUT, *REVIEW_DETAILS], columns.source)
 
 
 def source_columns(document: Document) -> Mapping[str, Any]:
