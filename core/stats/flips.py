@@ -65,8 +65,6 @@ class Flip:
     """net / cells, -1 to 1, with a 95% interval that accounts for the dependence of the cells of a document and of the
     documents of a group. From reviewed documents it is estimated for all documents."""
     label_gains: Mapping[str, Estimate]
-    carried: int
-    """cells without a value from the role, for which the previous value was carried forward"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,6 @@ class Trace:
     """``[document, label]``: included in the flip table"""
     right: Mask
     """``[role, document, label]``: right after that role"""
-    has_value: Mask
-    """``[role, document, label]``: the role gave a value itself"""
     error_at: Codes
     """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
     excluded: int
@@ -137,7 +133,6 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     check_shapes(gold, *predicted)
     documents, excluded = counted_documents(gold >= 0, predicted[0] >= 0, predicted[-1] >= 0)
     counted = documents[:, None] & (gold >= 0)
-    has_value = np.stack([values >= 0 for values in predicted])
     current, rights = predicted[0], []
     for values in predicted:
         current = np.where(values >= 0, values, current)
@@ -146,7 +141,7 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
     # The last role at which a cell was right, found from the end; the next role lost the cell.
     last_right = np.where(right.any(axis=0), len(roles) - 1 - right[::-1].argmax(axis=0), -1)
     error_at = np.where(last_right == len(roles) - 1, -1, last_right + 1)
-    return Trace(roles, counted, right, has_value, np.where(counted, error_at, -2).astype(np.int64), excluded)
+    return Trace(roles, counted, right, np.where(counted, error_at, -2).astype(np.int64), excluded)
 
 
 def flip_table(
@@ -227,7 +222,6 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
         label_gains={
             label: gain(tally, slice(column, column + 1)) for column, (label, tally) in enumerate(per_label.items())
         },
-        carried=int((path.counted & ~path.has_value[after]).sum()),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -31,8 +32,6 @@ class Drift:
     later: str
     days: float
     """days between the starts of the two runs"""
-    cells: int
-    changed_cells: int
     changed: tuple[str, ...]
     share: Estimate
     """share of documents that changed, with Wilson's interval over independent documents or groups"""
@@ -107,18 +106,15 @@ def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: Annotatio
     rows = rows_in(first.documents, now.documents)  # canaries are documents of the first run
     before, after = first.verdicts[rows], now.verdicts
     complete: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
-    differs = np.not_equal(before, after) & complete[:, None]
-    changed = tuple(now.documents[row] for row in np.flatnonzero(differs.any(axis=1)))
+    differs = np.any(before != after, axis=1) & complete
     groups = group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
         run_id=run.run_id,
         later=later.run_id,
         days=(later.created_at - run.created_at) / 86_400,
-        cells=int(complete.sum()) * before.shape[1],
-        changed_cells=int(differs.sum()),
-        changed=changed,
-        share=ratio(np.any(differs, axis=1), complete, Design(groups=groups[rows] if groups is not None else None)),
+        changed=tuple(compress(now.documents, differs)),
+        share=ratio(differs, complete, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
         problem=_problem(later),

@@ -26,10 +26,8 @@ def test_flip_table_of_a_worked_example() -> None:
     # without a list; (2, b) and (3, b) stay wrong.
     assert critic.labels == {"a": Tally(1, 1, 2, 0), "b": Tally(1, 0, 0, 2)}
     assert critic.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
-    assert critic.carried == 2
     # The judge corrects (3, b) and introduces an error on (4, a).
     assert judge.total == Tally(corrected=1, regressed=1, kept_right=3, kept_wrong=2)
-    assert judge.carried == 0
     assert table.whole.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
     assert (table.whole.role, table.whole.against) == ("judge", "extractor")
     assert [share.value for share in table.shares] == pytest.approx([3 / 7, 4 / 7, 4 / 7])
@@ -46,7 +44,6 @@ def test_final_errors_are_attributed_to_the_role_that_introduced_them() -> None:
     }
     path = trace(REFERENCE, STEPS)
     assert path.error_at.tolist() == [[-1, -1], [1, 0], [-1, -1], [2, -2]]
-    assert path.has_value[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
 
 
 def test_debates_without_start_or_end_are_excluded() -> None:
