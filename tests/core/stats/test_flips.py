@@ -104,7 +104,7 @@ def test_sentence_of_a_gain_with_its_interval() -> None:
 def change(corrected: int, regressed: int, kept: int) -> Flip:
     tally = Tally(corrected, regressed, kept)
     gain = Estimate(tally.net / tally.n if tally.n else None, None)
-    return Flip("critic", "extractor", tally, {}, gain, {}, 0)
+    return Flip("critic", "extractor", tally, {}, gain, {})
 
 
 def test_sentences_of_small_changes() -> None:
