@@ -336,11 +336,13 @@ def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> lis
     """Return (name, title, values) of the steps of a debate; the last one is the verdict.
 
     The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
-    One entry means that nothing was debated.
+    Steps after it change nothing and are left out. One entry means that nothing was debated.
     """
-    last = stages_in_order[-1] if stages_in_order else None
     decides = decider(run)
-    is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
-    before = stages_in_order[:-1] if is_last else stages_in_order
-    name, title = (last.name, last.title) if is_last and last is not None else (decides, step_titles(run)[decides])
+    deciding = [index for index, stage in enumerate(stages_in_order) if decides in stage.members]
+    if decides == VERDICT and stages_in_order and len(stages_in_order[-1].members) > 1:
+        deciding = [len(stages_in_order) - 1]
+    end = deciding[-1] if deciding else len(stages_in_order)
+    before, last = stages_in_order[:end], stages_in_order[end:]
+    name, title = (last[0].name, last[0].title) if last else (decides, step_titles(run)[decides])
     return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]

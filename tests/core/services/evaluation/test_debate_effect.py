@@ -14,9 +14,11 @@ from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import annotation_arrays, coverage, debate_effect, evaluation
 from core.services.evaluation.report import full_report
+from core.services.runs.planning import Plan
 from core.stats.flips import Tally
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
+from tests.core.services.sessions import queue_runs, studio
 from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
 
 CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
@@ -231,6 +233,18 @@ def test_panel_scores_before_and_after_the_debate(project):
     assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["spearman"][
         "value"
     ] == (pytest.approx(1))
+
+
+def test_roles_after_the_deciding_one_are_no_steps(tmp_path):
+    prompt = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }}"}'
+    roles = "".join(f"  {role}: {prompt}\n" for role in ("one", "two", "three"))
+    script = f"name: Talk\nroles:\n{roles}order: [one, two, three]\ndecides: two\n"
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session, Plan(protocol="custom", params={"script": script}))
+        session.start_or_resume(run.run_id).result(60)
+        effect = debate_effect.debate_effect(session, session.run(run.run_id))
+    assert effect.flip_table is not None
+    assert effect.flip_table.roles == ("one", "two")
 
 
 def test_run_without_turns_has_no_flip_table(project):
