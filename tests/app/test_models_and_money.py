@@ -174,16 +174,6 @@ def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, s
     assert "1 of 4 replies" in shown
 
 
-def test_failed_preflight_is_shown_and_no_run_starts(workspace: Workspace, session: ProjectSession) -> None:
-    with Scripted(answer(401, "who are you")) as server:
-        models.add(workspace, "near", server.url)
-        planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="near", model="m")))
-        at = open_page("run")
-        at.button(key="start-all").click().run()
-    assert "unauthorised" in html(at)
-    assert session.store.runs.all() == []
-
-
 def test_unknown_price_asks_for_confirmation(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
