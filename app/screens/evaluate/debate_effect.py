@@ -32,7 +32,7 @@ from core.services.evaluation.panel_ablation import NAMES, STYLES, GroupScores, 
 from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
-from core.stats.flips import Objections
+from core.stats.flips import FlipTable, Objections
 from core.stats.intervals import Estimate, format_estimate, format_interval
 from core.stats.panels import MEASURES
 
@@ -56,7 +56,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     left, right = st.columns([1.75, 1], gap="small")
     with left:
         if result.flip_table is not None:
-            _steps(result, unit, reference_names(reference).noun, debate_basis)
+            _steps(result, result.flip_table, unit, reference_names(reference).noun, debate_basis)
         _rounds(result.rounds, result.titles, rounds_basis)
         if result.critic is not None and not result.rounds:  # beside the bound it would leave the left side empty
             _critic(result.critic)
@@ -67,9 +67,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     _panels(result, rounds_basis)
 
 
-def _steps(result: DebateEffect, noun: str, reference: str, basis: str) -> None:
-    flip_table = result.flip_table
-    assert flip_table is not None
+def _steps(result: DebateEffect, flip_table: FlipTable, noun: str, reference: str, basis: str) -> None:
     subtitle = f"{format_count(flip_table.cells, noun)} against {reference}"
     with layout.panel("Contribution by step", subtitle, counted=basis, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], share_html(flip_table.shares[0]), *[""] * 7]]

@@ -36,6 +36,7 @@ from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.project_session import ProjectSession
+from core.stats.flips import FlipTable
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metrics import main_metric, metrics
 from core.stats.scoring import Scores
@@ -199,9 +200,10 @@ def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
     run, reference = evaluation.run, evaluation.reference
     debate = effect_of(session, run, reference)
     roles = role_scores(session, run, reference)
-    left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
+    flip_table = debate.flip_table
+    columns = st.columns([1.06, 1], gap="small") if flip_table is not None else [st.container()]
     basis = evaluation.describe_basis()
-    with left:
+    with columns[0]:
         subtitle = "line: value, light bar: 95% interval"
         with layout.panel("Scores per label", subtitle, counted=basis, key="evaluate-bars") as head:
             titles = {role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)}
@@ -210,9 +212,9 @@ def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
             score_bars.draw_score_bars(evaluation, roles, debate)
             for reason in _undefined_scores(evaluation):
                 line(reason)
-    if right is not None:
-        with right:
-            _flow(session, evaluation, debate)
+    if flip_table is not None:
+        with columns[1]:
+            _flow(session, evaluation, debate, flip_table)
     agreement(evaluation.scores, reference_names(reference).noun, basis, key="evaluate-agreement")
     score_tables(evaluation.scores)
     confusion.confusion_panel(session, evaluation, debate)
@@ -234,17 +236,14 @@ def _undefined_scores(evaluation: EvaluationReport) -> list[str]:
     return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 
 
-def _flow(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
-    flip_table = debate.flip_table
-    assert flip_table is not None
+def _flow(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect, flip_table: FlipTable) -> None:
     against = reference_names(evaluation.reference).noun
     cells = f"{format_count(flip_table.cells, noun(evaluation.run))} against {against}"
     basis = evaluation.describe_basis(coverage.of_debate(session, evaluation.run, evaluation.reference))
     with layout.panel("Effect of the debate", cells, counted=basis, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(evaluation.scores.labels) + 2) - 66))
-        text = summary(debate)
-        flips.flip_flow(flip_table, debate.titles, text, height)
+        flips.flip_flow(flip_table, debate.titles, summary(debate), height)
 
 
 # -- scores of ratings
