@@ -64,11 +64,11 @@ def grid_view(
     )
     read_at = time.time()
     page = _with_edited(session, run, actor, filters.status, queue.review_page(session, run, filters, actor=actor))
-    is_document_open = page.rows and widgets.get(DOCUMENT, True)
-    left, right = st.columns([1.6, 1], gap="small") if is_document_open else (st.container(), None)
-    with left:
+    is_document_open = bool(page.rows and widgets.get(DOCUMENT, True))
+    columns = st.columns([1.6, 1], gap="small") if is_document_open else [st.container()]
+    with columns[0]:
         if page.rows:
-            _grid(session, run, actor, page.rows, read_at, is_document_open=bool(is_document_open))
+            _grid(session, run, actor, page.rows, read_at, is_document_open=is_document_open)
         else:
             _no_documents(run, page, show_all)
         _controls_below(session, run, actor, page)
@@ -85,8 +85,8 @@ def grid_view(
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
             _button("Undo", lambda: actions.undo(session, attribution, shown_run=run.run_id), icon=":material/undo:")
             _button("Redo", lambda: actions.redo(session, attribution, shown_run=run.run_id), icon=":material/redo:")
-    if right is not None:
-        with right:
+    if is_document_open:
+        with columns[1]:
             _detail(session, run, actor, page, filters)
 
 
