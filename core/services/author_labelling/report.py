@@ -73,21 +73,17 @@ def author_report(session: ProjectSession) -> AuthorReport:
 def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
     for feature in current.features:
-        effects = [
-            effect
-            for effect in current.learned.effects.values()
-            if effect.question.item == feature.item and effect.question.id in current.analysed
-        ]
+        asked = [id for id, each in current.analysed.items() if each.question.item == feature.item]
+        effects = [effect for id in asked if (effect := current.learned.effects.get(id)) is not None]
         answered = [effect for effect in effects if effect.loss is not None]
         predicted = [effect for effect in answered if effect.question.options and effect.question.predicted is not None]
-        asked = sum(asked_question.question.item == feature.item for asked_question in current.analysed.values())
         posed = [current.analysed[effect.question.id] for effect in predicted]
         right = [current.analysed[effect.question.id] for effect in predicted if effect.loss == 0]
         doubt = current.learned.selector.score(feature.item, FeaturePrediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
                 feature.name,
-                asked,
+                len(asked),
                 len(answered),
                 sum(bool(effect.answer.abstention) for effect in effects),
                 comparison.hit_share(posed, right),
