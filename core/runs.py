@@ -304,9 +304,5 @@ class RunRow(_Frozen):
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Return the sum of costs in dollars, None if one of them is unknown."""
-    total = 0.0
-    for cost in costs:
-        if cost is None:
-            return None
-        total += cost
-    return total
+    known = list(costs)
+    return None if None in known else sum((cost for cost in known if cost is not None), 0.0)
