@@ -57,10 +57,7 @@ def ratings(values: npt.ArrayLike) -> Ratings:
 
 
 def one_hot(choices: Codes, labels: int) -> BinaryGrid:
-    """Return codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 for no value.
-
-    The macro F1 of a choice is the macro F1 of this grid, so the bootstrap serves both kinds.
-    """
+    """Return codes ``[document]`` as a binary grid ``[document, labels]``; a row of -1 for no value."""
     grid: BinaryGrid = (choices[:, None] == np.arange(labels)[None, :]).astype(np.int8)
     grid[choices < 0] = -1
     return grid

@@ -175,17 +175,17 @@ def flip_table(
     )
 
 
-def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> tuple[tuple[str, bool], ...]:
-    """Return a change in plain words, in pieces, each with True if it is the outcome, which pages emphasise.
+def sentence(change: Flip, *, than: str, noun: str = "label") -> tuple[tuple[str, bool], ...]:
+    """Return the change by the debate in words, in pieces, each with True if it is the outcome, which pages emphasise.
 
     For example "The debate corrected 139 labels and introduced 67 errors: 72 more correct than the extractor alone
     (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
     """
     total = change.total
     if not total.n:
-        return ((f"{who} cannot be compared with {than}: no {noun} has gold and a value from both.", False),)
+        return ((f"The debate cannot be compared with {than}: no {noun} has gold and a value from both.", False),)
     if not total.corrected and not total.regressed:
-        words = f"{who} changed no {noun} from wrong to correct or back: exactly as many correct as {than}."
+        words = f"The debate changed no {noun} from wrong to correct or back: exactly as many correct as {than}."
         return ((words, False),)
     corrected, errors = format_count(total.corrected, noun), format_count(total.regressed, "error")
     if total.net == 0:
@@ -193,7 +193,7 @@ def sentence(change: Flip, *, who: str, than: str, noun: str = "label") -> tuple
     else:
         outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} correct than"
     return (
-        (f"{who} corrected {corrected} and introduced {errors}: ", False),
+        (f"The debate corrected {corrected} and introduced {errors}: ", False),
         (f"{outcome} {than}", True),
         (f" ({_points(change.gain)}).", False),
     )

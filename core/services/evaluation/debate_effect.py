@@ -95,7 +95,7 @@ class DebateEffect:
             return ()
         overall, steps = self.flip_table.whole, self.flip_table.steps
         than = f"the {self.titles.get(overall.against, overall.against).lower()} alone"
-        pieces = flips.sentence(overall, who="The debate", than=than, noun=self.noun)
+        pieces = flips.sentence(overall, than=than, noun=self.noun)
         changes = [change.total.corrected + change.total.regressed for change in (*steps, overall)]
         reversed_later = any(changes) and not changes[-1]
         return (*pieces, (" A later step reversed what one step changed.", False)) if reversed_later else pieces

@@ -73,7 +73,7 @@ def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def summary_of(table: FlipTable) -> str:
-    return words_of(table.whole, who="The debate", than=f"the {table.whole.against} alone")
+    return words_of(table.whole, than=f"the {table.whole.against} alone")
 
 
 def words_of(change: Flip, **sides: str) -> str:
@@ -108,14 +108,14 @@ def change(corrected: int, regressed: int, kept: int) -> Flip:
 
 
 def test_sentences_of_small_changes() -> None:
-    sides = {"who": "The critic", "than": "the extractor"}
+    sides = {"than": "the extractor"}
     assert words_of(change(1, 0, 9), **sides) == (
-        "The critic corrected 1 label and introduced 0 errors: 1 more correct than the extractor (+10.0 points)."
+        "The debate corrected 1 label and introduced 0 errors: 1 more correct than the extractor (+10.0 points)."
     )
     assert words_of(change(2, 2, 6), **sides) == (
-        "The critic corrected 2 labels and introduced 2 errors: as many correct as the extractor (0.0 points)."
+        "The debate corrected 2 labels and introduced 2 errors: as many correct as the extractor (0.0 points)."
     )
-    assert words_of(change(0, 0, 4), who="The debate", than="the extractor alone", noun="document") == (
+    assert words_of(change(0, 0, 4), than="the extractor alone", noun="document") == (
         "The debate changed no document from wrong to correct or back: exactly as many correct as the extractor alone."
     )
     assert "cannot be compared" in words_of(change(0, 0, 0), **sides)
