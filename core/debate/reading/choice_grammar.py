@@ -52,24 +52,22 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         following = tuple(token for token in following if token.start >= fitting.end())
     elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
-    if len(following) > 1 and re.fullmatch(LABEL_NOUN, following[0].text):
-        if following[1].kind in ("word", "hedge") and following[1].text not in ("fits", "matches"):
-            raise residue(text)  # "The Neutral label can be excluded."
-        predicate = following[1:]
-        if _is_denied(predicate) or _goes_on(predicate, text, names):
-            raise residue(text)  # "A Neutral label is not possible."
-    aside_end = next((at for at, token in enumerate(following) if at and token.kind == "comma"), len(following))
-    if _is_denied(following[aside_end + 1 :]):
-        raise residue(text)  # "Hawkish, as the prosecutor claims, is not supported."
-    if tokens[end - 1].kind == "code" and following and following[0].text in LABEL_NOUNS:
-        raise residue(text)  # "2 labels"
-    if _is_denied(following) or (following and _goes_on(following, text, names)):
-        raise residue(text)
     name = names.written(item)
-    neighbours = [token.text for token in every(following[:3]) if token.text]
-    if any(names.find(f"{word} {name}") for word in neighbours):
-        raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
-    if _may_be_longer_name(text[tokens[end - 1].end :], name, names):
+    noun = following[0].text if following else ""
+    predicate = following[1:] if re.fullmatch(LABEL_NOUN, noun) else ()
+    aside_end = next((at for at, token in enumerate(following) if at and token.kind == "comma"), len(following))
+    if (
+        any(_is_denied(words) or (words and _goes_on(words, text, names)) for words in (following, predicate))
+        # "The Neutral label can be excluded."
+        or (predicate and predicate[0].kind in ("word", "hedge") and predicate[0].text not in ("fits", "matches"))
+        # "Hawkish, as the prosecutor claims, is not supported."
+        or _is_denied(following[aside_end + 1 :])
+        # "2 labels"
+        or (tokens[end - 1].kind == "code" and noun in LABEL_NOUNS)
+        # "Positive, very.", if there is a label "Very positive", too
+        or any(names.find(f"{token.text} {name}") for token in every(following[:3]) if token.text)
+        or _may_be_longer_name(text[tokens[end - 1].end :], name, names)
+    ):
         raise residue(text)
     other_items = [token.item for token in _listed(following) if token.item != item]
     is_reason = following[:1] and following[0].kind in ("bracket", "link", "why") and is_mixture([item], names)

@@ -393,34 +393,31 @@ class _Sentence:
         return self._kind(1) == "link" or (self.prefixed and self._kind() == "mark")
 
     def _remark(self, token: Token, subject: str) -> None:
-        if [inner.kind for inner in token.inner[:3]] == ["absent", "link", "none"]:
-            self.position += 1
+        self.position += 1
+        if token.kind == "quote" or [inner.kind for inner in token.inner[:3]] == ["absent", "link", "none"]:
             return  # "Food, Price (absent: none)"
         value = _sole_answer(token.inner)
         shade = len(token.inner) == 1 and token.inner[0].text in _OPINION_WORDS
         words = self.text[token.start : token.end]
-        if token.kind == "bracket" and (_ROLE.fullmatch(words) or UNLIKELY.fullmatch(words)):
+        if _ROLE.fullmatch(words) or UNLIKELY.fullmatch(words):
             self._fail()  # "Food (critic)", "Food (40%)"
-        if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == NO_ANSWER:
+        if not any(map(str.isalnum, words)) and value == NO_ANSWER:
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
-        if token.kind == "bracket" and value != NO_ANSWER:
+        if value != NO_ANSWER:
             if subject not in self.pending or (value and self._is_absent):
                 self._fail()  # two answers: "Food (no, yes)", "Absent: Food (mentioned)"
             self.pending.remove(subject)
             self.out.state(subject, value)
-        elif token.kind == "bracket" and (denied := self._denied(token)):
+        elif denied := self._denied(token):
             for item in denied:
                 self.out.state(item, False)
-        elif token.kind == "bracket" and (
+        elif (
             (not shade and _takes_back(token.inner, subject, implicit=not self._is_absent))
             or (self._is_absent and _affirms(token.inner))
+            # "Food (quality)", if there is a label "Food quality", too
+            or self.out.names.find(f"{self.out.names.written(subject)} {words[1:-1].strip()}")
         ):
             self._fail()
-        elif token.kind == "bracket" and self.out.names.find(
-            f"{self.out.names.written(subject)} {words[1:-1].strip()}"
-        ):
-            self._fail()  # "Food (quality)", if there is a label "Food quality", too
-        self.position += 1
 
     def _denied(self, bracket: Token) -> list[str]:
         """Return the labels that a bracket says are absent, if it says nothing else: "(Price is not mentioned)"."""
@@ -436,26 +433,26 @@ class _Sentence:
         self.position += 1
         plural = link.text.split()[0] not in _SINGULAR if link.kind == "verb" else token.text in _PLURAL
         self._resolve(token.value, plural=plural)
-        if self._kind() not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
+        kind, words = self._kind(), self.text[self._token().start : self._token().end]
+        if (
+            kind not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS)
+            or (kind == "comma" and self._kind(1) in ("yes", "no"))  # "yes/no"
+            or (kind == "link" and self._kind(1) in ANSWERS and self._token(1).value != token.value)  # "no → yes"
+            or (kind == "bracket" and token.value and UNLIKELY.fullmatch(words))  # "yes (20%)"
+            or (kind == "comma" and token.text.isdigit() and self._token(1).text[:1].isdigit())  # "1/5"
+        ):
             self._fail()
-        if self._kind() == "comma" and self._kind(1) in ("yes", "no"):
-            self._fail()  # "yes/no"
-        if self._kind() == "link" and self._kind(1) in ANSWERS and self._token(1).value != token.value:
-            self._fail()  # "no → yes"
-        words = self.text[self._token().start : self._token().end]
-        if token.value and self._kind() == "bracket" and UNLIKELY.fullmatch(words):
-            self._fail()  # "yes (20%)"
-        if token.text.isdigit() and self._kind() == "comma" and self._token(1).text[:1].isdigit():
-            self._fail()  # "1/5"
         self._comment(subject, implicit=False)
 
     def _resolve(self, value: Answer, *, plural: bool) -> None:
-        if (len(self.pending) > 1 and not plural) or not self.pending or (self.after_rest and value is not False):
+        if (
+            not self.pending
+            or (len(self.pending) > 1 and not plural)
+            or (self.after_rest and value is not False)
+            or (self._is_absent and value)  # "Absent: Food: mentioned"
+            or (self.only and value is not True)  # "Only Food is absent"
+        ):
             self._fail()
-        if value and self._is_absent:
-            self._fail()  # "Absent: Food: mentioned"
-        if self.only and value is not True:
-            self._fail()  # "Only Food is absent"
         for item in self.pending:
             self.out.state(item, value, explicit=not self.only)
         self.out.answered = self.out.answered or not (self.only or len(self.pending) > 1)
