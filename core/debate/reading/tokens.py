@@ -170,8 +170,6 @@ _OTHERS = re.compile(rf"other {LABEL_NOUN_PLURAL}\b")
 """Words for all labels that are not named, also if a label is called "Other"."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SEPARATOR = re.compile(r" ?(?:[,;/|、]|and\b) ?")
-_KEPT_LENGTH = 200
-"""Longest line in characters whose tokens are cached."""
 _LISTED = frozenset({"name", "comma", "and", "semicolon", "fill", "code"})
 
 ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
@@ -219,15 +217,8 @@ def tokenise(text: str, names: Names, *, codes: bool = False) -> tuple[Token, ..
 
     A quotation or bracket that contains only label names is replaced by them. The time is proportional to the length.
     """
-    return (_known_tokens if len(text) <= _KEPT_LENGTH else _tokens)(text, names, codes)
-
-
-def _tokens(text: str, names: Names, codes: bool) -> tuple[Token, ...]:
     folded = fold(text)
     return tuple(_scan(folded, 0, len(folded.text), names, codes, _groups(folded.text)))
-
-
-_known_tokens = lru_cache(maxsize=2048)(_tokens)  # the same few decisions in most replies of a run
 
 
 def past(tokens: Sequence[Token], at: int, kinds: Set[str], words: Set[str] = frozenset()) -> int:
