@@ -188,10 +188,11 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
                 current.note(name)
                 continue
             quote = _tidy(marked.text[start + 1 : stop - 1])
-            spelt_item = names.spelt(quote.strip("#* "))
+            quoted_item = names.find(quote.strip("#* "))
+            is_spelt = quoted_item is not None and names.written(quoted_item) == quote.strip("#* ")
             item = pointed[start].item if start in pointed else current.item
-            if spelt_item is not None and spelt_item not in (current.meant, current.word):
-                current.meant = spelt_item  # "Service": "friendly staff"
+            if is_spelt and quoted_item not in (current.meant, current.word):
+                current.meant = quoted_item  # "Service": "friendly staff"
             elif quote and item is not None:
                 yield _Quotation(start, item, quote, marked.text.find(quote, start + 1, stop - 1))
         current.end_line()

@@ -63,7 +63,6 @@ class Names:
             for spelling in _respellings(key, self._loose):
                 self._respelt[spelling] = item if self._respelt.get(spelling, item) == item else None
         self._written = {item: name for item, name, _ in labels}
-        self._spelt = {name: item for item, name, _ in labels}
         codes = [(code, item) for item, _, code in labels if code is not None]
         codes = codes or [(float(number), item) for item, match in numbered.items() if (number := match["number"])]
         self._codes = {float(code): item for code, item in reversed(codes)}
@@ -78,10 +77,6 @@ class Names:
     def written(self, item: str) -> str:
         """Return the label's name as in the codebook. Raises KeyError for an unknown item."""
         return self._written[item]
-
-    def spelt(self, name: str) -> str | None:
-        """Return the item whose name is exactly this one in the codebook, or None."""
-        return self._spelt.get(name)
 
     def find(self, name: str) -> str | None:
         """Return the item with this name, or None; other names match only if they differ in what joins their words."""
