@@ -30,7 +30,10 @@ _SECOND_BEST = re.compile(
 )
 """Words after "X is" that do not choose X: "the second best label", "the label that the critic chose"."""
 _WORD = re.compile(r"\w+")
-_FITS = re.compile(r"\W*(?:fits|matches|describes)(?: (?:it|this|the)(?: \w+)?)? (?:best|better)\b", re.IGNORECASE)
+_FITS = re.compile(
+    r"\W*(?:(?:fits|matches|describes)(?: (?:it|this|the)(?: \w+)?)? (?:best|better)\b|it is(?=[\s.!*_]*$))",
+    re.IGNORECASE,
+)
 _BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
 
 
@@ -48,7 +51,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         return None
     item, end = choice
     following = tokens[end:]
-    if fitting := _FITS.match(text, tokens[end - 1].end):  # "X fits the text better than Y"
+    if fitting := _FITS.match(text, tokens[end - 1].end):  # "X fits the text better than Y", "X it is"
         following = tuple(token for token in following if token.start >= fitting.end())
     elif following and following[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)

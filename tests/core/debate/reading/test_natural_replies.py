@@ -268,6 +268,8 @@ READ = {
         ("Overall, Neutral.", "Neutral"),
         ("I agree with annotator 2: Dovish", "Dovish"),
         ("The label that fits best is Hawkish.", "Hawkish"),
+        ("Both are possible.\n\nNeutral it is.", "Neutral"),
+        ("Neutral\n\nIt only reports the vote. So neutral it is.", "Neutral"),
         ("Both Hawkish and Neutral are plausible, but Neutral is the better fit.", "Neutral"),
         ("I'm sticking with Dovish.", "Dovish"),
         ("My final label would be Dovish.", "Dovish"),
