@@ -21,7 +21,7 @@ from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
 from core.classifier.text_similarity import MIN_SIMILARITY, Embed, TextSpace, normalised
 from core.codebook import Codebook
-from core.documents import Document, Value
+from core.documents import Document
 from core.errors import MootError
 from core.hashing import digest
 from core.runs import RunSettings
@@ -327,30 +327,17 @@ def train(
 def decision_matrix(
     codebook: Codebook, examples: Sequence[TrainingExample], documents: Sequence[str]
 ) -> classifier.Grid:
-    """Return decisions as ``[document, item]`` with NaN where there is none.
-
-    Values that the codebook does not have become NaN; other documents are ignored.
-    """
+    """Return decisions as ``[document, item]``, NaN without one and for values that the codebook lacks."""
     rows = {document: row for row, document in enumerate(documents)}
     columns = {item: column for column, item in enumerate(codebook.items)}
     labels = {label.id: index for index, label in enumerate(codebook.labels)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
-        value = _encode_value(codebook, example.item, example.value, labels)
-        if value is not None and example.item in columns and example.document_id in rows:
-            grid[rows[example.document_id], columns[example.item]] = value
+        value = example.value
+        if codebook.allows(example.item, value):
+            number = labels[value] if isinstance(value, str) else round(value)
+            grid[rows[example.document_id], columns[example.item]] = number
     return grid
-
-
-def _encode_value(codebook: Codebook, item: str, value: Value, labels: Mapping[str, int]) -> float | None:
-    if codebook.kind == "choice":
-        return float(labels[value]) if isinstance(value, str) and value in labels else None
-    if isinstance(value, str) or (codebook.kind == "multilabel") != isinstance(value, bool):
-        return None
-    if codebook.kind == "rating":
-        scale = codebook.scale_of(item)
-        return float(min(max(round(value), scale.min), scale.max))
-    return float(value)
 
 
 Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.ClassifierInput]]

@@ -46,11 +46,6 @@ def test_quote_has_other_forms_of_the_word(word: str, text: str, quote: str) -> 
     assert f': "{quote}"' in write_reply(REQUEST, CHOICE, Document("d", {"text": text}), model)
 
 
-def test_word_inside_another_word_is_not_quoted() -> None:
-    model = ClassifierModel(20, lambda _codebook, _document: [ItemPrediction("label", "p", 0.9, ("bar",))])
-    assert '"' not in write_reply(REQUEST, CHOICE, Document("d", {"text": "The crowbar was heavy."}), model)
-
-
 def test_reply_about_a_precedent_is_on_the_precedent() -> None:
     model = ClassifierModel(20, lambda _, document: [ItemPrediction("label", document.id, 0.9)])
     request = replace(REQUEST, role="clerk", document=Document("p", {"text": "The vote was close."}))

@@ -14,7 +14,7 @@ import pytest
 
 from core import baseline
 from core.classifier import classifier
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.debate.events import RunStatus
 from core.documents import Document
 from core.engine import retries
@@ -31,6 +31,7 @@ from core.services.project_session import ProjectSession
 from core.services.review import actions, agreement
 from core.services.runs import planning, rerun
 from core.services.workspace import Workspace
+from core.store.classifiers import TrainingExample
 from tests.core.services import sample_world
 from tests.core.services.sessions import decide, until
 
@@ -250,6 +251,14 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     )
     assert rerun.differing_options(new_run.settings, same, {}) == []
     assert rerun.differing_options(new_run.settings, other, {}) == ["--model"]
+
+
+def test_decisions_outside_of_the_codebook_are_not_learned() -> None:
+    codebook = Codebook(kind="rating", labels=(Label(name="Fluency", scale=Scale(min=1, max=3)),))
+    (item,) = codebook.items
+    examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.6, 5, True, "x"))]
+    grid = classifier_training.decision_matrix(codebook, examples, [example.document_id for example in examples])
+    assert np.array_equal(grid, [[2], [3], [np.nan], [np.nan], [np.nan]], equal_nan=True)
 
 
 def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
