@@ -122,6 +122,8 @@ class ModelError(MootError):
     def __init__(self, message: str, remedy: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message, remedy or self.advice)
         self.retry_after = retry_after
+        self.status = 0
+        """The HTTP status of the response, 0 if there was none or the error came later."""
         self.partial = ""
         """The part of the reply received before the failure."""
         self.billed = (0, 0, 0)

@@ -200,6 +200,7 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
     text, code = parse_error_body(body)
     answered = f"{role_model.connection} answered {status} for {role_model.model}"
     error = _error(status, answered, text, code, _stated_wait(headers, text))
+    error.status = status
     if isinstance(error, errors.NoSuchModel) and body.lstrip().startswith(b"<"):
         error.remedy = ADDRESS_REMEDY  # a web page, whatever it says of models
     return error

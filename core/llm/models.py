@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import aiohttp
 
@@ -398,7 +398,7 @@ class _Exchange:
             except errors.ModelError as error:
                 if capabilities.learn(error, request.sent(body, schema)):
                     refused, refusal = body, error
-                elif isinstance(error, errors.ServerFault) and schema is not None and not capabilities.schema:
+                elif _may_be_of_schema(error) and schema is not None and not capabilities.schema:
                     return await self._without_schema(error)
                 else:
                     raise
@@ -448,6 +448,11 @@ class _Exchange:
             raise fault from None
         self.capabilities.schema, self.capabilities.at = "none", time.time()
         return reply
+
+
+def _may_be_of_schema(error: errors.ModelError) -> TypeGuard[errors.ServerFault]:
+    """Return True for a server fault that a schema may have caused; not for 503 and the like: it passes by itself."""
+    return isinstance(error, errors.ServerFault) and error.status in (0, 500)
 
 
 SPARE_TOKENS = 8

@@ -18,6 +18,7 @@ from core.llm.models import ModelLibrary
 from core.llm.request import instruction, request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
+from tests.each_row import each_row
 from tests.servers.scripted import reply_with
 
 REPLY = '{"reasoning": "kind staff", "labels": [{"label": "Service", "quotes": ["kind"]}]}'
@@ -159,4 +160,15 @@ def test_general_server_error_does_not_change_the_schema_capability() -> None:
 
     with pytest.raises(errors.ServerFault):
         ask(refusing(reply_with(REPLY), (lambda _body: True, 500, {})), json_schema="on", before=prepare)
+    assert seen[0].schema == ""
+
+
+@each_row("status", [502, 503, 504, 529])
+def test_overloaded_server_is_not_taken_for_one_without_schemas(status: int) -> None:
+    seen: list[Any] = []
+    refusals = iter([True])  # a second request would be answered
+    behave = refusing(reply_with(REPLY), (lambda _body: next(refusals, False), status, {}))
+    with pytest.raises(errors.ServerFault) as caught:
+        ask(behave, json_schema="on", before=seen.append)
+    assert caught.value.status == status
     assert seen[0].schema == ""
