@@ -41,7 +41,6 @@ class Aspect(NamedTuple):
     included: str
 
 
-_ASCII_TOKEN = re.compile(r"[a-z0-9]+|[$%]")
 _TOKEN = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}][\u0300-\u036f]*)+|[$€£¥₹%]|[\u2600-\u27bf\U0001f300-\U0001faff]")
 
 _ENDING = re.compile(r"(?<!ou)(?<!s)(?<!i)s$|(?:ed|ing|ly|er|est)$")
@@ -52,11 +51,10 @@ _SIBILANT = ("s", "x", "z", "ch", "sh", "o")
 
 def tokenise(text: str) -> list[Token]:
     """Return the tokens of a text in order. Apostrophes, hyphens and other marks separate tokens."""
-    if text.isascii():
-        return [(match[0], *match.span()) for match in _ASCII_TOKEN.finditer(text.lower())]
     return [(_fold(match[0]), *match.span()) for match in _TOKEN.finditer(text)]
 
 
+@lru_cache(maxsize=8192)
 def _fold(word: str) -> str:
     """Return a word casefolded and without accents."""
     stripped = "".join(mark for mark in unicodedata.normalize("NFKD", word) if not unicodedata.combining(mark))
@@ -340,11 +338,9 @@ def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the changed words: without one of them, a text has the same evidence in ``before`` and ``after``."""
     other_places = before.about_places ^ after.about_places
     terms = set(before.terms) ^ set(after.terms) | {term for term in after.terms if term.label in other_places}
-    changed = {word for term in terms for word in term.pattern[0]}
-    excluded = [
-        {(n, *exclusion) for n, texts in enumerate(book.exclusions) for exclusion in texts} for book in (before, after)
-    ]
-    return frozenset(changed.union(*(step for _, _, words in excluded[0] ^ excluded[1] for step in words)))
+    exclusions = () if before.exclusions == after.exclusions else (*before.exclusions, *after.exclusions)
+    steps = [step for texts in exclusions for _, words in texts for step in words]
+    return frozenset().union(*(term.pattern[0] for term in terms), *steps)
 
 
 @lru_cache(maxsize=8192)
