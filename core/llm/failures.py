@@ -149,6 +149,8 @@ def server_message(text: object) -> str:
 def _picked(data: Any) -> tuple[str, str]:
     if isinstance(data, list) and data:
         data = data[0]
+    if isinstance(data, dict) and isinstance(data.get("detail"), dict):
+        data = data["detail"]  # of FastAPI, around the error of a proxy
     inner = data.get("error", data) if isinstance(data, dict) else data
     if not isinstance(inner, dict):
         return server_message(inner), ""

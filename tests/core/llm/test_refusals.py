@@ -220,6 +220,12 @@ def test_message_of_a_provider_behind_a_router_is_read() -> None:
     )
 
 
+def test_error_of_a_proxy_within_the_detail_of_its_framework_is_read() -> None:
+    body = {"detail": error_body("Incorrect API key provided.", type="invalid_request_error", code="invalid_api_key")}
+    with pytest.raises(errors.Unauthorised, match=r"answered 403 for m: Incorrect API key provided\. "):  # lm-proxy 3.3
+        ask(refusing(FINE, (lambda _body: True, 403, body)))
+
+
 def test_schema_that_a_model_failed_to_follow_is_left_out() -> None:
     words = error_body("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")
     assert ask(refusing(FINE, (has("response_format"), 400, words)), json_schema="on").reply.text == "fine"
