@@ -245,7 +245,7 @@ class ReplyReader(ABC):
             begun = self.marked.text[marker.end :].strip(" *_#\"'").casefold()
             ends = (begun, begun.rpartition(" ")[2].strip("([\"'"))  # "Answer: the Neg"
             is_name = any(label.name.casefold().startswith(ends) for label in self.codebook.labels)
-            if marker.start > self.marked.lines.rfind("\n") and is_name:
+            if is_name and marker.limit == len(self.marked.lines):
                 start = max(start, marker.start)
         return start
 

@@ -59,7 +59,7 @@ class ChoiceReader(ReplyReader):
         lines, last = self.marked.lines, candidates[-1]
         if not isinstance(last, Marker):
             return False
-        begin = lines.rfind("\n", 0, last.start) + 1
+        begin = self.marked.line_start(last.start)
         before = lines[max(begin, last.start - LOOK_BACK) : last.start]
         however = _HOWEVER.search(before)
         label = set(self._mentioned(self.marked.text[last.end : last.limit]))

@@ -404,8 +404,7 @@ def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *,
     markers: list[Marker] = []
     for kind, regex in marker_patterns(codebook.unit):
         for match in regex.finditer(lines) if (kind in _WEAK) == weak else ():
-            groups = match.groupdict()
-            plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
+            plain = "colon" in regex.groupindex and match.lastgroup is None
             start = match.end() - len(match.group().lstrip(" >#"))
             limit = lines.find("\n", match.end())
             markers.append(Marker(kind, start, match.end(), plain, limit if limit >= 0 else len(lines)))
