@@ -132,11 +132,13 @@ class ClassifierTrainer:
 
     def find(self, hash: str) -> ClassifierModel | None:
         """Return the classifier with this hash; None when this project does not have it."""
-        if hash not in self._models and (loaded := self._load(hash)) is not None:
-            if len(self._models) == MAX_MODELS:
+        model = self._models.get(hash)
+        if model is None and (loaded := self._load(hash)) is not None:
+            model = callable_model(*loaded, self._read)
+            if len(self._models) >= MAX_MODELS:  # more if several threads added one
                 self._models.clear()
-            self._models[hash] = callable_model(*loaded, self._read)
-        return self._models.get(hash)
+            self._models[hash] = model
+        return model
 
     def predict(self, hash: str, codebook: Codebook, texts: Sequence[str]) -> classifier.Predictions | None:
         """Return predictions of the classifier with this hash as ``[text, item]`` of the codebook.

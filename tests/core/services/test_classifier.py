@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,6 +192,35 @@ def test_classifier_is_found_after_it_was_asked_for_too_early(session: ProjectSe
     del trainer
     gc.collect()
     assert released() is None
+
+
+def test_few_classifiers_are_kept_even_if_threads_load_them_together(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Model:
+        def __init__(self, hash: str, *_: object) -> None:
+            if hash.startswith("parallel"):
+                together.wait()
+            self.hash = hash
+            kept.add(self)
+
+    kept: weakref.WeakSet[Model] = weakref.WeakSet()
+    together = threading.Barrier(2, timeout=10)
+
+    trainer = ClassifierTrainer(session.store)
+    monkeypatch.setattr(trainer, "_load", lambda hash: (hash, {}))
+    monkeypatch.setattr(classifier_training, "callable_model", Model)
+    for number in range(classifier_training.MAX_MODELS - 1):
+        trainer.find(f"{number}")
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(trainer.find, ("parallel 1", "parallel 2")))
+    assert [model.hash for model in found] == ["parallel 1", "parallel 2"]
+    del found
+    for number in range(10):
+        assert trainer.find(f"later {number}").hash == f"later {number}"
+    gc.collect()
+    assert len(kept) <= classifier_training.MAX_MODELS
+    trainer.close()
 
 
 def test_unexpected_error_of_a_training_is_named_and_logged(
