@@ -295,13 +295,15 @@ class Engine(ABC):
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Commit a verdict.
 
-        Verdicts that failed by a provider error are held until another debate succeeds. After too many in a row their
-        documents count as not debated, and the run pauses. Errors of the document (too long, refused) neither count
-        nor end the row, and unreadable replies are not errors.
+        Verdicts that failed by a provider error are held until another debate succeeds. After too many in a row the
+        run pauses, and their documents and those that fail later count as not debated. Errors of the document (too
+        long, refused) neither count nor end the row, and unreadable replies are not errors.
         """
         reached = VerdictReached(self.run_id, document.id, verdict, time.time())
         error = verdict.error
         if error is not None and error.kind not in _DOCUMENT_ERRORS:
+            if self._pending is not None and self._pending[1].code == "errors":
+                return  # its calls were in flight when the run paused
             self._held.append(reached)
             if problem := self._repeated_failure(error):
                 self._held.clear()

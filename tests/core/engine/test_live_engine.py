@@ -19,7 +19,8 @@ from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
-from core.runs import NOT_STOPPED, RoleModel, StopReason
+from core.llm.streaming import OnDelta
+from core.runs import NOT_STOPPED, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
 
 NOW = StopReason("user", "now")
@@ -213,6 +214,25 @@ def test_provider_faults_on_consecutive_documents_pause_the_run(
     assert "it is down" in status.message
     assert world.verdicts == {}
     assert len({document for document, _ in world.requested}) <= most + 2
+
+
+def test_documents_in_flight_that_fail_after_the_pause_are_not_debated_either() -> None:
+    world = World(script=lambda *_: "Final Decision: The present aspects are: Service")
+    ask = world.ask
+    seconds = [0.01] * base_engine.EQUAL_FAILURES + [0.05, 0.05, 0.1]
+
+    async def fail_all_but_the_last(
+        role_model: RoleModel, request: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
+    ) -> Reply:
+        number = int(document.id[1:])
+        await asyncio.sleep(seconds[number])
+        if number + 1 < len(seconds):
+            raise errors.Unauthorised("the key is wrong", "")
+        return await ask(role_model, request, run_settings, document, on_delta)
+
+    world.ask = fail_all_but_the_last
+    status = drive(world, count=20, settings=settings("single", concurrency=len(seconds)))
+    assert (status.state, status.verdicts, status.failed) == ("paused", 1, 0)
 
 
 def test_server_that_does_not_compare_texts_fails_documents_as_one_that_does_not_answer() -> None:
