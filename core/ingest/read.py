@@ -19,10 +19,11 @@ from core.errors import InputError
 from core.files import read_bytes
 from core.formatting import one_line
 from core.ingest import child_process
-from core.ingest.binary_readers import read_parquet, read_sheet
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_json, read_jsonl
+from core.ingest.parquet_reader import read_parquet
+from core.ingest.spreadsheet_reader import read_sheet
 from core.ingest.table import DETECTED, MAX_ROWS, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
 from core.ingest.xml_reader import read_xml
 
