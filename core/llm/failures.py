@@ -84,7 +84,8 @@ _MARKUP = re.compile(r"<(script|style)\b(?:.*?</\1>|.*)|<[^>]*>?", re.IGNORECASE
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|model_not_available|not a valid model|\bmodel identifier\b.{0,20}\binvalid|"
-    r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|server is pinned to|"
+    r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
+    r"server is pinned to|allowed now, your model|"
     r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
     r"is not (available|loaded|supported|served))|"
     r"\bmodel\b.{0,80}(decommissioned|deprecated|no longer (supported|available))|"
@@ -138,7 +139,7 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
         page = " ".join(_MARKUP.sub(" ", text).split()) if text.lstrip().startswith("<") else ""
         return server_message(page or text), ""
     text, code = _picked(data)
-    return text or server_message(body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")), code
+    return text or code or server_message(body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")), code
 
 
 def server_message(text: object) -> str:

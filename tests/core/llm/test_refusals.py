@@ -226,6 +226,12 @@ def test_error_of_a_proxy_within_the_detail_of_its_framework_is_read() -> None:
         ask(refusing(FINE, (lambda _body: True, 403, body)))
 
 
+def test_code_stands_for_an_empty_message() -> None:
+    body = {"detail": error_body("", type="invalid_request_error", code="invalid_api_key")}  # FastChat
+    with pytest.raises(errors.Unauthorised, match=r"answered 401 for m: invalid_api_key invalid_request_error\. "):
+        ask(refusing(FINE, (lambda _body: True, 401, body)))
+
+
 def test_schema_that_a_model_failed_to_follow_is_left_out() -> None:
     words = error_body("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")
     assert ask(refusing(FINE, (has("response_format"), 400, words)), json_schema="on").reply.text == "fine"
@@ -332,6 +338,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (529, error_body("Overloaded"), errors.ServerFault),
         (400, error_body("Unable to access model m.", code="model_not_available"), errors.NoSuchModel),
         (400, {"detail": "Server is pinned to '/models/tiny'; requested 'm'."}, errors.NoSuchModel),  # transformers serve
+        (400, {"object": "error", "message": "Only tiny allowed now, your model m", "code": 40301}, errors.NoSuchModel),  # FastChat
         (400, {"message": "The provided model identifier is invalid."}, errors.NoSuchModel),
         (412, error_body("Account x is suspended, possibly due to reaching the monthly spending limit."), errors.QuotaSpent),
         (403, {"code": "The caller does not have permission", "error": "Your newly created team doesn't have any credits yet."}, errors.QuotaSpent),
