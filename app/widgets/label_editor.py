@@ -44,11 +44,7 @@ class Fields:
         self._page = page
 
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
-        """Apply an edit to the draft. Errors are shown at the top of the page."""
-        with error_notices():
-            self._save_edit(edit)
-
-    def _save_edit(self, edit: Callable[[Codebook], Codebook]) -> None:
+        """Apply an edit to the draft."""
         try:
             codebooks.save_draft(self.session, edit(codebooks.codebook_status(self.session).codebook))
             state.note_saved("codebook")
@@ -91,7 +87,7 @@ class Fields:
         """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
         typed = st.session_state[key]
         try:
-            self._save_edit(lambda book: edit(book, typed))
+            self.apply(lambda book: edit(book, typed))
             state.codebook.accept(key)
         except CodebookError as error:
             state.codebook.reject(key, typed, str(error))
@@ -146,7 +142,8 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         )
         picked = swatches.get("colour")
         if picked and int(picked) != label.colour:
-            fields.change(id, "colour", lambda _: int(picked))
+            with error_notices():
+                fields.change(id, "colour", lambda _: int(picked))
             st.rerun()
     fields.draw(
         st.text_area,
@@ -254,9 +251,9 @@ def examples(fields: Fields, label: Label, part: str) -> None:
 
     def add() -> None:
         typed = st.session_state[key]
-        st.session_state[key] = ""
         if typed.strip():
             fields.change(label.id, part, lambda texts: (*texts, typed))
+        st.session_state[key] = ""
 
     with st.container(key=f"example-{part}-new"):
         st.text_input(
@@ -350,9 +347,10 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
     field_name("Proposed from your texts", f"from {format_count(proposals.documents, 'document')}")
 
     def add(added: Sequence[keyword_matches.KeywordProposal]) -> None:
-        before = codebooks.codebook_status(fields.session).codebook
-        fields.apply(lambda book: keyword_matches.with_keywords(book, added))
-        accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
+        with error_notices():
+            before = codebooks.codebook_status(fields.session).codebook
+            fields.apply(lambda book: keyword_matches.with_keywords(book, added))
+            accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
     for proposal in label_proposals:
@@ -439,5 +437,6 @@ def _remove_button(fields: Fields, label: Label, matches: keyword_matches.Keywor
         icon=":material/playlist_remove:",
         help=help,
     ):
-        fields.change(label.id, "keywords", without_removed)
+        with error_notices():
+            fields.change(label.id, "keywords", without_removed)
         st.rerun()  # the whole page, because this is a fragment

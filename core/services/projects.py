@@ -222,12 +222,20 @@ def deleted_projects() -> tuple[DeletedProject, ...]:
 
 
 def restore_project(deleted: DeletedProject) -> Path:
-    """Move a project from the bin back to its folder, under a free name, and return its path."""
+    """Move a project from the bin back to its folder, under a free name, and return its path.
+
+    Raises ProjectError if it is not in the bin any more, and OSErrors as Moot's own.
+    """
     origin = deleted.origin
+    if not deleted.folder.exists():
+        raise ProjectError(f"{deleted.name} is not in the bin any more.", "It was restored or deleted for good.")
     folder = origin.parent if origin.parent.is_dir() else preferences.projects_folder()
     target = project_path(free_name(origin.name, folder), folder)
-    _move(deleted.folder / origin.name, target)
-    shutil.rmtree(deleted.folder)
+    try:
+        _move(deleted.folder / origin.name, target)
+        shutil.rmtree(deleted.folder)
+    except OSError as error:
+        raise translate_error(error, target) from error
     preferences.update(lambda saved: saved.with_recent(target))
     return target
 

@@ -13,6 +13,7 @@ import pytest
 from core.baseline.lexicon import FULL_LIST
 from core.codebook import Codebook, load_yaml
 from core.documents import Document
+from core.errors import StorageFull
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches, prompt_preview
@@ -50,6 +51,33 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     at.button(key="codebook-save").click().run()
     assert "Saved as v1" in html(at)
     assert [version.note for version in codebooks.history(session)] == ["to begin with"]
+
+
+def refuse(*_: object) -> None:
+    raise StorageFull("The disk is full.", "Free some space.")
+
+
+def test_template_that_cannot_be_saved_is_not_called_the_draft(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page("codebook")
+    monkeypatch.setattr(codebooks, "save_draft", refuse)
+    shown = html(at.button(key="use-restaurant_aspects").click().run())
+    assert "The disk is full." in shown
+    assert "is now the draft" not in shown
+
+
+def test_changes_of_a_label_that_cannot_be_saved_are_reported_and_keep_the_input(
+    saved: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = open_page("codebook")
+    monkeypatch.setattr(codebooks, "save_draft", refuse)
+    added = f"label-include-{PRICE}-new"
+    assert "The disk is full." in html(at.text_input(key=added).set_value("far too cheap").run())
+    assert at.text_input(key=added).value == "far too cheap"
+    shown = html(at.button(key="label-delete").click().run())
+    assert "The disk is full." in shown
+    assert "is deleted" not in shown
 
 
 def test_first_label_is_added_and_named(session: ProjectSession) -> None:

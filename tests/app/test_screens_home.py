@@ -174,6 +174,14 @@ def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None
     assert [row.name for row in projects.recent(workspace)] == ["notes"]
 
 
+def test_restoring_what_another_tab_has_deleted_for_good_says_so(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "gone")
+    projects.delete_project(workspace, session.path)
+    at = open_page("home")
+    projects.empty_bin()
+    assert "gone is not in the bin any more." in html(at.button(key="restore-0").click().run())
+
+
 def test_the_row_after_a_deleted_project_offers_its_own_name(workspace: Workspace) -> None:
     for name in ("one", "two", "three"):
         projects.create_project(workspace, name)

@@ -141,6 +141,13 @@ def test_persona_stays_in_the_editor_if_its_new_name_is_refused(session: Project
     assert at.text_input(key="persona-name-0").value == "General public"
 
 
+def test_name_of_a_new_group_stays_in_its_field_if_it_is_refused(session: ProjectSession) -> None:
+    at = open_page("personas")
+    at.text_input(key="personas-first").set_value("x" * 10_000).run()
+    assert "moot-notice error" in html(at)
+    assert at.text_input(key="personas-first").value == "x" * 10_000
+
+
 @pytest.mark.parametrize("name", ["editor", "task", "versions", "delete", "group-0"])
 def test_name_of_a_persona_may_equal_a_word_of_the_page(session: ProjectSession, name: str) -> None:
     at = open_page("personas")

@@ -12,7 +12,7 @@ from app.components import component
 from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
-from app.widgets.alerts import error_box, error_boxes, notice
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.elements import discard_popover, download, field_name, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
@@ -163,7 +163,8 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         state.codebook.select_label(clicked)
         st.rerun()
     if order and order != list(by_id):
-        fields.apply(lambda draft: codebooks.reorder(draft, order))
+        with error_notices():
+            fields.apply(lambda draft: codebooks.reorder(draft, order))
         st.rerun()
     return by_id.get(picked) if picked else None
 

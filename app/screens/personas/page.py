@@ -238,9 +238,9 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
 
     def add_group() -> None:
         name = " ".join(str(st.session_state[NEW_GROUP]).split())
-        st.session_state[NEW_GROUP] = ""
         if name:
             add(name)
+        st.session_state[NEW_GROUP] = ""
 
     st.text_input("Add a group", key=NEW_GROUP, on_change=add_group, placeholder="Group name, such as Patients")
     return str(edited)

@@ -345,9 +345,11 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     assert path.stem == "one 2"
     assert workspace.open(path).store.documents.count() == 1
     assert projects.deleted_projects() == ()
-    projects.delete_project(workspace, path)
+    deleted = projects.delete_project(workspace, path)
     projects.empty_bin()
     assert projects.deleted_projects() == ()
+    with pytest.raises(ProjectError, match="one 2 is not in the bin any more"):
+        projects.restore_project(deleted)
 
 
 def test_archived_project_is_closed_and_listed_separately(workspace: Workspace) -> None:
