@@ -145,8 +145,9 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
     elements, note = _rows(value, source.name)
     notes = tuple(filter(None, (decoding.note, note)))
     elements = elements[: source.max_rows]
-    if elements and all(map(is_task, elements)):
-        elements = task_rows(elements)
+    if any(map(is_task, elements)):
+        rows = iter(task_rows([*filter(is_task, elements)]))
+        elements = [next(rows) if is_task(element) else element for element in elements]
         notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
     numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
     return table_of_objects(numbered, name=source.name, format="json", encoding=decoding.encoding, notes=lambda: notes)

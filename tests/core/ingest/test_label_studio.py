@@ -127,8 +127,9 @@ def test_reviewers_are_not_mixed_after_an_import_into_label_studio() -> None:
 
 
 def test_elements_that_are_not_tasks_are_rejected():
-    table = read_table(json.dumps([task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
-    assert (len(table), len(table.rejected)) == (1, 1)
+    table = read_table(json.dumps([None, task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
+    assert (len(table), len(table.rejected)) == (1, 2)
+    assert table.column("aspect") == ("Price",)
 
 
 def test_an_annotation_does_not_replace_the_text() -> None:
