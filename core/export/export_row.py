@@ -108,11 +108,14 @@ ABOUT = ("run_id", "protocol", "codebook_version", "status", "review_status")
 def result_names(columns: SharedColumns, codebook: Codebook) -> tuple[str, ...]:
     """Return the names of the columns of a table of results: those of the source, then those of ``result_cells``.
 
-    A result column whose name the source has already gets ``_2``, so that all are different and none is hidden.
+    A result column whose name the source has already gets ``_2``, so that all are different and none is hidden. So does
+    the column of a role and a label that would be named like a column of ``ABOUT`` or ``REVIEW_DETAILS``.
     """
     annotators = (*ANNOTATORS, *columns.roles, "evidence")
     value_names = [f"{annotator}_{name}" for name in codebook.item_names for annotator in annotators]
-    return *columns.source, *unique_names(["document_id", *value_names, *ABOUT, *REVIEW_DETAILS], columns.source)
+    fixed = ("document_id", *ABOUT, *REVIEW_DETAILS)
+    names = unique_names([*fixed, *value_names], columns.source)
+    return *columns.source, names[0], *names[len(fixed) :], *names[1 : len(fixed)]
 
 
 def source_columns(document: Document) -> Mapping[str, Any]:

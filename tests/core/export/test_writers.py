@@ -25,12 +25,13 @@ from core.documents import Document, Evidence
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
-from core.export.export_row import SharedColumns, source_columns
+from core.export.export_row import ABOUT, SharedColumns, result_names, source_columns
 from core.export.parquet import write_parquet
 from core.export.registry import Format
 from core.ingest.document_builder import build_documents
 from core.ingest.mapping import ColumnMapping
 from core.ingest.read import read_table
+from core.ingest.table import REVIEW_DETAILS
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Room"}]})
 PRICE, ROOM = (label.id for label in ASPECTS.labels)
@@ -129,6 +130,13 @@ def test_csv_column_names_are_unique() -> None:
     _, (only,) = csv_rows([row({"text": "a", "status": "mine", "Price": "1", "pred_Price": "x"})])
     assert (only["status"], only["status_2"]) == ("mine", "verdict")
     assert (only["Price"], only["pred_Price"], only["pred_Price_2"]) == ("1", "x", "1")
+
+
+def test_label_of_a_role_does_not_take_the_column_of_the_run_or_the_review() -> None:
+    codebook = Codebook(labels=(Label(name="id"), Label(name="status"), Label(name="note")))
+    names = result_names(SharedColumns(roles=("run", "review"), source=("text",)), codebook)
+    assert names[-9:] == (*ABOUT, *REVIEW_DETAILS)
+    assert {"run_id_2", "review_status_2", "review_note_2"} <= set(names[:-9])
 
 
 def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
