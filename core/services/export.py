@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -267,10 +267,10 @@ def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
         "turn": turn.turn,
         "role": turn.role,
         "model": turn.role_model.spec,
-        "messages": [asdict(message) for message in turn.messages],
+        "messages": [{"role": message.role, "content": message.content} for message in turn.messages],
         "text": reply.text,
         "reasoning": reply.reasoning,
-        "reading": asdict(reply.reading),
+        "reading": {part.name: getattr(reply.reading, part.name) for part in fields(reply.reading)},
         "evidence": [{name: getattr(quote, name) for name in ("item", *QUOTE_KEYS)} for quote in reply.evidence],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "cost": reply.cost_usd,

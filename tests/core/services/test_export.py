@@ -212,6 +212,12 @@ def test_transcript_has_one_line_per_turn(session, run_id):
     assert first["tokens"] == {"prompt": 10, "completion": 5}
 
 
+def test_transcript_does_not_copy_the_values_of_a_turn(session, run_id):
+    turn = session.store.transcripts.of(run_id, ["d0"])[0]
+    record = export._turn_record(turn, run_id)
+    assert record["reading"]["values"] is turn.reply.reading.values
+
+
 def test_preview_is_the_beginning_of_the_file(session, run_id):
     shown = export.preview(session, run_id, "csv", rows=2)
     assert list(shown.columns[:2]) == ["id", "stars"]
