@@ -55,7 +55,7 @@ _MAX_VALUE = re.compile(
 )
 _LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
 _CONTEXT_SIZE = re.compile(
-    r"context limit: \d+ \+ \d+ > (\d+)|context (?:length|size|window|limit)\D{0,20}?(\d{3,8})\b"
+    r"context limit: \d+ \+ \d+ > (\d+)|context (?:length|size|window|limit)(?! by\b)\D{0,20}?(\d{3,8})\b"
     r"|(\d{3,8}) (?:tokens? )?(?:maximum )?context|max_new_tokens`? must be <= (\d+)",
     re.IGNORECASE,
 )

@@ -153,6 +153,20 @@ def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repet
     assert sent == [4000, 2048]
 
 
+def test_tokens_beyond_the_context_are_not_taken_for_the_context() -> None:
+    known: list[ModelCapabilities] = []
+    sent: list[int] = []
+
+    def too_long(body: dict[str, Any]) -> bool:
+        sent.append(body["max_tokens"])
+        return True
+
+    words = error_body("prompt too long; exceeded max context length by 2012 tokens")
+    with pytest.raises(errors.ContextTooLong):
+        ask(refusing(FINE, (too_long, 400, words)), max_tokens=4000, before=known.append)
+    assert (sent, known[0].context) == ([4000], None)
+
+
 @each_row(("tokens", "refused"), [(7159, False), (7160, True), (7168, True), (7169, False)])
 def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refused: bool) -> None:
     # Xinference keeps the last "context - max_tokens - 8" tokens of a longer prompt and reports only these.
