@@ -314,7 +314,7 @@ class Engine(ABC):
         await self._commit(reached)
 
     def _repeated_failure(self, error: ReplyError) -> str:
-        """Return why the run has to pause after the failures in a row, of which this is the last; else nothing."""
+        """Return why the failures in a row, up to this one, pause the run; empty if they do not."""
         last_held = [held.verdict.error for held in self._held[-EQUAL_FAILURES:]]
         if len(last_held) == EQUAL_FAILURES and all(held and held.kind == error.kind for held in last_held):
             return f"{EQUAL_FAILURES} documents in a row met the same error: {error.message}"

@@ -72,7 +72,7 @@ class _Waiting:
 
 
 _NOT_AWAITED = _Waiting(Request("", (), form="labels"), 0, {}, (), 0.0)
-"""A request of a job for which no debate of this session waits."""
+"""Stands for a request that no debate of this session waits for."""
 
 
 class BatchEngine(ReplayingEngine):

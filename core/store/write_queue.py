@@ -171,7 +171,7 @@ class Repository(ReadRepository):
         """Time of the last commit and what was read after it, by key."""
 
     def _once_per_commit(self, key: Hashable, read: Callable[[], T]) -> T:
-        """Return what ``read`` reads, which ``key`` names; it is called again after each commit."""
+        """Return the result of ``read``, kept under ``key`` until the next commit."""
         committed_at = self._writer.committed_at
         last = self._last_read.get(key)
         if last is None or last[0] != committed_at:
