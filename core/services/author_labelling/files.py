@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,7 +28,7 @@ from core.author_labelling.questions import (
     value_of,
 )
 from core.author_labelling.screening import exclusion, mask
-from core.author_labelling.selection import SELECTOR
+from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
@@ -95,7 +95,7 @@ class _ChatRow(_Row):
     messages: tuple[ConversationMessage, ...] = Field(min_length=1)
     questions: tuple[_QuestionRow, ...] = ()
     recommended: str = ""
-    arm: Literal["selector", "keywords"] = "selector"
+    arm: str = SELECTOR
     clicks: int = Field(default=0, ge=0)
 
 
@@ -199,6 +199,8 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     )
     entries: list[Entry] = [submission, *answers]
     if row.recommended and not rule:
+        if row.arm not in (SELECTOR, KEYWORDS):
+            raise ValueError(f"the arm '{row.arm}' does not exist")
         matches = tuple(predictions) if row.arm == SELECTOR else ()
         entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]

@@ -56,6 +56,12 @@ def test_annotators_cannot_answer_in_the_name_of_the_author(session: ProjectSess
     assert session.store.documents.ids() == []
 
 
+def test_arm_counts_only_if_something_was_recommended(session: ProjectSession) -> None:
+    with pytest.raises(InputError, match="line 1: the arm '' does not exist"):
+        import_one(session, recommended="Tent", arm="")
+    assert import_one(session, recommended="", arm="", clicks=0) == 1
+
+
 def test_number_of_answers_is_limited(session: ProjectSession) -> None:
     with pytest.raises(InputError, match="at most 1000"):
         import_one(session, questions=[YES_NO | {"annotators": {"people": "A" * 1001}}])
