@@ -89,7 +89,7 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
     if command is None:
         launch(project, port, shown or "browser")
     elif command != "studio" and any(context.obj.values()):
-        raise UsageError(f"Options before {command} are for the studio.", f"Write those of {command} after it.")
+        raise UsageError(f"Options before {command} are for the studio.", "Leave them out, or write them after it.")
 
 
 @main.command("studio", epilog=console.help_examples("moot studio --project reviews.duckdb", "moot studio --window"))

@@ -47,7 +47,7 @@ def test_options_of_the_studio_may_stand_before_it_but_not_before_others(monkeyp
         (None, None, "browser"),
     ]
     refused = moot("--project", "p.duckdb", "doctor", code=2)
-    assert "Options before doctor are for the studio. Write those of doctor after it." in refused.stderr
+    assert "Options before doctor are for the studio. Leave them out, or write them after it." in refused.stderr
     assert "Options before demo are for the studio." in moot("--window", "demo", code=2).stderr
 
 
