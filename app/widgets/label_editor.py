@@ -246,7 +246,8 @@ def examples(fields: Fields, label: Label, part: str) -> None:
                 height="content",
                 label_visibility="collapsed",
             )
-            icon_button("close", "Remove this example", f"{key}-remove", remove, text)
+            key = f"label-{part}-{label.id}-remove-{text}"  # keeps a double click from removing the next example
+            icon_button("close", "Remove this example", key, remove, text)
     key = f"label-{part}-{label.id}-new"
 
     def add() -> None:

@@ -89,6 +89,15 @@ def test_first_label_is_added_and_named(session: ProjectSession) -> None:
     assert "loud" in at.button_group(key=f"label-offered-{label.id}").options[2]
 
 
+def test_next_example_has_a_button_of_its_own(session: ProjectSession) -> None:
+    codebooks.save(session, load_yaml("{labels: [{name: Price, include: [cheap, dear]}]}"))
+    at = open_page("codebook")
+    first, second = (button for button in at.button if button.label == "Remove this example")
+    first.click().run()
+    (left,) = (button for button in at.button if button.label == "Remove this example")
+    assert left.id == second.id  # the second click of a double click is on the button that is gone
+
+
 @pytest.mark.parametrize(("typed", "why"), [("food", "already"), ("none", "reserved"), ("", "needs a name")])
 def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why: str) -> None:
     at = open_page("codebook")

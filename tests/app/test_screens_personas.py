@@ -166,6 +166,15 @@ def test_rename_keeps_the_other_fields_and_what_is_typed_in_them(session: Projec
     assert (member.persona.name, member.persona.dimension) == ("Nuria", "Clarity")
 
 
+def test_next_source_has_a_button_of_its_own(session: ProjectSession) -> None:
+    personas.add_sources(session, [("a.txt", b"Some words."), ("b.txt", b"More words.")])
+    at = open_page("personas")
+    first, second = (button for button in at.button if button.label == "Remove this document")
+    first.click().run()
+    (left,) = (button for button in at.button if button.label == "Remove this document")
+    assert left.id == second.id  # the second click of a double click is on the button that is gone
+
+
 def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session: ProjectSession) -> None:
     at = open_page("personas")
     files = ["../a\x1b.txt", "../a\x1b.txt", "=1\n2.txt", "\u202evsc.txt", "**b**.txt", HOSTILE + ".txt"]

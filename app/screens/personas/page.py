@@ -138,11 +138,11 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
                 personas.add_sources(session, names_and_contents(uploads))
                 state.data.clear_uploaders()
                 st.rerun()
-        for number, (name, text) in enumerate(stored.items()):
+        for name, text in stored.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 words = format_count(len(text.split()), "word")
                 st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
-                key = f"source-remove-{number}"
+                key = f"source-remove-{name}"  # keeps a double click from removing the next document
                 icon_button("close", "Remove this document", key, personas.remove_source, session, name)
         if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
