@@ -25,6 +25,7 @@ from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.errors import MootError
 from core.files import decode_text, shipped_folder
 from core.formatting import format_count, format_price, format_tokens, join_names
+from core.hashing import digest
 from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -34,7 +35,7 @@ from core.services.models import Probe
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planned_comparison, planning, run_warnings
 from core.services.runs.configuration import describe_model, describe_param, model_names
-from core.services.runs.planning import Plan
+from core.services.runs.planning import PLAN, Plan
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, up to 24 hours", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
@@ -246,13 +247,15 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     """Draw the members of the comparison and its buttons."""
     shown = planned_comparison.prepare(session, len(ids))
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
-    for index, member in enumerate(shown.members):
+    for member in shown.members:
         words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
-            remove = planned_comparison.remove
-            icon_button("close", f"Remove {literal(member.title)}", f"out-{index}", remove, session, index)
+            key = f"out-{digest(PLAN.dump_python(member.plan, mode='json'))}"  # not that of the next member
+            icon_button(
+                "close", f"Remove {literal(member.title)}", key, planned_comparison.remove, session, member.plan
+            )
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return

@@ -82,9 +82,9 @@ def add(session: ProjectSession, plan: Plan) -> None:
     _save_plans(session, (*plans, plan.for_protocol()))
 
 
-def remove(session: ProjectSession, position: int) -> None:
-    """Remove the plan at this position, if there is one."""
-    _save_plans(session, tuple(plan for index, plan in enumerate(load_plans(session)) if index != position))
+def remove(session: ProjectSession, removed: Plan) -> None:
+    """Remove a plan, if it is still there."""
+    _save_plans(session, tuple(plan for plan in load_plans(session) if plan != removed))
 
 
 def clear(session: ProjectSession) -> None:

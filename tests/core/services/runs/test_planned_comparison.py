@@ -37,8 +37,9 @@ def test_comparison_members_are_kept_until_started(session: ProjectSession) -> N
     assert shown.cost_usd == 0.0
     with pytest.raises(UsageError, match="already in the comparison"):
         planned_comparison.add(session, planning.Plan())
-    planned_comparison.remove(session, 0)
-    assert len(planned_comparison.load_plans(session)) == 1
+    for _ in range(2):  # a second click on the same button
+        planned_comparison.remove(session, shown.members[0].plan)
+    assert planned_comparison.load_plans(session) == (shown.members[1].plan,)
     with pytest.raises(UsageError, match="two members"):
         planned_comparison.create_runs(session, planned_comparison.prepare(session, 4), ["d0"])
 
