@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NoticeKind: TypeAlias = Literal["error", "warn", "ok", "info"]
 """Kind of a message box."""
 Saved: TypeAlias = Literal["codebook", "personas", "plan", "authors"]
-"""What a tab saves without a button: drafts, the plan of the next run, and everything on the Authors page."""
+"""Inputs that a tab saves without a button: drafts, the plan of the next run, and everything on the Authors page."""
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
 MAX_NAME = 80
-"""Longest name of a project that is not found."""
+"""Characters of the name of a missing project that are shown."""
 
 
 def styles() -> None:

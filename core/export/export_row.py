@@ -94,7 +94,7 @@ class ExportRow:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What annotation tools show beside the document: the run, the status, and the remarks of the reviewers."""
+        """Metadata of the document in annotation tools: the run, the status, and the remarks of the reviewers."""
         return {"run": self.run_id, **{name: getattr(self, name) for name in ABOUT[1:]}, **self.review_details}
 
 

@@ -507,7 +507,7 @@ _CITATIONS = {
     "angelopoulos2023": "Angelopoulos et al., 2023",
     "egami2023": "Egami et al., 2023",
 }
-"""How the methods cite an entry of ``manuscript.bib``. The other entries belong to every paper."""
+"""Citations in the methods of entries of ``manuscript.bib``. The other entries belong to every paper."""
 
 
 def _bibliography(methods: str) -> dict[str, str]:

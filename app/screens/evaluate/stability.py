@@ -29,7 +29,7 @@ CERTAINTIES: dict[Kind, tuple[str, str, str]] = {
     "classifier": ("the classifier", "the classifier's own", "its certainty"),
     "logprobs": ("the model", "probability of the label's words", "its certainty"),
 }
-"""What a certainty is of, what it is, and its name in a sentence."""
+"""Source of a certainty, its measure, and its name in a sentence."""
 RUNS = 6  # iterations whose own scores are shown
 
 
