@@ -43,7 +43,7 @@ def error_box(error: MootError) -> None:
 
 
 def error_notice(error: MootError) -> None:
-    """Show an error as ``error_box`` at the top after the next rerun."""
+    """Show an error at the top of the page after the next rerun."""
     state.set_notice(_kind(error), error.message, error.remedy)
 
 

@@ -246,7 +246,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
                 height="content",
                 label_visibility="collapsed",
             )
-            key = f"label-{part}-{label.id}-remove-{text}"  # keeps a double click from removing the next example
+            key = f"label-{part}-{label.id}-remove-{text}"  # by number, the next example would get it
             icon_button("close", "Remove this example", key, remove, text)
     key = f"label-{part}-{label.id}-new"
 

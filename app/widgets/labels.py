@@ -32,7 +32,7 @@ def tags(labels: Iterable[Label]) -> None:
 
 
 def pick(codebook: Codebook, *, key: str, default: str | None) -> str:
-    """Draw pills of all labels and return the id of the selected label, at first ``default``, for None the first."""
+    """Draw pills of all labels and return the id of the selected one: initially ``default``, or the first for None."""
     names = codebook.label_names
     titles = {id: literal(name) for id, name in names.items()}
     selected = default or next(iter(names))

@@ -257,7 +257,7 @@ _PLACE = re.compile(
     r"(?:a?round|across) (?:the )?(?:corner|street|road))\b",
     re.IGNORECASE,
 )
-"""In a keyword of a label about other places."""
+"""Found in keywords of labels about other places."""
 
 _REST = re.compile(
     r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|\bthe rest\b|"

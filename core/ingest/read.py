@@ -221,7 +221,7 @@ _FILE_TYPES: Mapping[bytes, FileType] = {
     rb"\x7fELF": FileType("a program"),
     rb"\x80\x04\x95": FileType("a Python pickle, which is never loaded"),
 }
-"""By a pattern of the beginning of the file, perhaps after white space and byte-order marks. The first one counts."""
+"""File types by a pattern of the beginning, after any white space and byte-order marks. The first match counts."""
 
 
 def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:

@@ -176,7 +176,7 @@ def flip_table(
 
 
 def sentence(change: Flip, *, than: str, noun: str = "label") -> tuple[tuple[str, bool], ...]:
-    """Return the change by the debate in words, in pieces, each with True if it is the outcome, which pages emphasise.
+    """Return a sentence on the change by the debate, in pieces; True marks the outcome, which pages emphasise.
 
     For example "The debate corrected 139 labels and introduced 67 errors: 72 more correct than the extractor alone
     (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).

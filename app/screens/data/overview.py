@@ -205,7 +205,7 @@ def gold_chart(bars: Sequence[GoldCount]) -> None:
 
 @charts.cached
 def _gold_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> charts.Spec:
-    """Return a bar for each name with its words; of several raters that of their mean, with a tick for each rater."""
+    """Return a bar with words for each label. With several raters it shows their mean, and each rater has a tick."""
     shades = palette.colours()
     several = "rater" in rows[0]
     tip = charts.tooltip(name="Label", **COUNTS)
@@ -243,7 +243,7 @@ def _gold_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) ->
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the bar of a label: to its mean share over its raters, with their range as words at the largest share."""
+    """Return the bar of a label: its mean share over the raters. Words with their range follow the largest share."""
     shares = [row["share"] for row in rows if row["name"] == name]
     mean = sum(shares) / len(shares)
     spread = f", {format_percent(min(shares))} to {format_percent(max(shares))}" if len(shares) > 1 else ""

@@ -142,7 +142,7 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 words = format_count(len(text.split()), "word")
                 st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
-                key = f"source-remove-{name}"  # keeps a double click from removing the next document
+                key = f"source-remove-{name}"  # by number, the next document would get this button
                 icon_button("close", "Remove this document", key, personas.remove_source, session, name)
         if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')

@@ -252,7 +252,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
         with button:
-            key = f"out-{digest(PLAN.dump_python(member.plan, mode='json'))}"  # not that of the next member
+            key = f"out-{digest(PLAN.dump_python(member.plan, mode='json'))}"  # by number, the next plan would get it
             icon_button(
                 "close", f"Remove {literal(member.title)}", key, planned_comparison.remove, session, member.plan
             )

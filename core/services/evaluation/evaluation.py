@@ -62,7 +62,7 @@ class FieldOverlap:
     mean: Estimate
     """mean F1"""
     labels: Mapping[str, LabelScores]
-    """the overlap as ratings of each dimension, of which only correlations mean anything"""
+    """scores of the overlap, read as a rating of each dimension: only the correlations have a meaning"""
 
 
 @dataclass(frozen=True, slots=True)

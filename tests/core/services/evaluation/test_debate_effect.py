@@ -235,7 +235,7 @@ def test_panel_scores_before_and_after_the_debate(project):
     ] == (pytest.approx(1))
 
 
-def test_roles_after_the_deciding_one_are_no_steps(tmp_path):
+def test_roles_after_the_deciding_one_are_not_steps(tmp_path):
     prompt = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }}"}'
     roles = "".join(f"  {role}: {prompt}\n" for role in ("one", "two", "three"))
     script = f"name: Talk\nroles:\n{roles}order: [one, two, three]\ndecides: two\n"
