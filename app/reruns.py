@@ -10,7 +10,8 @@ The request of a fragment names the page that the browser shows, but the server 
 Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
 
 If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
-drop these elements.
+drop these elements, or only the containers of the fragment, without which the browser fails at what they contain and
+shows an empty page.
 
 If a callback raises an error, Streamlit neither calls the other callbacks nor draws the page, not even its sidebar.
 Callbacks can therefore raise a MootError, which the page then shows at its top.
@@ -27,7 +28,6 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
@@ -58,7 +58,7 @@ def correct() -> None:
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
     AppSession._create_scriptrunner = _start_runner_after_events  # type: ignore[method-assign]
     MemoryFragmentStorage.has_ancestor_in = _is_drawn_by_unless_dialog  # type: ignore[method-assign]
-    ForwardMsgQueue.clear = _clear_queue_except_ends  # type: ignore[method-assign]
+    ForwardMsgQueue.clear = _clear_queue_for_full_run  # type: ignore[method-assign]
     SessionState.on_script_will_rerun = _call_callbacks_in_turn  # type: ignore[method-assign]
     SessionState._run_callback_and_record_rerun = _run_callback_with_notice  # type: ignore[method-assign]
 
@@ -131,16 +131,10 @@ def _is_drawn_by_unless_dialog(self: MemoryFragmentStorage, fragment_id: str, ca
     return _is_drawn_by(self, fragment_id, candidate_ids)
 
 
-def _clear_queue_except_ends(
+def _clear_queue_for_full_run(
     self: ForwardMsgQueue, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
 ) -> None:
-    finished = ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
-    started = set(fragment_ids_this_run or ())
-    ends = [
-        msg
-        for msg in self._queue
-        if started and msg.script_finished == finished and started.isdisjoint(msg.metadata.run.fragment_ids)
-    ]
-    _clear_queue(self, retain_lifecycle_msgs, fragment_ids_this_run)
-    for end in ends:
-        end.script_finished = finished
+    if fragment_ids_this_run:
+        self._delta_index_map = {}  # the elements of the new run follow its start
+    else:
+        _clear_queue(self, retain_lifecycle_msgs)

@@ -292,17 +292,25 @@ def test_dialog_takes_a_number_although_the_fragment_that_opened_it_runs_again(c
     assert "Margin 18" in [msg.delta.new_element.markdown.body for msg in drawn]
 
 
-@pytest.mark.parametrize(("started", "cleans_up"), [("clock", True), ("page", False)])
-def test_end_of_a_fragment_run_is_sent_although_another_fragment_starts(
-    corrected: None, started: str, cleans_up: bool
-) -> None:
+def test_start_of_a_fragment_run_drops_nothing_that_waits_to_be_sent(corrected: None) -> None:
+    """The element of the inner fragment needs the container of the outer one, and the browser waits for the end."""
     queue = ForwardMsgQueue()
-    end = ForwardMsg(script_finished=ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+    container, text, end, redrawn = messages = [ForwardMsg() for _ in range(4)]
+    container.delta.add_block.allow_empty = True
+    container.delta.fragment_id = "page"
+    container.metadata.delta_path.extend([0, 0])
+    for drawn in (text, redrawn):
+        drawn.delta.new_element.text.body = "12:00"
+        drawn.delta.fragment_id = "clock"
+        drawn.metadata.delta_path.extend([0, 0, 0])
+    end.script_finished = ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
     end.metadata.run.fragment_ids.append("page")
-    queue.enqueue(end)
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[started])
-    (sent,) = queue.flush()
-    assert (sent.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY) == cleans_up
+    for msg in (container, text, end):
+        queue.enqueue(msg)
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=["page"])
+    queue.enqueue(redrawn)
+    assert [id(msg) for msg in queue.flush()] == [id(msg) for msg in messages]
+    assert end.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
 
 
 def test_corrections_are_written_for_the_installed_streamlit() -> None:
