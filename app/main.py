@@ -7,10 +7,9 @@ from socket import socket
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
-from streamlit.components.v2 import manifest_scanner
 from streamlit.web import bootstrap
 
-from app import components, context, preload, reruns
+from app import components, context, preload, streamlit_patches
 from app.api import live_socket, middleware, review
 from app.api.access import process_access
 from app.pages import PAGES
@@ -24,7 +23,7 @@ PAGE_THREAD, PAGE_SECONDS = "ScriptRunner.scriptThread", 5.0
 DuckDB logs every cursor that a thread still holds when the process ends.
 """
 
-reruns.correct()
+streamlit_patches.correct_reruns()
 
 
 def show_error(error: Exception) -> bool:
@@ -56,10 +55,7 @@ def serve(listener: socket) -> None:
     """
     import uvicorn
 
-    # Streamlit would search all installed packages for components; Moot declares its own.
-    manifest_scanner.scan_component_manifests = lambda *_, **__: []
-    # Streamlit would also obey files of the current folder: settings, and secrets that it adds to the environment.
-    config.get_config_files = lambda file_name: [str(Path(__file__).with_name(".streamlit") / file_name)]
+    streamlit_patches.ignore_foreign_files()
     bootstrap.load_config_options({"server.port": listener.getsockname()[1]})
     settings = uvicorn.Config(
         asgi,

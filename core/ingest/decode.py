@@ -130,8 +130,7 @@ def _check_encoding(stream: BinaryIO, requested: str, name: str, head: bytes) ->
     """Return the decoding in the encoding that the user chose. Raises as ``detect_encoding``."""
     try:
         encoding = codecs.lookup(requested).name
-        if not codecs.lookup(requested)._is_text_encoding:
-            raise LookupError(requested)
+        "".encode(encoding)  # LookupError for rot13 and others that are no encodings of text
     except (LookupError, ValueError) as error:
         raise UsageError(f"'{requested}' is not a known encoding.", "Try utf-8, utf-16, cp1252 or latin-1.") from error
     if encoding == "utf-8" and head.startswith(codecs.BOM_UTF8):

@@ -80,7 +80,7 @@ def ask_ollama(
         verify=trusted_signers(),
         event_hooks=_hooks(key, max_bytes),
     )
-    return asyncio.run(_within(seconds, client._client, ask(client)))
+    return asyncio.run(_within(seconds, client, ask(client)))
 
 
 async def _within(seconds: float, client: AbstractAsyncContextManager[Any], answer: Awaitable[T]) -> T:

@@ -52,6 +52,7 @@ class Lines:
 
     def __init__(self, response: aiohttp.ClientResponse, role_model: RoleModel) -> None:
         self._content = response.content
+        self._connection = response.connection
         self._role_model = role_model
         self._rest = b""
         self._first = True
@@ -114,7 +115,7 @@ class Lines:
         """End the wait if the connection is lost: aiohttp waits on after bytes that are no part of the body."""
         if self._content.is_eof() or self._content.exception() is not None:
             return
-        if not self._content._protocol.connected:
+        if self._connection is None or self._connection.closed:
             self._content.set_exception(aiohttp.ClientPayloadError(_NO_FRAME))
             return
         asyncio.get_running_loop().call_later(END_OF_STREAM_SECONDS, self._watch)
@@ -125,7 +126,7 @@ class Lines:
 
 
 def _bytes_before_break(content: aiohttp.StreamReader) -> bytes:
-    """Return the bytes before a broken connection; aiohttp raises first and has no public access to them."""
+    """Return the bytes before a broken connection; aiohttp (3.14) raises first and has no public access to them."""
     received = b"".join(content._buffer)[content._buffer_offset :]
     content._buffer.clear()
     return received

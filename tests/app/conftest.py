@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
-from app import reruns
+from app import streamlit_patches
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,7 +36,7 @@ def _one_script_cache() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _settings_of_the_studio() -> None:
     """Show errors of callbacks, collect no usage statistics, and let widgets have a default and a stored value."""
-    reruns.correct()
+    streamlit_patches.correct_reruns()
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("global.disableWidgetStateDuplicationWarning", True)
 

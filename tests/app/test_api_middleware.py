@@ -236,8 +236,7 @@ def test_requests_are_read_by_the_parser_that_limits_headers(monkeypatch: pytest
         raise Configured
 
     monkeypatch.setattr(uvicorn, "Config", configure)
-    monkeypatch.setattr(main.config, "get_config_files", main.config.get_config_files)
-    monkeypatch.setattr(main.manifest_scanner, "scan_component_manifests", list)
+    monkeypatch.setattr(main.streamlit_patches, "ignore_foreign_files", lambda: None)
     monkeypatch.setattr(main.bootstrap, "load_config_options", lambda _options: None)
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(Configured):
         main.serve(listener)

@@ -191,6 +191,7 @@ def test_lines_do_not_depend_on_chunk_boundaries(parts: list[bytes], data: st.Da
 
     class Response:
         content = _Content(pieces)
+        connection = None
 
     async def go() -> list[bytes]:
         reading = streaming.Lines(Response(), RoleModel(connection="l", model="m"))  # type: ignore[arg-type]

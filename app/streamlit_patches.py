@@ -1,4 +1,4 @@
-"""Correct how Streamlit handles a request of the browser that arrives while a page runs (version 1.67).
+"""Change Streamlit (version 1.67): requests of the browser that arrive while a page runs, and which files it reads.
 
 Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
@@ -25,9 +25,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Container
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import streamlit
+from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
@@ -51,7 +54,7 @@ _turn = threading.RLock()
 """Held while callbacks are called, by all tabs: they only store what the user chose, often in the same project."""
 
 
-def correct() -> None:
+def correct_reruns() -> None:
     """Complete callbacks in turn, keep the opened page, send all elements and ends of runs, and run waiting dialogs."""
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
@@ -61,6 +64,17 @@ def correct() -> None:
     ForwardMsgQueue.clear = _clear_queue_for_full_run  # type: ignore[method-assign]
     SessionState.on_script_will_rerun = _call_callbacks_in_turn  # type: ignore[method-assign]
     SessionState._run_callback_and_record_rerun = _run_callback_with_notice  # type: ignore[method-assign]
+
+
+def ignore_foreign_files() -> None:
+    """Read only Moot's own settings and components.
+
+    Streamlit would search all installed packages for components, and obey files of the current folder: settings, and
+    secrets that it adds to the environment.
+    """
+    settings = Path(__file__).with_name(".streamlit")
+    config.get_config_files = lambda file_name: [str(settings / file_name)]
+    manifest_scanner.scan_component_manifests = lambda *_, **__: []
 
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:

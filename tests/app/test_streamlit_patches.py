@@ -30,7 +30,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
-from app import reruns
+from app import streamlit_patches
 
 PAGES = """
 import builtins
@@ -115,7 +115,7 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
-    reruns.correct()
+    streamlit_patches.correct_reruns()
 
 
 @pytest.fixture
@@ -314,4 +314,4 @@ def test_start_of_a_fragment_run_drops_nothing_that_waits_to_be_sent(corrected: 
 
 
 def test_corrections_are_written_for_the_installed_streamlit() -> None:
-    assert streamlit.__version__.startswith("1.67."), "read app/reruns.py with the new version"
+    assert streamlit.__version__.startswith("1.67."), "read app/streamlit_patches.py with the new version"
