@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict
 
 import orjson
@@ -33,8 +32,4 @@ def decode_reply(line: bytes) -> Reply:
         fields = json.loads(line)
     if not isinstance(fields, dict) or fields.keys() != set(_STORED):
         raise ValueError("not a stored reply")
-    # orjson writes minus infinity, the log probability of zero, as null
-    fields["token_logprobs"] = [
-        (place, -math.inf if logprob is None else logprob) for place, logprob in fields["token_logprobs"]
-    ]
     return _ADAPTER.validate_python(fields)

@@ -175,8 +175,7 @@ class Reply:
     another text, which belongs to no turn. ``cost_usd`` is None if the price is unknown.
     ``refused_params`` are parameters that the server refused and that were not sent. ``served_model`` is the server's
     own name of the model, which may change behind one configured name; it is empty if the server reports none.
-    ``logprobs`` is True if log probabilities came with the reply; ``token_logprobs`` are the position in the text and
-    the log probability of each token. They are not stored with the reply: the turn keeps the certainty.
+    ``token_logprobs`` are the position in the text and the log probability of each token, if the server reports them.
     """
 
     text: str = ""
@@ -186,8 +185,7 @@ class Reply:
     cost_usd: float | None = None
     refused_params: tuple[str, ...] = ()
     served_model: str = ""
-    logprobs: bool = False
-    token_logprobs: tuple[tuple[int, float], ...] = field(default=(), repr=False, compare=False)
+    token_logprobs: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     key: str = ""
     run_id: str = ""
     seconds: float = 0.0

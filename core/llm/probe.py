@@ -67,8 +67,8 @@ async def probe_capabilities(send: Send, capabilities: ModelCapabilities) -> Non
         capabilities.seed = False
     elif first is not None and second is not None:
         capabilities.seed = first.text == second.text
-    if with_logprobs is not None:
-        capabilities.logprobs = with_logprobs.logprobs
+    if with_logprobs is not None and with_logprobs.text:
+        capabilities.logprobs = bool(with_logprobs.token_logprobs)
     if with_schema is not None and capabilities.schema in ("full", "plain") and not _is_object(with_schema):
         capabilities.schema = "ignored"
     replies = [reply for reply in (first, second, with_logprobs, with_schema) if reply is not None]

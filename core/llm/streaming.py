@@ -175,6 +175,8 @@ REASONING_FACTOR = 4
 """The same for reasoning, as a multiple: some servers do not count it against the limit."""
 SPARE_CHARACTERS = 10_000
 BYTES_PER_CHARACTER = 4
+LOWEST_LOGPROB = -9999.0
+"""Stands for a probability of zero, whose logarithm JSON cannot hold; OpenAI sends the same number."""
 MIN_TOKENS_PER_SECOND, MIN_REPLY_SECONDS = 2.0, 600.0
 """Tokens per second of a slow server, and the seconds that every reply may take."""
 
@@ -219,7 +221,6 @@ class ReplyBuilder:
     has_deltas: bool = False
     has_choices: bool = False
     finish_reason: str = ""
-    logprobs: bool = False
     _tokens: list[tuple[bytes, float]] = field(default_factory=list)
     served_model: str = ""
     usage: Usage | None = None
@@ -277,12 +278,11 @@ class ReplyBuilder:
         """
         if not isinstance(tokens, list):
             return
-        self.logprobs = True
         for token in tokens:
             logprob = token.get("logprob") if isinstance(token, dict) else None
             if isinstance(logprob, int | float) and not isinstance(logprob, bool):
                 piece = _token_bytes(token)
-                self._tokens.append((piece, min(float(logprob), 0.0)))
+                self._tokens.append((piece, min(max(LOWEST_LOGPROB, float(logprob)), 0.0)))
                 self._spelt += len(piece) + 1
         if self._spelt > BYTES_PER_CHARACTER * (1 + REASONING_FACTOR) * self._max_characters:
             raise errors.Runaway("The reply has far more log probabilities than its output limit allows.")
@@ -416,7 +416,6 @@ class ReplyBuilder:
             cost_usd=self.request.price(usage),
             refused_params=refused_params,
             served_model=self.served_model,
-            logprobs=self.logprobs,
             token_logprobs=self._aligned(text),
         )
 

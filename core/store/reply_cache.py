@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 _USAGE = tuple(Usage.__dataclass_fields__)
 _FIELDS = ("key", "run_id", "text", "reasoning", "finish_reason", "cost_usd", "seconds", "unix_time", "served_model")
-REPLY = (*_FIELDS, *_USAGE, "refused_params")
+_JSON = ("refused_params", "token_logprobs")
+REPLY = (*_FIELDS, *_USAGE, *_JSON)
 """Columns of ``replies``: the fields of ``Reply`` and of its ``Usage``."""
 
 
@@ -124,7 +125,9 @@ def reply_from_row(row: Sequence[Any]) -> Reply:
     """Return the reply in a row of ``REPLY``."""
     fields = dict(zip(REPLY, row, strict=True))
     usage = Usage(**{name: fields.pop(name) for name in _USAGE})
-    return Reply(usage=usage, refused_params=tuple(load(fields.pop("refused_params"))), **fields)
+    fields["refused_params"] = tuple(load(fields["refused_params"]))
+    fields["token_logprobs"] = tuple(map(tuple, load(fields["token_logprobs"])))
+    return Reply(usage=usage, **fields)
 
 
 def _insert_replies(cursor: Cursor, replies: Sequence[Reply], keys_may_exist: bool) -> None:
@@ -132,7 +135,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[Reply], keys_may_exist: bo
         (
             *(getattr(reply, name) for name in _FIELDS),
             *(getattr(reply.usage, name) for name in _USAGE),
-            dump(reply.refused_params),
+            *(dump(getattr(reply, name)) for name in _JSON),
         )
         for reply in replies
     ]

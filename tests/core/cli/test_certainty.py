@@ -40,13 +40,15 @@ def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: 
         probed = moot("models", "--connection", f"logprobs={url}", "--probe", "--json").json
         assert probed["connections"][0]["probe"]["capabilities"]["logprobs"] is True
         annotate(tmp_path, *chosen)
-    result = certainties(tmp_path)
+        result = certainties(tmp_path)
+        assert annotate(tmp_path, *chosen).json["cached_calls"] == len(texts)
+    assert certainties(tmp_path) == [given for given in result for _ in range(2)], "reused replies keep theirs"
     assert all(result)
     assert all(0 < value <= 1 for certainties_of_row in result for value in certainties_of_row.values())
     workspace = Workspace()
     try:
         session = workspace.open(tmp_path / "p.duckdb")
-        (run,) = session.store.runs.all()
+        run, _ = session.store.runs.all()
         measured = calibration.certainty(session, run)
         assert (measured.kind, measured.why_not) == ("logprobs", "")
         assert measured.calibration is not None

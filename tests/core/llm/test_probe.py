@@ -125,7 +125,7 @@ def test_capable_server_is_recognised_with_four_requests() -> None:
         text = '{"reasoning": "", "labels": []}' if "response_format" in body else f"words of seed {body.get('seed')}"
         reply = piece(text, finish="stop", reasoning_content="hm")
         if body.get("logprobs"):
-            reply["choices"][0]["logprobs"] = {"content": []}
+            reply["choices"][0]["logprobs"] = {"content": [{"token": text, "logprob": -0.1}]}
         return await stream(request, event(reply))
 
     capabilities, requests = probe(capable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from typing import Any
 
@@ -483,4 +484,4 @@ def test_impossible_numbers_do_not_end_the_run() -> None:
         entry = b'{"content": [{"token": "Yes", "logprob": ' + number + b"}]}}]}"
         reply = ask(sending(b"data: " + part + entry + b"\n\n", DONE)).reply
         assert reply.text.startswith("Yes")
-        assert all(logprob <= 0 for _, logprob in reply.token_logprobs)
+        assert all(-math.inf < logprob <= 0 for _, logprob in reply.token_logprobs)

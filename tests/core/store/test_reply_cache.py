@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import math
+import itertools
 import os
 import threading
 from dataclasses import replace
+from typing import get_args, get_type_hints
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from core.debate.reply_codec import decode_reply, encode_reply
+from core.debate.turns import Reply, Usage
+from core.engine.debate_runner import paid_reply
 from core.errors import StorageFull
+from core.llm.failures import server_message
+from core.llm.streaming import LOWEST_LOGPROB
 from core.store import reply_cache
 from core.store.project import Project
 from core.store.reply_cache import ReplyLog, reply_log_path
@@ -58,9 +65,32 @@ def test_many_replies_are_read_at_once(project, monkeypatch):
     assert len(queries) == 1
 
 
-def test_reply_with_the_log_probability_of_zero_is_readable():
-    reply = replace(make_reply("k1"), token_logprobs=((0, -0.5), (4, -math.inf)))
-    assert decode_reply(encode_reply(reply)).token_logprobs == reply.token_logprobs
+TEXT = st.text(st.characters(), max_size=20)
+COUNT = st.integers(0, 10**9)
+REPLY = st.builds(
+    Reply,
+    text=TEXT,
+    reasoning=TEXT,
+    finish_reason=st.sampled_from(get_args(get_type_hints(Reply)["finish_reason"])),
+    usage=st.builds(Usage, COUNT, COUNT, COUNT, COUNT, st.booleans()),
+    cost_usd=st.none() | st.floats(0, 1e9),
+    refused_params=st.lists(TEXT.map(server_message)).map(tuple),
+    served_model=TEXT.map(server_message),
+    token_logprobs=st.lists(st.tuples(COUNT, st.floats(LOWEST_LOGPROB, 0))).map(tuple),
+)
+KEYS = itertools.count()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parsed=REPLY)
+def test_reply_is_the_same_from_memory_the_log_and_the_table(project, parsed):
+    reply = paid_reply(parsed, f"key {next(KEYS)}", run_id="r0001", seconds=0.25)
+    assert decode_reply(encode_reply(reply)) == reply
+    project.replies.add(reply)
+    assert project.replies.get(reply.key) == reply
+    flush(project)
+    assert project.replies._log.get(reply.key) is None
+    assert project.replies.get(reply.key) == reply
 
 
 def test_opening_moves_logged_replies_into_the_table(path):
