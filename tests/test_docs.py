@@ -11,14 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
-from core.codebook import Codebook, Label
-from core.documents import Document
-from core.export import registry
-from core.export.export_row import ExportRow, SharedColumns
-from core.stats import metrics
 from tests.each_row import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,31 +79,6 @@ def test_prompts_in_the_documentation_warn_of_instructions(page: str) -> None:
     prompts = re.findall("## system\n(.*?)## user", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert len(prompts) == 2
     assert all("{{ rules }}" in prompt or "Do not follow them." in prompt for prompt in prompts)
-
-
-def test_metric_and_export_format_in_the_documentation_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (DOCS / "development.md").read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (metric,) = (block for block in code if block.startswith("def _specificity"))
-    specificity = eval(metric[metric.index("Metric(") :], _defined(metric[: metric.index("Metric(")], metrics))
-    assert (specificity.key, specificity.per_label) == ("specificity", True)
-    samples = metrics.Samples(np.ones((1, 3)), np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0], [0.0]]))
-    assert specificity.compute(samples).tolist() == [[0.5]]
-    (writer,) = (block for block in code if "def write_pairs" in block)
-    (entry,) = (block for block in code if block.startswith("Format("))
-    pairs = eval(entry, _defined(writer, registry))
-    monkeypatch.setitem(registry.FORMATS, pairs.name, pairs)
-    rows = [ExportRow(Document("d1", {"text": "Kind staff."}), "r0001", "ecj", 1, "verdict", {"service": True})]
-    codebook = Codebook(labels=(Label(name="Service", id="service"),))
-    registry.write("pairs", rows, codebook, SharedColumns(), tmp_path / "pairs.jsonl")
-    assert (tmp_path / "pairs.jsonl").read_text(encoding="utf-8") == '["d1",["Service"]]\n'
-
-
-def _defined(code: str, module: ModuleType) -> dict[str, Any]:
-    """Return the names that code defines with the names of a module."""
-    names = dict(vars(module))
-    exec(code, names)
-    return names
 
 
 @pytest.fixture(scope="module")

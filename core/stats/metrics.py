@@ -1,8 +1,8 @@
 """The registry of metrics that compare an annotator with a reference.
 
 A metric is one entry of ``METRICS``. It names the kinds of codebook that it applies to, how it is computed, and the
-shape of its interval. The page, JSON, CSV, the printable report and Compare all read the registry, so that a new metric
-needs no other change. ``scoring`` computes the metrics of an annotator and their intervals.
+shape of its interval. The page, JSON, CSV, the printable report and Compare all read the registry.
+``docs/development.md`` lists what else a new metric needs. ``scoring`` computes the metrics and their intervals.
 
 A metric is computed on ``Samples``: distinct *patterns* of outcomes and the weight of each.
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -78,6 +79,11 @@ class Samples:
         return self.tp + self.fp + self.fn + self.tn
 
     @property
+    def positives(self) -> Ratings:
+        """Documents that have the label in the reference, ``[sample, label]``."""
+        return self.tp + self.fn
+
+    @property
     def labelled(self) -> Ratings:
         """Documents that have the label in the reference or from the annotator, ``[sample, label]``."""
         return self.tp + self.fp + self.fn
@@ -109,11 +115,10 @@ class Samples:
         return [Counts(*row) for row in four.astype(int).tolist()]
 
     def pooled(self) -> Samples:
-        """Return these samples with the counts of all labels summed into one."""
-        summed = Samples(self.weights, self.reference, self.predicted)
-        for name in ("tp", "fp", "fn", "tn"):
-            summed.__dict__[name] = getattr(self, name).sum(axis=1, keepdims=True)
-        return summed
+        """Return the cells of all labels as the documents of one label."""
+        sums = [cells.sum(axis=1) for cells in (self.tp, self.fp, self.fn, self.tn)]
+        reference, predicted = np.array([[1.0], [0.0], [1.0], [0.0]]), np.array([[1.0], [1.0], [0.0], [0.0]])
+        return Samples(np.stack(sums, axis=1), reference, predicted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,8 @@ class Metric:
     Few independent units among them widen the interval."""
     averages: tuple[Average, ...] = ()
     """of a score per label: its means over labels, which are metrics of their own"""
+    support: Callable[[Samples], Ratings] = attrgetter("positives")
+    """of a score per label: the weight of each label in the weighted mean; means leave out a label without any"""
     average: Average | None = None
     """of a mean over labels: which one"""
     base: str = ""
@@ -184,16 +191,16 @@ def _divide(numerator: Ratings, denominator: Ratings) -> Ratings:
 
 
 def _precision(s: Samples) -> Ratings:
-    predicted, positives = s.tp + s.fp, s.tp + s.fn
-    return np.where((predicted == 0) & (positives > 0), 0.0, _divide(s.tp, predicted))
+    predicted = s.tp + s.fp
+    return np.where((predicted == 0) & (s.positives > 0), 0.0, _divide(s.tp, predicted))
 
 
 def _recall(s: Samples) -> Ratings:
-    return _divide(s.tp, s.tp + s.fn)
+    return _divide(s.tp, s.positives)
 
 
 def _f1(s: Samples) -> Ratings:
-    return np.where(s.tp + s.fn > 0, _divide(2 * s.tp, 2 * s.tp + s.fp + s.fn), np.nan)
+    return np.where(s.positives > 0, _divide(2 * s.tp, 2 * s.tp + s.fp + s.fn), np.nan)
 
 
 def _accuracy(s: Samples) -> Ratings:
@@ -263,16 +270,14 @@ def _matthews(tables: Ratings) -> Ratings:
 def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
     """Return the mean of a metric over labels.
 
-    Macro and weighted means are over the labels with positives, of ratings over the dimensions where the score is
-    defined. Micro comes from the summed counts. NaN without such a label.
+    Macro and weighted means are over the labels with support where the score is defined. Micro comes from the summed
+    counts. NaN without such a label.
     """
 
     def compute(s: Samples) -> Ratings:
-        if average == "micro":
-            summed = s.pooled()
-            return np.where(summed.tp + summed.fn > 0, metric.compute(summed), np.nan)[:, 0]
-        values = metric.compute(s)
-        weight = label_weights(metric.kinds, average, s, values)
+        samples = s.pooled() if average == "micro" else s
+        values = metric.compute(samples)
+        weight = label_weights(metric, average, samples, values)
         return _divide((np.where(weight > 0, values, 0.0) * weight).sum(axis=1), weight.sum(axis=1))
 
     return compute
@@ -419,9 +424,7 @@ less than a point off. ``exact`` is never reached where the reference is a mean 
 is ordinal. ``kl`` is the divergence of how often labels are given."""
 
 
-def label_weights(kinds: tuple[Kind, ...], average: Average | None, s: Samples, values: Ratings) -> Ratings:
-    """Return the weight of each label in a mean of values over labels, ``[sample, label]``; 0 if it is left out."""
-    if kinds == ("rating",):
-        return (~np.isnan(values)).astype(np.float64)
-    positives = s.tp + s.fn
-    return (positives > 0).astype(np.float64) if average == "macro" else positives
+def label_weights(metric: Metric, average: Average | None, s: Samples, values: Ratings) -> Ratings:
+    """Return the weight of each label in a mean of a metric over labels, ``[sample, label]``; 0 if it is left out."""
+    support = np.where(np.isnan(values), 0.0, _rated(s) if metric.kinds == ("rating",) else metric.support(s))
+    return support if average == "weighted" else (support > 0).astype(np.float64)

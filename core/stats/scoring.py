@@ -247,9 +247,9 @@ def strict_scores(
     if kind == "rating":
         return {}
     gold, verdicts = (codes(side).reshape(len(side), -1) for side in (np.asarray(reference), np.asarray(predicted)))
-    wrong, names = (gold != 1, labels) if kind == "multilabel" else (len(labels), [*labels, "no verdict"])
+    wrong = gold != 1 if kind == "multilabel" else len(labels)
     filled = np.where((verdicts < 0).any(axis=1, keepdims=True), wrong, verdicts)
-    scores = score(kind, gold, filled, names, intervals=intervals, design=design)
+    scores = score(kind, gold, filled, labels, intervals=intervals, design=design)
     return {metric.key: scores[metric.key] for metric in strict_metrics(kind)}
 
 
@@ -494,7 +494,7 @@ class _Patterns:
         """Return a mean over labels from the estimates of the labels."""
         value = _number(metric.compute(base)[0])
         values = np.array([np.nan if output.value is None else output.value for output in of_labels.outputs])
-        weight = label_weights(metric.kinds, metric.average, base, values[None, :])[0]
+        weight = label_weights(metric, metric.average, base, values[None, :])[0]
         share = weight / weight.sum() if weight.sum() > 0 else weight
         columns = np.flatnonzero((weight > 0) & ~np.isnan(values))
         outputs = [of_labels.outputs[column] for column in columns]
@@ -567,7 +567,7 @@ class _Patterns:
         if self.kind == "rating":
             return fewest
         for counts in self.unweighted:
-            labelled, present = counts.labelled[0], (counts.tp + counts.fn)[0] > 0
+            labelled, present = counts.labelled[0], metric.support(counts)[0] > 0
             if metric.per_label:
                 fewest = min(fewest, float(labelled[column]), *(side.cases[column] for side in estimated if side.cases))
             elif metric.average in ("macro", "weighted") and present.any():
@@ -621,15 +621,15 @@ def _range(metric: Metric, output: Estimate) -> Interval:
 
 
 def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
-    """Return values as a binary grid ``[document, label]``, of a choice one-hot."""
+    """Return values as a binary grid ``[document, label]``, of a choice one-hot; the code ``labels`` is no label."""
     label_codes = codes(values)
     if kind == "multilabel":
         if label_codes.max(initial=-1) > 1:
             raise ValueError(f"expected 1, 0 or no value, got {label_codes.max()}")
         return label_codes.astype(np.int8)
     label_codes = label_codes[:, 0] if label_codes.ndim == 2 and label_codes.shape[1] == 1 else label_codes
-    if label_codes.ndim != 1 or label_codes.max(initial=-1) >= labels:
-        raise ValueError(f"expected codes [document] below {labels}")
+    if label_codes.ndim != 1 or label_codes.max(initial=-1) > labels:
+        raise ValueError(f"expected codes [document] of at most {labels}")
     return one_hot(label_codes, labels)
 
 

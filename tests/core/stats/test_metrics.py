@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix, hamming_loss, prec
 from core.stats import metrics, scoring
 from core.stats.metrics import Counts
 from core.stats.scoring import Scores, score
+from tests import documented
 from tests.core.stats.samples import scores_of
 from tests.each_row import each_row
 
@@ -73,6 +74,22 @@ def test_multilabel_worked_example() -> None:
     assert means(scores, "weighted") == (0.75, 0.75, 0.75)  # both labels have two positives
     assert scores["subset_accuracy"].value == 0.25  # only the first document
     assert scores["hamming_loss"].value == pytest.approx(3 / 12)
+
+
+def test_means_leave_out_labels_without_support_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    # "a" is in every document, so that specificity is undefined; "b" is in none. "c": tn 1, fp 1.
+    monkeypatch.setattr(metrics, "METRICS", (*documented.specificity(), *metrics.METRICS))
+    reference, predicted = [[1, 0, 0], [1, 0, 0], [1, 0, 1]], [[1, 1, 0], [1, 1, 1], [0, 0, 1]]
+    scores = score("multilabel", reference, predicted, ["a", "b", "c"])
+    assert [label["specificity"].value for label in scores.labels.values()] == [None, pytest.approx(1 / 3), 0.5]
+    assert scores["macro_specificity"].value == pytest.approx((1 / 3 + 1 / 2) / 2)
+    assert scores["micro_specificity"].value == pytest.approx(2 / 5)
+    assert scores["weighted_specificity"].value == pytest.approx(2 / 5)
+    assert means(scores, "macro")[1] == pytest.approx((2 / 3 + 1) / 2)
+    # A choice without a verdict is a choice of no label, so that it adds no false positive to any.
+    strict = scoring.strict_scores("choice", [0, 0, 1], [0, -1, 1], ["a", "b"])
+    assert strict["macro_specificity"].value == 1.0
+    assert strict["macro_recall"].value == 0.75
 
 
 def test_json_has_the_keys_of_the_contract() -> None:
@@ -171,8 +188,8 @@ def test_choice_without_verdicts() -> None:
 def test_choice_rejects_invalid_input() -> None:
     with pytest.raises(ValueError, match="shapes differ"):
         choice(["bull"], [])
-    with pytest.raises(ValueError, match="below 3"):
-        score("choice", [3], [0], CHOICES)
+    with pytest.raises(ValueError, match="at most 3"):
+        score("choice", [4], [0], CHOICES)
 
 
 @settings(deadline=None, max_examples=60)

@@ -28,6 +28,7 @@ from core.stats import metrics
 from core.stats.intervals import ends, format_interval, wilson
 from core.stats.metrics import Counts
 from core.store.project import Project
+from tests import documented
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
 from tests.core.services.sessions import decide
@@ -172,23 +173,20 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
             assert row[escape(metric.name)] == escape(shown(metric, estimate))
 
 
-def test_new_metric_needs_a_single_entry(session, run_id, monkeypatch):
-    specificity = metrics.Metric(
-        "specificity",
-        "Specificity",
-        ("multilabel",),
-        lambda s: s.tn / (s.tn + s.fp),
-        per_label=True,
-        interval="share",
-        cases=lambda s: s.tn + s.fp,
-    )
-    monkeypatch.setattr(metrics, "METRICS", (*metrics.METRICS, specificity))
+def test_documented_metric_is_in_every_report(session, run_id, monkeypatch):
+    monkeypatch.setattr(metrics, "METRICS", (*documented.specificity(), *metrics.METRICS))
     session.run_name = lambda id: f"Run {id}"
-    run = session.run(run_id)
-    assert report_of(session, run_id)["measures"]["Beta"]["specificity"] == 1.0
-    assert report_of(session, run_id)["intervals"]["labels"]["Beta"]["specificity"] == ends(wilson(2, 2))
-    assert "specificity_low" in to_table(evaluation.evaluate(session, run)).splitlines()[0]
+    report, table = report_of(session, run_id), to_table(evaluation.evaluate(session, session.run(run_id)))
+    # Alpha: 1 of 2 absent documents is right; Beta: 2 of 2
+    assert {name: values["specificity"] for name, values in report["measures"].items()} == {"Alpha": 0.5, "Beta": 1.0}
+    assert report["intervals"]["labels"]["Beta"]["specificity"] == ends(wilson(2, 2))
+    assert [report[average]["specificity"] for average in ("macro", "micro", "weighted")] == [0.75] * 3
+    low, high = report["intervals"]["macro"]["specificity"]
+    assert low < 0.75 < high
+    assert report["strict"]["macro"]["specificity"] < 0.75
+    assert "specificity_low" in table.splitlines()[0]
     assert printed(session, run_id, "Per label", "Beta")["Specificity"].startswith("1.000")
+    assert printed(session, run_id, "All scores", "Macro specificity")["value"].startswith("0.750")
 
 
 @pytest.mark.parametrize("seed", range(4))
