@@ -67,7 +67,7 @@ class Format:
 
 
 README_SUFFIX = ".README.md"
-_JSON_LINES = "application/x-ndjson"
+JSON_LINES = "application/x-ndjson"
 PARQUET = "application/vnd.apache.parquet"
 
 FORMATS: dict[str, Format] = {
@@ -82,11 +82,11 @@ FORMATS: dict[str, Format] = {
             readme=table_readme,
         ),
         Format(
-            "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", _JSON_LINES,
+            "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", JSON_LINES,
         ),
         Format(
             "transcript", "Transcript (JSONL)", "One JSON object per turn: prompts, replies, tokens, cost.",
-            write_transcript, ".jsonl", _JSON_LINES, takes="turns",
+            write_transcript, ".jsonl", JSON_LINES, takes="turns",
         ),
         Format(
             "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
@@ -95,12 +95,12 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
-            write_argilla, ".jsonl", _JSON_LINES, one_run=True,
+            write_argilla, ".jsonl", JSON_LINES, one_run=True,
             companions={".settings.json": dataset_settings},
         ),
         Format(
             "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",
-            write_prodigy, ".jsonl", _JSON_LINES, one_run=True,
+            write_prodigy, ".jsonl", JSON_LINES, one_run=True,
         ),
         Format(
             "huggingface", "Hugging Face", "A folder to upload: Parquet, and a dataset card with the features.",

@@ -118,7 +118,7 @@ def zip_folder(folder: Path) -> bytes:
 def file_name(session: ProjectSession, run_id: str, format: str) -> str:
     """Return the file name of a download."""
     file_format = find_format(format)
-    middle = "" if file_format.name in ("csv", "jsonl", "parquet") else f"-{file_format.name}"
+    middle = "" if file_format.suffix == f".{file_format.name}" else f"-{file_format.name}"
     return f"{session.name}-{run_id}{middle}{'.zip' if file_format.companions else file_format.suffix}"
 
 
@@ -135,7 +135,10 @@ def zipped_files(session: ProjectSession, run_id: str, format: str) -> list[str]
 def preview(
     session: ProjectSession, run_id: str, format: str, rows: int = 5, *, other_runs: Sequence[str] = ()
 ) -> pd.DataFrame | str:
-    """Return the first documents (or turns) of each run as the format's own writer writes them: a table, or JSON."""
+    """Return the first documents (or turns) of each run as the format's own writer writes them: a table, or text.
+
+    Of JSON, the text is the first two objects. Empty for a media type that cannot be shown.
+    """
     import pandas as pd
     import pyarrow.parquet as pq
 
@@ -155,9 +158,12 @@ def preview(
         case registry.PARQUET:
             table = pq.read_table(file)
             return pd.DataFrame(table.to_pylist(), columns=table.column_names)
-        case _:
-            lines = _objects(file.getvalue())[:2]
-            return "\n\n".join(json.dumps(line, indent=2, ensure_ascii=False) for line in lines)
+        case "application/json" | registry.JSON_LINES as kind:
+            written = file.getvalue()
+            objects = json.loads(written) if kind == "application/json" else map(json.loads, written.splitlines())
+            return "\n\n".join(json.dumps(item, indent=2, ensure_ascii=False) for item in islice(objects, 2))
+        case text:
+            return file.getvalue().decode() if text.startswith("text/") else ""
 
 
 def duckdb_example(session: ProjectSession) -> str:
@@ -278,11 +284,3 @@ def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
         "cached": turn.cached,
         "retry": turn.retry,
     }
-
-
-def _objects(written: bytes) -> list[Any]:
-    """Return the objects of JSON lines, or of one JSON array."""
-    if written.startswith(b"["):
-        array: list[Any] = json.loads(written)
-        return array
-    return [json.loads(line) for line in written.splitlines()]

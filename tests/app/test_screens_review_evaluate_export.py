@@ -11,8 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from app.state import ReviewState
 from app.widgets.elements import literal
+from core.services import export
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
+from tests import documented
 from tests.app.studio import html, studio
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
@@ -134,13 +136,16 @@ def test_evaluate_lists_the_documents_of_a_cell_for_the_drawer(screen, project):
     assert [action["text"] for action in drawer["actions"]] == ["Correct in Review", "Test in Lab"]
 
 
-def test_export_previews_every_format(screen, project):
+def test_export_previews_every_format(screen, project, monkeypatch):
+    monkeypatch.setitem(export.FORMATS, "pairs", documented.pairs())
     sample_world.build(project)
     app = screen("export")
     assert "annotated_review" in " ".join(code.value for code in app.code)
-    for name in ("parquet", "jsonl", "transcript", "csv"):
+    for name in (*export.FORMATS, "pairs", "csv"):
         app.radio(key="export-format").set_value(name).run()
         assert not app.exception
+        if name == "pairs":
+            assert app.code[0].value.startswith('[\n  "d0",\n  [\n    "Alpha"')
     assert '<span title="verdict">verdict</span>' in html(app)
 
 

@@ -122,7 +122,12 @@ def _preview(session: ProjectSession, run: RunRow, format: export.Format, others
             )
         shown = export.preview(session, run.run_id, format_name, other_runs=others)
         if isinstance(shown, str):
-            st.code(shown or "No turns yet.", language=None, height=460, wrap_lines=True)
+            st.code(
+                shown or ("No turns yet." if format.takes == "turns" else "No preview."),
+                language=None,
+                height=460,
+                wrap_lines=True,
+            )
         else:
             rows = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
             table(list(shown.columns), rows, text=list(shown.columns), wide="Preview of the file")

@@ -14,6 +14,7 @@ from core.runs import RunDetails
 from core.services import bundle, export
 from core.services.codebooks import codebook as codebooks
 from core.services.review import actions, agreement
+from tests import documented
 from tests.core.services.sessions import BOOK, annotate, decide, studio
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
@@ -225,6 +226,26 @@ def test_preview_is_the_beginning_of_the_file(session, run_id):
     assert export.preview(session, run_id, "parquet", rows=2)["id"][0] == "d0"
     assert '"document_id": "d0"' in export.preview(session, run_id, "jsonl")
     assert '"extractor on d0"' in export.preview(session, run_id, "transcript")
+
+
+def test_documented_format_is_written_and_previewed(session, run_id, tmp_path, monkeypatch):
+    monkeypatch.setitem(export.FORMATS, "pairs", documented.pairs())
+    assert export.file_name(session, run_id, "pairs") == f"small-{run_id}-pairs.jsonl"
+    path = export.export(session, run_id, "pairs", tmp_path / "pairs.jsonl")
+    assert path.read_text(encoding="utf-8").splitlines()[:2] == ['["d0",["Alpha"]]', '["d1",["Beta"]]']
+    shown = export.preview(session, run_id, "pairs")
+    assert shown.count("[") == 4
+    assert '"d1"' in shown
+
+
+def test_format_that_is_not_json_is_previewed_as_it_is(session, run_id, monkeypatch):
+    def write_ids(rows, _codebook, _columns, file):
+        file.write("\n".join(f"[{row.document.id}]" for row in rows).encode())
+
+    for media_type, shown in (("text/plain", "[d0]\n[d1]"), ("application/pdf", "")):
+        ids = export.Format(f"ids {media_type}", "Ids", "", write_ids, ".txt", media_type)
+        monkeypatch.setitem(export.FORMATS, ids.name, ids)
+        assert export.preview(session, run_id, ids.name, rows=2) == shown
 
 
 def test_export_contents_are_counted(session, run_id):
