@@ -412,13 +412,13 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
         for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")
         if row.failed and row.state == "done":
-            console.print_message(f"--resume {row.run_id} asks again for the failed documents")
+            console.print_message(f"{_resume_options(row.run_id)} asks again for the failed documents")
         if row.unresolved and row.state == "done":
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
             console.print_message(
                 f"moot export --run {row.run_id} --format jsonl has the reason of each document; "
-                f"--resume {row.run_id} --retry unresolved asks again"
+                f"{_resume_options(row.run_id)} --retry unresolved asks again"
             )
 
 
@@ -462,7 +462,13 @@ def with_status(row: RunRow, status: RunStatus) -> RunRow:
 def _print_stop(status: RunStatus) -> None:
     reason = f": {status.message}" if status.message else ""
     sentence = as_sentence(f"{status.run_id} is {status.state}{reason}")
-    console.print_message(f"{sentence} Resume with --resume {status.run_id}")
+    console.print_message(f"{sentence} Resume with {_resume_options(status.run_id)}")
+
+
+def _resume_options(run_id: str) -> str:
+    """Return the options that resume a run, with the given prices, without which a budget cannot be enforced."""
+    prices = click.get_current_context().params.get("prices", {})
+    return shlex.join(["--resume", run_id, *(f"--price={spec}={price}" for spec, price in prices.items())])
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:

@@ -164,6 +164,7 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         annotate(folder, *priced, "--resume", "r0001", code=3)
         unpriced = annotate(folder, *toy(server.url), "--resume", "r0001", code=2)
         assert "price of toy/m (extractor) is unknown, so the budget of r0001 cannot be enforced" in unpriced.stderr
+        assert "Resume with --resume r0001 --price=toy/m=1/1" in spent.stderr
         result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
         assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)
         assert result["cost_usd"] <= 1
