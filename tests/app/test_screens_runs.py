@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import Mock
 
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
+from core.errors import StorageFull
 from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
@@ -97,6 +99,18 @@ def test_undo_restores_a_deleted_run(session):
     at = button(at, "Undo")
     assert [run.run_id for run in session.all_runs()] == [run.run_id]
     assert "1 run, 1 experiment" in html(at)
+
+
+def test_undo_that_fails_can_be_repeated(session, monkeypatch):
+    run = finished(session)
+    at = button(open_runs(run.run_id), "Delete")
+    full = StorageFull("The disk is full.", "Free some space.")
+    with monkeypatch.context() as patched:
+        patched.setattr(session.store.runs, "undo_details", Mock(side_effect=full))
+        at = button(at, "Undo")
+    assert session.all_runs() == []
+    button(at, "Undo")
+    assert [run.run_id for run in session.all_runs()] == [run.run_id]
 
 
 def test_reload_on_a_deleted_run_says_that_another_run_is_shown(session):

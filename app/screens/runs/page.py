@@ -196,8 +196,8 @@ def _undo_bar(session: ProjectSession) -> None:
 
 
 def _undo(session: ProjectSession, act: int) -> None:
-    state.runs.undo = None
     configurations.undo_details(session, act)
+    state.runs.undo = None  # after an error, Undo stays
 
 
 def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) -> None:
