@@ -110,7 +110,7 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         )
     if (
         isinstance(error, duckdb.IOException | duckdb.PermissionException | OSError)
-        or "Failed to commit: Could not" in text
+        or "Failed to commit: C" in text  # Cannot open, Could not write
     ):
         return ProjectError(f"{path}: {_first_line(text)}.", "Check the disk and the file's permissions.")
     return error
@@ -379,9 +379,18 @@ def check_path(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Raise ProjectError if the folder of a project is missing."""
+    """Raise ProjectError if the folder of a project is missing or cannot be written."""
     if not path.parent.is_dir():
         raise ProjectError(f"The folder {path.parent} does not exist.", "Create it first, or name another file.")
+    if not os.access(path.parent, os.W_OK):
+        raise _unwritable(path.parent, "Permission denied")
+
+
+def _unwritable(folder: Path, reason: str) -> ProjectError:
+    return ProjectError(
+        f"{folder} cannot be written ({reason}).",
+        "Copy the project to one of your folders, name another project file, or correct the permissions.",
+    )
 
 
 def data_files(path: Path) -> list[Path]:
@@ -456,10 +465,7 @@ class Ownership:
         except Timeout as error:
             raise ProjectLocked(str(path), *_read_note(self._note)) from error
         except OSError as error:
-            raise ProjectError(
-                f"{path.parent} cannot be written ({error.strerror or error}).",
-                "Copy the project to one of your folders, name another project file, or correct the permissions.",
-            ) from error
+            raise _unwritable(path.parent, error.strerror or str(error)) from error
         self._write_note(url)
 
     def _write_note(self, url: str | None) -> None:

@@ -339,3 +339,18 @@ def test_missing_folder_of_the_project_is_reported_before_any_call(folder: Path)
     assert f"The folder {folder / 'missing'} does not exist." in result.stderr
     assert result.code != 0
     assert server.requests == []
+
+
+def test_read_only_folder_of_the_project_is_reported_before_any_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Scripted(debating()) as server:
+        priced = toy(server.url, "--price", "toy/m=1/10")
+        annotate(folder, *priced, "--budget", "0.0001", code=3)
+        server.requests.clear()
+        monkeypatch.setattr("core.store.database.os.access", lambda path, _mode: path != folder)
+        for more in (("--resume", "r0001", "--budget", "1"), ()):
+            refused = annotate(folder, *priced, *more, code=2)
+            assert f"{folder} cannot be written" in refused.stderr
+        assert f"{folder} cannot be written" in annotate(folder, *priced, project="new.duckdb", code=2).stderr
+    assert server.requests == []

@@ -203,7 +203,7 @@ def test_unwritable_folder_is_reported(path, monkeypatch):
 def test_read_only_file_is_reported(path, monkeypatch):
     with Project(path):
         pass
-    monkeypatch.setattr("core.store.database.os.access", lambda *_: False)
+    monkeypatch.setattr("core.store.database.os.access", lambda file, _mode: file != path)
     with pytest.raises(ProjectError, match="read-only"):
         Project(path)
     monkeypatch.undo()
