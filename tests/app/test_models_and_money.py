@@ -57,8 +57,10 @@ def test_price_is_entered_used_and_removed(workspace: Workspace, session: Projec
     submit(at, "Save price")
     assert "$0.50 in, $2.00 out per million tokens" in html(at)
     assert preferences.load().prices["far/m"].completion == 2.0
+    assert "far/m has a price" in html(at)
     at.button(key="icon-unprice-far/m").click().run()
     assert "price unknown" in html(at)
+    assert "far/m has a price" not in html(at)
     at.text_input(key="price-model").set_value("m")
     at.number_input(key="price-in").set_value(0.5)
     submit(at, "Save price")

@@ -125,13 +125,13 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
             args=([*saved, formula],),
         ):
             st.rerun()
-    for index, saved_formula in enumerate(saved):
+    for saved_formula in saved:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(f"In the paper: {saved_formula} ({saved_formula.family})")
             if st.button(
                 "Remove",
                 type="tertiary",
-                key=f"regression-remove-{index}",
+                key=f"regression-remove-{saved_formula} {saved_formula.family}",  # by number, the next would get it
                 on_click=save,
                 args=([other for other in saved if other != saved_formula],),
             ):

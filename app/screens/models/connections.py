@@ -12,7 +12,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from app.screens.models.role_models import capabilities
-from app.state import bound, state
+from app.state import SessionState, bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
 from app.widgets.elements import icon_button, line, literal
 from core.errors import MootError, UsageError
@@ -277,13 +277,17 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
 
     An incomplete input stays in the fields.
     """
+
+    def delete(connection: str, model: str) -> None:
+        models.set_price(workspace, connection, model, None)
+        SessionState.notice.reset()  # it may say that this price was just saved
+
     for spec, price in models.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
             line(Markup("<code>{}</code><br>{}").format(spec, words))
             connection, _, model = spec.partition("/")
-            delete = partial(models.set_price, workspace, connection, model, None)
-            icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}", delete)
+            icon_button("delete", f"Delete the price of {literal(spec)}", f"unprice-{spec}", delete, connection, model)
 
     def save() -> None:
         fields = st.session_state
