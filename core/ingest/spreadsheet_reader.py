@@ -6,14 +6,17 @@ Of a workbook one sheet is read; title rows above the header are left out.
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from xml.etree.ElementTree import ParseError, parse
 
 from core.errors import InputError, UsageError
-from core.formatting import did_you_mean
+from core.formatting import did_you_mean, join_names
 from core.ingest.child_process import memory_limit
 from core.ingest.table import (
     BELOW_HEADER,
@@ -41,6 +44,11 @@ UNPACKED_SHARE = 4
 """A workbook may unpack to this part of the memory limit, because its cells take several times the bytes."""
 CELL_BYTES = 32
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3})(\d{1,7})"')
+_EMPTY_FORMULA = re.compile(
+    rb"<(?:\w+:)?c\s([^<>]*)><(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
+)
+"""A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
+SHOWN_FORMULAS = 5
 
 
 def read_sheet(source: TableSource, format: Format) -> Table:
@@ -87,6 +95,13 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
         *notes,
     )
+    if format == "xlsx" and (cells := _formulas_without_value(source.stream, sheet_name)):
+        shown = join_names(cells) if len(cells) <= SHOWN_FORMULAS else f"{', '.join(cells[:SHOWN_FORMULAS])} and others"
+        notes = (
+            f"Empty, because the file has their formulas ({len(cells):,}) without results: {shown}. Open the file "
+            "in a spreadsheet program and save it to store the results.",
+            *notes,
+        )
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return log.table(name, format, columns, tuple(data[index] for index in used), notes=notes, sheets=names)
@@ -119,6 +134,22 @@ def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
             return _DIMENSION.search(sheet.read(4096))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
         return None  # calamine says what is wrong
+
+
+def _formulas_without_value(stream: BinaryIO, sheet: str) -> list[str]:
+    """Return the cells of a sheet whose formula has no stored result, because no spreadsheet program has computed it.
+
+    Empty if the sheet is not found in the archive.
+    """
+    stream.seek(0)
+    with suppress(zipfile.BadZipFile, zlib.error, KeyError, StopIteration, ParseError), zipfile.ZipFile(stream) as file:
+        with file.open("xl/workbook.xml") as book, file.open("xl/_rels/workbook.xml.rels") as links:
+            attributes = next(found.attrib for found in parse(book).iterfind(".//{*}sheet") if found.get("name") == sheet)
+            targets = {link.get("Id"): link.get("Target", "") for link in parse(links).iterfind("{*}Relationship")}
+        key = next(value for name, value in attributes.items() if name.endswith("}id"))
+        cells = _EMPTY_FORMULA.findall(file.read(posixpath.join("xl", targets[key]).lstrip("/")))
+        return re.findall(r'\br="([A-Z]+\d+)"', "\n".join(cell.decode() for cell in cells if b't="str"' not in cell))
+    return []
 
 
 def _refuse(message: str) -> NoReturn:

@@ -44,7 +44,7 @@ def make_xlsx(sheets: Sheets) -> bytes:
         )
         sheet = f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>{body}</sheetData></worksheet>'
         files[f"xl/worksheets/sheet{i}.xml"] = sheet
-    return _zipped(files)
+    return zipped(files)
 
 
 def _cell(cell_type: str, value: Any) -> str:
@@ -79,10 +79,11 @@ def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
         f'{_HEAD}<manifest:manifest xmlns:manifest="{office}:manifest:1.0">'
         f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/></manifest:manifest>'
     )
-    return _zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+    return zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
 
 
-def _zipped(files: Mapping[str, str]) -> bytes:
+def zipped(files: Mapping[str, str]) -> bytes:
+    """Return an archive of these files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, text in files.items():

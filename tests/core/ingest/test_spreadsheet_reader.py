@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +12,7 @@ from core.errors import InputError, UsageError
 from core.ingest import spreadsheet_reader
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions
+from tests.core.ingest.conftest import zipped
 
 Book = Callable[..., bytes]
 
@@ -75,6 +78,26 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
         read_table(data, name="data.xlsx", options=ReadOptions(sheet="Tow"))
     with pytest.raises(InputError, match="is empty"):
         read_table(data, name="data.xlsx", options=ReadOptions(sheet="Empty"))
+
+
+def test_formulas_without_a_stored_result_are_named(xlsx: Book) -> None:
+    data = xlsx({"Read me": [["-"]], "A & B": [["text", "n", "m"], ["F1", "F2", 1], ["F3", "F4", 2], ["F5", "b", 3]]})
+    formulas = {
+        "F1": '<f>A9&amp;"x"</f><v></v>',
+        "F2": "<f>C2</f><v>7</v>",
+        "F3": '<f t="shared" si="0"/>',
+        "F4": '<f>"a"&lt;C3</f><v/>',
+    }
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    for name, formula in formulas.items():
+        inline = f't="inlineStr"><is><t xml:space="preserve">{name}</t></is></c>'
+        files["xl/worksheets/sheet2.xml"] = files["xl/worksheets/sheet2.xml"].replace(inline, f">{formula}</c>")
+    empty_text = 't="inlineStr"><is><t xml:space="preserve">F5</t></is></c>', 't="str"><f>C9</f><v></v></c>'
+    files["xl/worksheets/sheet2.xml"] = files["xl/worksheets/sheet2.xml"].replace(*empty_text)
+    table = read_table(zipped(files), name="data.xlsx")
+    assert (table.column("text"), table.column("n")) == ((None, None, None), (7, None, "b"))
+    assert "their formulas (3) without results: A2, A3 and B3. Open the file" in table.notes[1]
 
 
 def test_values_of_ods_files_are_read(ods: Book) -> None:
