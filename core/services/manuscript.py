@@ -30,7 +30,7 @@ from core.services.manuscript_formats import Block, Listing, Manuscript, Manuscr
 from core.services.project_session import ProjectSession
 from core.services.review import review_plan
 from core.services.review.agreement import blind_report
-from core.services.runs.configuration import changed_params, describe_model, describe_sampling
+from core.services.runs.configuration import changed_params, describe_model, describe_sampling, role_titles
 from core.services.runs.cost_estimate import adaptive_savings
 from core.services.runs.planning import PANEL
 from core.stats import metrics
@@ -115,9 +115,9 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
 
 def _annotation(session: ProjectSession, run: RunRow) -> str:
     settings, codebook = run.settings, run.settings.codebook
-    roles: dict[str, list[str]] = {}
+    titles, roles = role_titles(settings), dict[str, list[str]]()
     for role, model in settings.role_models.items():
-        roles.setdefault(describe_model(model), []).append(role.replace("_", " "))
+        roles.setdefault(describe_model(model), []).append(titles.get(role, role))
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
     if any(
         model.is_builtin and builtin_name(model.model)[0] == LEXICAL_MODEL for model in settings.role_models.values()
@@ -455,10 +455,10 @@ def _cell(estimate: Estimate) -> str:
 
 
 def _models(session: ProjectSession, run: RunRow) -> ManuscriptTable:
-    served = session.store.transcripts.served_models(run.run_id)
+    served, titles = session.store.transcripts.served_models(run.run_id), role_titles(run.settings)
     rows = [
         (
-            role.replace("_", " "),
+            titles.get(role, role),
             model.spec,
             ", ".join(sorted(served.get(role, ()))) or "not reported",
             "none" if model.is_builtin else describe_sampling(model.sampling),

@@ -204,6 +204,16 @@ def test_methods_state_every_parameter_of_a_protocol(
     assert [sentence for sentence in sentences if sentence not in text] == []
 
 
+def test_roles_have_the_titles_of_the_screen(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    model = RoleModel(connection="local", model="m")
+    roles = dict.fromkeys(("annotator_a", "annotator_b", "annotator_c"), model)
+    settings = run.settings.model_copy(update={"protocol": "discussion", "params": {}, "role_models": roles})
+    sections = manuscript.build(session, run.model_copy(update={"settings": settings})).sections
+    assert "Models: m (Annotator A, Annotator B and Annotator C)." in str(sections["Methods"][0])
+    assert "Annotator A" in str(sections["Appendix: models"])
+
+
 def test_source_of_a_method_is_in_the_references(world: tuple[ProjectSession, RunRow]) -> None:
     def sources(protocol: str, **params: Any) -> list[str]:
         session, run = world
@@ -244,7 +254,7 @@ def test_methods_state_what_is_unusual_about_a_run(tmp_path: Path) -> None:
         assert "counted from the seed of the model" not in text
         seeded = RoleModel(connection="local", model="m", sampling=Sampling(seed=3))
         text = methods(session, run, role_models={"annotator": seeded})
-        assert "Models: m, seed 3 (annotator)." in text
+        assert "Models: m, seed 3 (Annotator)." in text
         assert "Each iteration and each sample has a seed of its own, counted from the seed of the model." in text
         (alone,) = planning.create_runs(session, run.settings, ["c1"])
         session.start_or_resume(alone.run_id).result(60)
@@ -360,7 +370,7 @@ def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRo
     assert len(prompts) == len(run.settings.templates)
     (models,) = built.sections["Appendix: models"]
     assert isinstance(models, ManuscriptTable)
-    assert models.rows[0] == ("extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
+    assert models.rows[0] == ("Extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
     settings = run.settings.model_copy(update={"role_models": {"judge_1": run.settings.role_models["extractor"]}})
     (models,) = manuscript.build(session, run.model_copy(update={"settings": settings})).sections["Appendix: models"]
     assert isinstance(models, ManuscriptTable)
