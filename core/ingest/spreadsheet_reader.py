@@ -144,7 +144,8 @@ def _formulas_without_value(stream: BinaryIO, sheet: str) -> list[str]:
     stream.seek(0)
     with suppress(zipfile.BadZipFile, zlib.error, KeyError, StopIteration, ParseError), zipfile.ZipFile(stream) as file:
         with file.open("xl/workbook.xml") as book, file.open("xl/_rels/workbook.xml.rels") as links:
-            attributes = next(found.attrib for found in parse(book).iterfind(".//{*}sheet") if found.get("name") == sheet)
+            sheets = parse(book).iterfind(".//{*}sheet")
+            attributes = next(element.attrib for element in sheets if element.get("name") == sheet)
             targets = {link.get("Id"): link.get("Target", "") for link in parse(links).iterfind("{*}Relationship")}
         key = next(value for name, value in attributes.items() if name.endswith("}id"))
         cells = _EMPTY_FORMULA.findall(file.read(posixpath.join("xl", targets[key]).lstrip("/")))
