@@ -37,7 +37,7 @@ Cursor: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A document's text on the live page. ``note`` is its source, such as "reviews.csv, row 427"."""
+    """A document's text on the live page. ``note`` is its source, such as "reviews.csv, no. 427"."""
 
     id: str
     fields: Mapping[str, str]

@@ -65,8 +65,9 @@ def check_output_path(project: Path, path: Path) -> Path:
 
 def document_source(store: Store, document: Document) -> str:
     """Return the source of a document, such as "reviews.csv, no. 427"."""
-    file_name, number = store.transcripts.origin(document.id) or ("", document.position + 1)
-    return f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
+    number = f"no. {document.position + 1:,}"
+    file_name = store.documents.file_name(document.id)
+    return f"{file_name}, {number}" if file_name else number
 
 
 class ProjectSession:

@@ -319,6 +319,14 @@ class Documents(Repository):
         """Return all ids in position order."""
         return self._connection.column("SELECT id FROM documents ORDER BY position")
 
+    def file_name(self, document_id: str) -> str:
+        """Return the name of the file that a document was imported from; empty if it has none or does not exist."""
+        names = self._connection.column(
+            "SELECT file_name FROM documents JOIN imports ON imports.id = import_id WHERE documents.id = ?",
+            [document_id],
+        )
+        return str(names[0] or "") if names else ""
+
     def gold_counts(self) -> list[tuple[str, str, Value, int]]:
         """Return (rater, item, value, documents) for every gold value, sorted."""
         rows = self._connection.rows(

@@ -128,15 +128,6 @@ class Transcripts(ReadRepository):
         )
         return FinishedPage(int(total), tuple(finished))
 
-    def origin(self, document_id: str) -> tuple[str, int] | None:
-        """Return the file of a document (may be empty) and its number in the project, from 1."""
-        row = self._connection.row(
-            "SELECT coalesce(file_name, ''), position + 1 FROM documents LEFT JOIN imports ON imports.id = import_id "
-            "WHERE documents.id = ?",
-            [document_id],
-        )
-        return (str(row[0]), int(row[1])) if row else None
-
     def last_reply(self, run_id: str) -> tuple[float | None, int]:
         """Return the time of the run's last reply (Unix seconds), and how many of its debates have only begun."""
         ((last, begun),) = self._connection.rows(

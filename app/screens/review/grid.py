@@ -231,7 +231,7 @@ def _detail(
         state.review.document = document_id  # a change of the view starts there
         state.review.view = "Focus"
 
-    subtitle = f"row {record.document.position + 1:,}, {record.review_status}"
+    subtitle = f"no. {record.document.position + 1:,}, {record.review_status}"
     with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
         with panel_header:
             set_status = partial(actions.set_status, session, run_id, ids, by=attribution)

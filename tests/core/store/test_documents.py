@@ -77,6 +77,7 @@ def test_import_records_rejected_and_repeated_rows(project):
     assert project.store.documents.ids() == ["d0", "d1", "d2", "d3"]
     assert [document.position for document in project.store.documents.page()] == [0, 1, 2, 3]
     assert project.store.documents.get("d3").text == "text number 3"
+    assert [project.store.documents.file_name(document) for document in ("d0", "d3", "none")] == ["a.csv", "b.csv", ""]
 
 
 def test_conflicting_gold_of_a_repeated_id_is_ignored(project):

@@ -86,8 +86,6 @@ def test_finished_documents_are_listed_newest_first(project):
     assert rows[0].values == {A: True, B: None}
     assert project.store.transcripts.page(run_id, search="NUMBER 0", status="unresolved").total == 1
     assert project.store.transcripts.page(run_id, status="verdict") == FinishedPage(0, ())
-    assert project.store.transcripts.origin("d1") == ("", 2)
-    assert project.store.transcripts.origin("none") is None
     at, in_progress = project.store.transcripts.last_reply(run_id)
     assert at is not None
     assert in_progress == 0
