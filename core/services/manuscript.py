@@ -20,7 +20,7 @@ from core.debate.protocol_spec import PRESET, ProtocolSpec
 from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
-from core.formatting import format_count, format_percent, format_timestamp, join_names
+from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
 from core.runs import LEXICAL_MODEL, RunRow, RunSettings, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
@@ -285,7 +285,8 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         "2021)"
     )
     chosen = "".join(
-        f" {way.capitalize()}, and without weight for others: {format_count(count, 'document')}."
+        f" {format_count(count, 'reviewed document')} {plural(count, 'was', 'were')} {way}, and "
+        f"{plural(count, 'counts only for itself', 'count only for themselves')}."
         for way, count in without_weight.items()
     )
     return (
@@ -316,7 +317,7 @@ def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -
 
 
 _WAYS = {
-    "drawn": "drawn in a review that did not cover all documents",
+    "drawn": "drawn in the review of a part of the documents",
     "queue": "taken in the order of the review queue",
 }
 """How a document without weight for others was selected, by method; the others were chosen by hand."""

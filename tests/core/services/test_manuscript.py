@@ -74,7 +74,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     review = str(reference)
     assert "by 1 person. 0 values were decided before the reviewer saw the verdict, 82 with it in view." in review
     assert "40 documents of 80 were drawn one after another with known, unequal probabilities, which favour" in review
-    assert "Chosen by hand, and without weight for others: 1 document." in review
+    assert "1 reviewed document was chosen by hand, and counts only for itself." in review
     assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(built.sections["Results"][-1])
 
@@ -105,7 +105,7 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     assert table.caption.endswith("n: documents with the reference and a verdict")
     agreement = evaluate(session, run).agreement["label"].value
     workspace.close()
-    assert reference.startswith("The reference is gold, the value that ann and ben share (n = 6 documents; left out: ")
+    assert reference.startswith("The reference is gold, the value that ann and ben share (n = 6 documents; not counted: ")
     assert "over documents. Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
     assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
 
@@ -300,12 +300,9 @@ def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Pat
     reference = str(paper.sections["Methods"][1])
     captions = [block.caption for block in paper.sections["Results"] if isinstance(block, ManuscriptTable)]
     assert "No value was decided in the review of this run; values come from the reviews of other runs." in before
-    assert (
-        "The documents are not a random sample of the run: 8 documents drawn in a review that did not cover all"
-        in before
-    )
+    assert "not a random sample of the run: 8 documents drawn in the review of a part of the documents." in before
     assert "2 with it in view" in reference
-    assert "cover all documents and 1 document chosen by hand. The scores describe these documents alone" in reference
+    assert "of a part of the documents and 1 document chosen by hand. The scores describe these documents alone" in reference
     assert not [caption for caption in captions if "interval" in caption]
 
 

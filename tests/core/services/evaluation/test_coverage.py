@@ -32,7 +32,7 @@ def test_coverage_of_a_run_matches_its_scores(session, run):
     assert result == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = evaluation.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, result)
-    description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
+    description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet; not counted: 1 without gold"
     assert result.describe() == description
 
 
@@ -51,7 +51,7 @@ def test_coverage_is_that_of_the_annotator(session, run):
 def test_coverage_depends_on_the_reference(session, run):
     result = coverage.of_run(session, run, "reviewed")
     assert result == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
-    assert result.describe("reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert result.describe("reviewed") == "n = 0 documents; not counted: 8 without a review"
     assert result.describe("reviewed@Ann").endswith("8 without a review by Ann")
 
 

@@ -80,7 +80,7 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert ablation.gains["Readers"]["spearman"].interval is None, "perfect correlations show no possible error"
     assert ablation.sentence.endswith("no result, because the ratings or the reference do not vary.")
-    assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
+    assert ablation.counted.describe() == "n = 5 documents; not counted: 1 without gold"
     styles = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert styles["parts"][0]["group"] == "Readers"
 
