@@ -80,7 +80,7 @@ def estimate_data(estimate: Estimate | None, value: str = "value", prefix: str =
 
 def score_metric(metric: Metric, estimate: Estimate, note: str) -> DisplayedMetric:
     """Return a score as a metric: a share on a bar if the score has an interval, else text."""
-    notes = tuple(filter(None, (note, format_interval(estimate.interval, named=not note))))
+    notes = tuple(filter(None, (note, format_interval(estimate.shown_interval, named=not note))))
     if metric.interval is None or metric.kinds == ("rating",):
         return DisplayedMetric(metric.name, text=format_number(estimate.value), notes=notes)
     return DisplayedMetric(metric.name, estimate, notes=(", ".join(notes),))
@@ -148,12 +148,12 @@ def score_tables(scores: Scores) -> None:
 
 def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:
     """Return a number with its interval, which stays on one line, as HTML."""
-    return with_interval(format_number(estimate.value, digits), format_interval(estimate.interval, digits=digits))
+    return with_interval(format_number(estimate.value, digits), format_interval(estimate.shown_interval, digits=digits))
 
 
 def share_html(estimate: Estimate, digits: int = 1) -> Markup:
     """Return a share in percent and its interval as HTML, as ``estimate_html``."""
-    interval = format_interval(estimate.interval, "percent", digits=digits)
+    interval = format_interval(estimate.shown_interval, "percent", digits=digits)
     return with_interval(format_percent(estimate.value, digits), interval)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import isclose, sqrt
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -36,6 +36,12 @@ class Estimate:
 
     value: float | None = None
     interval: Interval | None = None
+
+    @property
+    def shown_interval(self) -> Interval | None:
+        """The interval; None if it has no width, as of a value that is known exactly."""
+        interval = self.interval
+        return None if interval is None or isclose(interval.low, interval.high, abs_tol=1e-9) else interval
 
     @property
     def clear(self) -> bool | None:
@@ -86,9 +92,9 @@ def format_estimate(estimate: Estimate, *, digits: int | None = None, percent: b
     """
     decimals = (0 if percent else 3) if digits is None else digits
     value = format_percent(estimate.value, decimals) if percent else format_number(estimate.value, decimals)
-    if estimate.interval is None or estimate.interval.low == estimate.interval.high:
+    if (interval := estimate.shown_interval) is None:
         return value
-    return f"{value} ({format_interval(estimate.interval, 'percent' if percent else 'number', digits=decimals)})"
+    return f"{value} ({format_interval(interval, 'percent' if percent else 'number', digits=decimals)})"
 
 
 def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float | None = None) -> Interval | None:

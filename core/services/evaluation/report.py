@@ -291,7 +291,7 @@ def _money(price: debate_effect.StepCost) -> str:
 
 def _cell(estimate: Estimate) -> str:
     """Return a score, and its interval on a second line."""
-    return "\n".join(filter(None, (format_number(estimate.value), format_interval(estimate.interval))))
+    return "\n".join(filter(None, (format_number(estimate.value), format_interval(estimate.shown_interval))))
 
 
 def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
