@@ -334,10 +334,12 @@ def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool 
 
 
 def open_step(step: guided_path.Step) -> None:
-    """Open the page of a step, with the setup of a new run if that is the next step.
+    """Open the page of a step, with the setup of a new run if that is the next step, or the label that it is about.
 
     Review starts at the first document that waits, because the one that it showed last may be decided.
     """
     state.run.show_setup(step.new_run and step.state == "now")
     state.review.document = None
+    if step.label_id is not None:
+        state.codebook.select_label(step.label_id)
     open_page(step.page)

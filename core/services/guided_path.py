@@ -37,7 +37,8 @@ class Step:
     """One of the steps of a project, in order.
 
     ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
-    ``new_run`` is True if the button opens the setup of a new run, in which the hint applies.
+    ``new_run`` is True if the button opens the setup of a new run, in which the hint applies. ``label_id`` is the
+    label that the Codebook page opens.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Step:
     action: str
     hint: str
     new_run: bool = False
+    label_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +214,11 @@ def _pilot(
         return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
-        unknown = [label.name for label in baseline.labels_without_words(last.settings.codebook)]
-        bare = join_names(unknown) if 0 < len(unknown) <= MAX_NAMED else "each label"
+        unknown = baseline.labels_without_words(last.settings.codebook)
+        bare = join_names([label.name for label in unknown]) if 0 < len(unknown) <= MAX_NAMED else "each label"
+        first = unknown[0].id if unknown else None
         hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
-        return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
+        return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint, label_id=first)
     size, documents = planning.load_plan(session).limit or planning.PILOT, session.store.documents.count()
     button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
     if state in UNFINISHED:

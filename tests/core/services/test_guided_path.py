@@ -218,7 +218,9 @@ def test_label_without_words_is_named_after_a_pilot_without_verdicts(workspace: 
     book = Codebook(labels=(Label(name="Food", keywords=("soup",)), Label(name="Miscellaneous")))
     number = session.store.codebooks.save(book)
     finish(session, session.store.runs.create(make_settings(book, codebook_version=number), ["a"]).run_id)
-    assert next_of(session).hint.startswith("Add keywords to Miscellaneous and press Save")
+    step = next_of(session)
+    assert step.hint.startswith("Add keywords to Miscellaneous and press Save")
+    assert step.label_id == book.labels[1].id
 
 
 def test_rejected_rows_of_replaced_files_are_not_counted(workspace: Workspace) -> None:
