@@ -137,6 +137,7 @@ export class RunCounters {
     if (cost === null) setValue(this.cost, ["Price unknown"]);
     else if (projected) setValue(this.cost, [formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
     else setValue(this.cost, [formatMoney(cost), over ? "" : "so far"]);
+    this.node.classList.toggle("free", cost === 0 && calls > 0 && !budget); // as short as the other numbers
     const whole = budget || projected || 1;
     this.costBar.classList.toggle("hidden", !budget && !projected);
     this.projectedBar.style.width = `${Math.min(100, (100 * (projected || cost || 0)) / whole)}%`;
@@ -174,7 +175,9 @@ export function describeState(status, settings) {
       const good = !failed && (verdicts > 0 || !status.documents);
       const counts = `${formatPlural(verdicts, "verdict")}, ${formatCount(unresolved)} unresolved, ${formatCount(failed)} failed.`;
       const retry = failed && "Retry the failed ones.";
-      const decide = unresolved && "Decide the unresolved ones in Review.";
+      const decide =
+        unresolved &&
+        (verdicts ? "Decide the unresolved ones in Review." : "The next step in the sidebar says what to change.");
       const text = [counts, ...(message ? [message] : [retry, decide])].filter(Boolean).join(" ");
       return { tone: good ? "ok" : "warn", icon: good ? "done" : "help", title: "All debates have finished.", text };
     }

@@ -151,6 +151,9 @@ test("a free or finished run without a budget has no cost bar", () => {
   assert.ok(counters.costBar.classList.contains("hidden"));
   counters.draw(makeStatus({ state: "done", cost_usd: 1 }), SETTINGS);
   assert.ok(counters.costBar.classList.contains("hidden"));
+  assert.ok(!counters.node.classList.contains("free"));
+  counters.draw(makeStatus({ state: "done", cost_usd: 0, calls: 9 }), SETTINGS);
+  assert.ok(counters.node.classList.contains("free"));
   counters.draw(status, { ...SETTINGS, budget: 2 });
   assert.ok(!counters.costBar.classList.contains("hidden"));
 });
@@ -170,6 +173,11 @@ test("the notice explains why a run is not active", () => {
   assert.equal(
     failed.text,
     "4 verdicts, 1 unresolved, 1 failed. Retry the failed ones. Decide the unresolved ones in Review.",
+  );
+  const undecided = describeState(makeStatus({ state: "done", verdicts: 0, unresolved: 6 }), SETTINGS);
+  assert.equal(
+    undecided.text,
+    "0 verdicts, 6 unresolved, 0 failed. The next step in the sidebar says what to change.",
   );
 });
 
