@@ -152,7 +152,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         label.description,
         changed("description"),
         end=format_count(len(label.description.split()), "word"),
-        height=96,
+        height="content",
         placeholder="Define the label so that another annotator would decide in the same way.",
     )
     match codebook.kind:

@@ -206,7 +206,8 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
             "Domain", **fields.bind("book-domain", book.domain, part("domain")), placeholder="hospitality, medicine ..."
         )
         guideline = fields.bind("book-guideline", book.guideline, part("guideline"))
-        st.text_area("Guideline for all labels", **guideline, height=150)
+        with st.container(key="codebook-guideline"):
+            st.text_area("Guideline for all labels", **guideline, height="content")
 
 
 def part(name: str) -> label_editor.Edit:
@@ -270,9 +271,10 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                     on_click=delete_label,
                     args=(session, fields, label),
                 )
-        for warning in codebooks.warnings(book):
-            if f"'{label.name}'" in warning:
-                notice("warn", "The built-in model cannot find this label", warning)
+        with st.container():  # always, so that the fields below keep their place when a warning goes
+            for warning in codebooks.warnings(book):
+                if f"'{label.name}'" in warning:
+                    notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
         codebook_versions.show_accepted_changes(session)
         if overview.count_documents(session):
@@ -305,14 +307,14 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
         document = None
         if total:
             number = min(state.codebook.document, total)
+            head.html('<span class="moot-line q xs">Document</span>', width="content")
             head.number_input(
                 "Document",
                 1,
                 total,
                 key=with_value(CodebookState.document.key, number),
                 label_visibility="collapsed",
-                width=134,
-                icon=":material/article:",
+                width=120,
                 help="Row number of the document in the file",
             )
             documents = overview.document_page(session, offset=number - 1, limit=1)

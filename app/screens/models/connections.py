@@ -50,7 +50,7 @@ def connections(workspace: Workspace, entries: Sequence[ConnectionEntry], plan: 
 
 def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> None:
     name = entry.name
-    about, key, buttons = st.columns((2.4, 1.9, 2.6), vertical_alignment="center", wrap=False)
+    about, key, buttons = st.columns((2.7, 1.8, 2.4), vertical_alignment="center", wrap=False)
     badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (
         badge_html("yours", "run") if entry.is_own else ""
     )
