@@ -826,7 +826,8 @@ class FocusView {
    */
   reasonForNone() {
     const { documents } = this.progress ?? {};
-    if (this.queue.rows.length) return ["All documents are decided", "Continue in the sidebar, or go back with the left arrow key."];
+    if (this.queue.rows.length)
+      return ["All documents are decided", "Continue in the sidebar, or go back with the left arrow key."];
     if (!this.queue.isOrdered)
       return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;

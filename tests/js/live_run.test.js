@@ -175,10 +175,7 @@ test("the notice explains why a run is not active", () => {
     "4 verdicts, 1 unresolved, 1 failed. Retry the failed ones. Decide the unresolved ones in Review.",
   );
   const undecided = describeState(makeStatus({ state: "done", verdicts: 0, unresolved: 6 }), SETTINGS);
-  assert.equal(
-    undecided.text,
-    "0 verdicts, 6 unresolved, 0 failed. The next step in the sidebar says what to change.",
-  );
+  assert.equal(undecided.text, "0 verdicts, 6 unresolved, 0 failed. The next step in the sidebar says what to change.");
 });
 
 test("votes agree, or are counted", () => {
