@@ -22,10 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from app.api.access import ENTER, Access, cookie_name, starting_frame
-from app.components import review_grid_loader
+from app.components import CACHED, review_grid_loader
 
 POLICY_VIOLATION = 1008
 """WebSocket close code of a refused connection."""
+_HASHED = re.compile(r"/component/.*\.[0-9a-f]{8,}\.[a-z0-9]+")
+"""Path of a file of the grid whose name contains a hash of the content. Without its header, the browser would load and
+compile five megabytes of script each time the grid opens."""
 _MAX_FORM_BYTES = 1024
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Moot</title>
 <style>:root {{color-scheme: light dark}}
@@ -105,6 +108,8 @@ class Guard:
                 # A page that opens the studio in a window cannot send messages to it or count its frames.
                 headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
                 headers.setdefault("Referrer-Policy", "no-referrer")
+                if message["status"] == 200 and _HASHED.fullmatch(path):
+                    headers["Cache-Control"] = CACHED
             await send(message)
 
         return sender

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 APP = FOLDER.parent
 ADDRESS = "/moot/components"
+CACHED = "private, max-age=31536000, immutable"
+"""Header Cache-Control of a file whose address contains a hash of the content."""
 ROLES = ("extractor", "critic", "judge", "advocate", "panelist", "person")
 """Roles with a colour of their own in the design tokens."""
 _LOADER = """
@@ -108,7 +110,7 @@ def routes() -> list[BaseRoute]:
         if script is None or request.path_params["version"] != _version():
             return PlainTextResponse("This module does not exist. Reload the page.", 404)
         headers = {
-            "Cache-Control": "private, max-age=31536000, immutable",
+            "Cache-Control": CACHED,
             "Cross-Origin-Resource-Policy": "same-origin",
         }
         return Response(script, media_type="text/javascript", headers=headers)

@@ -6,9 +6,11 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pytest
+import st_aggrid
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -223,6 +225,20 @@ def test_addresses_of_files_and_of_the_server_are_left_to_streamlit(path: str) -
 
     routes = [*middleware.page_routes(TITLES), Route("/{path:path}", rest)]
     assert TestClient(Starlette(routes=routes)).get(path).text == "rest"
+
+
+def test_browser_keeps_the_files_of_the_grid_whose_names_contain_a_hash(inside: TestClient) -> None:
+    folder = Path(st_aggrid.__file__).parent / "frontend" / "build"
+    (script,) = (path.relative_to(folder) for path in folder.glob("static/js/main.*.js"))
+
+    def kept(path: object) -> str | None:
+        return inside.get(f"/component/st_aggrid.AgGrid.agGrid/{path}").headers.get("cache-control")
+
+    assert "immutable" in (kept(script) or "")
+    assert kept("index.html") is None
+    assert kept("bootstrap.min.css") is None
+    inside.cookies.clear()
+    assert kept(script) == "no-store", "the answer is a refusal"
 
 
 def test_requests_are_read_by_the_parser_that_limits_headers(monkeypatch: pytest.MonkeyPatch) -> None:
