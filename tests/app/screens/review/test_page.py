@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import screens
 from app.state import ReviewState
 from app.widgets.elements import literal
 from core.services import export
@@ -19,7 +20,7 @@ from tests.app.studio import html, studio
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
-SCREENS = Path(__file__).parents[2] / "app" / "screens"
+SCREENS = Path(screens.__file__).parent
 
 
 @pytest.fixture
