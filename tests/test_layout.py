@@ -110,6 +110,20 @@ def test_app_uses_services_and_never_the_store_of_a_session() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_protocol_is_tested_by_name() -> None:
+    names = {path.stem for path in _modules("core/debate/protocols")} - {"__init__"}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno} tests the name of a protocol: ask its ProtocolSpec"
+        for path in (*_modules("core"), *_modules("app"))
+        if "protocols" not in path.parts
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Compare) and "protocol" in ast.unparse(node.left)
+        for side in node.comparators
+        if isinstance(side, ast.Constant) and side.value in names
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_store_imports_only_the_interfaces_of_the_engine() -> None:
     engine = {
         (path.name, imported)

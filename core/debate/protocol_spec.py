@@ -150,6 +150,9 @@ class Param:
         return f"At least {self.minimum:g}" if self.minimum is not None else "Any"
 
 
+PERSONAS = "personas"
+"""Parameter that holds the personas, of every protocol that debates with personas."""
+
 SIMILARITY_PARAM = "likeness"
 """Parameter that selects how texts are compared."""
 
@@ -183,9 +186,9 @@ class Preset:
 class ProtocolSpec:
     """Everything that pages, command line and engine need to know about a protocol.
 
-    ``request_counts`` returns the number of requests per document for each role if all replies are readable;
-    ``breakdown`` describes them in words. ``deciding_role`` names the role whose list becomes the verdict, or
-    ``VERDICT`` if no single role decides. ``kinds`` maps the supported kinds of label to their decision rules,
+    ``short_title`` begins names of runs. ``request_counts`` returns the number of requests per document for each role
+    if all replies are readable. ``deciding_role`` names the role whose list becomes the verdict, or ``VERDICT`` if no
+    single role decides. ``kinds`` maps the supported kinds of label to their decision rules,
     ``unsupported`` the others to the reason. ``check`` returns the problem with parameters for a codebook in words, or
     an empty string. ``temperature`` is the protocol's own temperature by family; a preset and a role's model override
     it. ``output_limits`` are the output limits by family, in tokens; other roles have the default. ``shots`` is the
@@ -194,12 +197,12 @@ class ProtocolSpec:
 
     name: str
     title: str
+    short_title: str
     summary: str
     source: str
     layout: Layout
     roles: Callable[[Params], tuple[Role, ...]]
     request_counts: Callable[[Params, Codebook], Mapping[str, RequestCount]]
-    breakdown: str
     kinds: Mapping[Kind, DecisionRule]
     debate: Protocol
     params: tuple[Param, ...] = ()
@@ -212,6 +215,11 @@ class ProtocolSpec:
     shots: Callable[[Params], int] = lambda _params: 0
     average: Callable[[Params], RatingAverage] = lambda _params: "median"
     templates: Callable[[], Mapping[str, Template]] | None = None
+
+    @property
+    def uses_personas(self) -> bool:
+        """True if personas debate."""
+        return any(param.name == PERSONAS for param in self.params)
 
     @property
     def param_names(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ import orjson
 
 import core
 from core.codebook import Codebook, dump_yaml
+from core.debate import protocols
 from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
@@ -235,7 +236,7 @@ def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
         "- `tables/`: the project's tables as Parquet, from which import recreates the project.",
         "",
         *(
-            f"- {run.run_id}: {run.settings.protocol}, {format_count(run.documents, 'document')}, "
+            f"- {run.run_id}: {protocols.short_title(run.settings)}, {format_count(run.documents, 'document')}, "
             f"{format_count(run.verdicts, 'verdict')}"
             for run in runs
         ),
@@ -268,7 +269,7 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
 
 def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:
     links = [
-        (name, f"{run.run_id}: {run.settings.protocol}, page {number} of {len(names)}")
+        (name, f"{run.run_id}: {protocols.short_title(run.settings)}, page {number} of {len(names)}")
         for run in runs
         for names in [_page_names(run)]
         for number, name in enumerate(names, 1)

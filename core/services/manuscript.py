@@ -16,7 +16,7 @@ import numpy as np
 from core.codebook import CHOICE_ITEM, Codebook, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
-from core.debate.protocol_spec import PRESET, ProtocolSpec
+from core.debate.protocol_spec import PRESET
 from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
@@ -32,7 +32,6 @@ from core.services.review import review_plan
 from core.services.review.agreement import blind_report
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling, role_titles
 from core.services.runs.cost_estimate import adaptive_savings
-from core.services.runs.planning import PANEL
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.sampling import WeightedSample
@@ -141,16 +140,8 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
     )
 
 
-def _spec(settings: RunSettings) -> ProtocolSpec | None:
-    """Return the protocol of a run; None if this version of Moot does not have it."""
-    try:
-        return protocols.for_settings(settings)
-    except MootError:
-        return None
-
-
 def _protocol(settings: RunSettings) -> str:
-    spec = _spec(settings)
+    spec = protocols.known(settings)
     if spec is None:
         return f"the protocol {settings.protocol}"
     variants = (settings.params.get(PRESET), protocols.params_of(settings).get("method"))
@@ -160,7 +151,7 @@ def _protocol(settings: RunSettings) -> str:
 
 def _procedure(settings: RunSettings) -> Iterable[str]:
     """Yield sentences on what the parameters and the protocol determine, whatever their defaults are."""
-    spec, kind = _spec(settings), settings.codebook.kind
+    spec, kind = protocols.known(settings), settings.codebook.kind
     if spec is None:
         params = changed_params(settings)
         yield from [f"Parameters: {'; '.join(params)}."] if params else []
@@ -173,7 +164,7 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         used = {**values, "shots": spec.shots(values)}  # few-shot shows at least one example
         words = [f"{param.title.lower()} = {param.format(used[param.name])}" for param in shown]
         yield f"Parameters: {'; '.join(words)}."
-    if settings.protocol == PANEL:
+    if spec.uses_personas:
         persona_set = panel.persona_set_of(values)
         members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
         yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
@@ -184,7 +175,7 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
 
 def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
     """Yield sentences on the documents and examples in prompts, on early decisions, and on seed and iteration."""
-    settings, spec = run.settings, _spec(run.settings)
+    settings, spec = run.settings, protocols.known(run.settings)
     first = session.store.documents.load(session.store.runs.document_ids(run.run_id)[:1], gold=False)
     for document in first:
         text, *context = document.fields
@@ -230,7 +221,7 @@ def _codebook(codebook: Codebook) -> Iterable[Block]:
 
 def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:
     """Return the appendix with the personas of a panel, or with the description of a custom protocol."""
-    if settings.protocol == PANEL and _spec(settings) is not None:
+    if (spec := protocols.known(settings)) is not None and spec.uses_personas:
         persona_set = panel.persona_set_of(protocols.params_of(settings))
         return {"Appendix: personas": (Listing("Personas", personas.dump_yaml(persona_set)),)}
     if script := str(settings.params.get(protocols.custom.SCRIPT, "")):

@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.debate import persona_extraction, personas, protocols
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
-from core.debate.protocol_spec import PRESET
+from core.debate.protocol_spec import PERSONAS, PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
 from core.engine.standalone_run import Spent, run_standalone
@@ -25,7 +25,7 @@ from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
-from core.services.runs.planning import PANEL, Plan, uses_project_personas, with_defaults
+from core.services.runs.planning import Plan, uses_project_personas, with_defaults
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
@@ -78,16 +78,16 @@ def resolve_files(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
     both personas and sources are given.
     """
     params = dict(plan.params)
-    if plan.protocol != PANEL:
+    if not protocols.find(plan.protocol).uses_personas:
         return plan, ()
     sources = tuple(Path(part.strip()) for part in str(params.pop("sources", "")).split(",") if part.strip())
-    text = str(params.get("personas", "")).strip()
+    text = str(params.get(PERSONAS, "")).strip()
     if text and sources:
         raise UsageError(
             "Both personas and sources are given.", "Give a file of personas, or source files to generate them from."
         )
     if text and not text.startswith("{") and "\n" not in text:
-        params["personas"] = read_personas(Path(text)).text
+        params[PERSONAS] = read_personas(Path(text)).text
     for path in sources:
         if not path.is_file():
             raise InputError(f"File {path} does not exist.", "Check the path in --param sources.")
@@ -144,9 +144,9 @@ class GenerationSettings:
 
 def generation_settings(plan: Plan) -> GenerationSettings:
     """Return the settings of a panel's plan, given or from its preset; the defaults for another protocol."""
-    if plan.protocol != PANEL:
+    panel = protocols.find(plan.protocol)
+    if not panel.uses_personas:
         return GenerationSettings()
-    panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
     return GenerationSettings(params["groups"], params["dimensions"], panel.temperatures(params).get(AGGREGATOR))
 
@@ -194,8 +194,8 @@ def with_personas(
     Blocks until the personas are generated.
     """
     if not sources:
-        if plan.protocol == PANEL and plan.params.get("personas"):
-            persona_set = personas.parse_persona_set(str(plan.params["personas"]))
+        if protocols.find(plan.protocol).uses_personas and plan.params.get(PERSONAS):
+            persona_set = personas.parse_persona_set(str(plan.params[PERSONAS]))
             session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
         return plan, []
     files = [(path.name, path) for path in sources]
@@ -204,7 +204,7 @@ def with_personas(
     names = ", ".join(text.name for text in texts)
     version = session.store.personas.save(making.extraction.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.extraction.notes]
-    return replace(plan, params={**plan.params, "personas": making.extraction.persona_set.text}), remarks
+    return replace(plan, params={**plan.params, PERSONAS: making.extraction.persona_set.text}), remarks
 
 
 def start(
@@ -297,12 +297,12 @@ def from_yaml(content: bytes, name: str) -> PersonaSet:
 
 def with_panel(plan: Plan) -> Plan:
     """Return the plan with a panel of the project's personas as its protocol."""
-    return plan if uses_project_personas(plan) else plan.with_protocol(PANEL)
+    return plan if uses_project_personas(plan) else plan.with_protocol(protocols.panel.SPEC.name)
 
 
 def last_panel(session: ProjectSession) -> RunRow | None:
     """Return the latest run of a panel that has turns, None without one."""
-    return next((row for row in reversed(session.all_runs()) if row.settings.protocol == PANEL and row.turns), None)
+    return next((row for row in reversed(session.all_runs()) if PERSONAS in row.settings.params and row.turns), None)
 
 
 def change(persona_set: PersonaSet, **fields: Any) -> PersonaSet:
@@ -350,9 +350,9 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
 
     Empty for other protocols.
     """
-    if run.settings.protocol != PANEL:
+    if PERSONAS not in run.settings.params:
         return ()
-    persona_set = personas.parse_persona_set(str(run.settings.params.get("personas", "")))
+    persona_set = personas.parse_persona_set(str(run.settings.params[PERSONAS]))
     group_names = {member.role: member.group.name for member in persona_set.members}
     spent: dict[str, GroupCost] = {}
     for usage in session.store.costs.spent(run.run_id, superseded=True):

@@ -18,6 +18,7 @@ from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.codebook import Kind, label_noun
+from core.debate import protocols
 from core.documents import Reference
 from core.formatting import (
     MISSING,
@@ -290,7 +291,7 @@ def _cost(comparison: Comparison, basis: str) -> None:
                 **estimate_data(column.scores.main, "quality"),
                 "efficient": column.efficient,
                 "group": 1,
-                "words": column.run.settings.protocol,
+                "words": protocols.short_title(column.run.settings),
             }
             for column in comparison.columns
         ]

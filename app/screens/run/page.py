@@ -148,8 +148,7 @@ def _badge(overview: RunOverview) -> tuple[str, Tone]:
 def _subtitle(overview: RunOverview, file_name: str) -> str:
     """Return the subtitle of a run, such as "reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = overview.run.settings
-    spec = protocols.for_settings(settings)
-    title = spec.name.upper() if len(spec.name) <= 4 else spec.title
+    title = protocols.short_title(settings)
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
     if prompts := prompt_templates.summarise_prompts(settings):

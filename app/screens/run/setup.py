@@ -21,10 +21,11 @@ from app.widgets.layout import empty
 from app.widgets.prompt_preview import request_preview
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
-from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
+from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec, RequestCount
+from core.debate.turns import family
 from core.errors import MootError
 from core.files import decode_text, shipped_folder
-from core.formatting import format_count, format_price, format_tokens, join_names
+from core.formatting import format_count, format_price, format_tokens, join_names, plural
 from core.hashing import digest
 from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
@@ -77,7 +78,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         tags(version.codebook.labels)
         page_link("models", "Models")
         page_link("codebook", "Codebook")
-        if plan.protocol == planning.PANEL:
+        if protocols.find(plan.protocol).uses_personas:
             page_link("personas", "Personas")
     with left:
         _planned_run(session, plan, first=first)
@@ -367,11 +368,22 @@ def _protocol(plan: Plan, codebook: Codebook, save: Save) -> None:
     params = spec.parse_params(plan.for_protocol().params)
     summary = spec.summary
     if codebook.kind in spec.kinds:
-        requests = spec.total_requests(params, codebook)
-        calls = "1 call per document" if requests.maximum == 1 else f"{requests} calls per document: {spec.breakdown}"
-        summary += f" {calls}."
+        summary += f" {_calls(spec, params, codebook)}."
     line(summary, "q")
     _parameters(plan, spec, params, codebook, save)
+
+
+def _calls(spec: ProtocolSpec, params: Params, codebook: Codebook) -> str:
+    """Return the calls per document in words, and by family of roles: "3 calls per document: Judge 1, ..."."""
+    titles = {role.name: role.title for role in spec.roles(params)}
+    by_family: dict[str, RequestCount] = {}
+    for role, count in spec.request_counts(params, codebook).items():
+        if count.maximum:
+            title = titles.get(family(role)) or prompt_templates.title_of(family(role))
+            by_family[title] = by_family.get(title, RequestCount(0, 0)) + count
+    total = spec.total_requests(params, codebook)
+    parts = ": " + ", ".join(f"{title} {count}" for title, count in by_family.items()) if len(by_family) > 1 else ""
+    return f"{total} {plural(total.maximum, 'call')} per document{parts}"
 
 
 def _field(
@@ -498,7 +510,7 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
 
     ``params`` are the parsed parameters. Selecting a preset replaces parameters that the user set.
     """
-    if spec.name == protocols.custom.NAME:
+    if protocols.custom.SCRIPT in spec.param_names:
         _protocol_file(plan, save)
         return
     if not spec.params and not spec.presets:

@@ -41,6 +41,20 @@ def for_settings(settings: RunSettings) -> ProtocolSpec:
     return find(settings.protocol, settings.params)
 
 
+def known(settings: RunSettings) -> ProtocolSpec | None:
+    """Return the protocol of a run, None if this version of Moot does not have it."""
+    try:
+        return for_settings(settings)
+    except UsageError:
+        return None
+
+
+def short_title(settings: RunSettings) -> str:
+    """Return the short title of a run's protocol: "ECJ", "Discussion"; its name if this version does not have it."""
+    spec = known(settings)
+    return spec.short_title if spec else settings.protocol
+
+
 def roles_of(settings: RunSettings) -> tuple[Role, ...]:
     """Return the roles of a run in speaking order, for its parameters. Raises UsageError like ``for_settings``."""
     return for_settings(settings).roles(params_of(settings))

@@ -291,14 +291,13 @@ def _request_counts(params: Params, codebook: Codebook) -> Mapping[str, RequestC
 SPEC = ProtocolSpec(
     name="courtroom",
     title="Courtroom",
+    short_title="Courtroom",
     summary="A hearing names two answers, one side argues for each, judges decide with precedents.",
     source="Courtroom-LLM 2024, section 3",
     layout="court",
     roles=_roles,
     deciding_role=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",
     request_counts=_request_counts,
-    breakdown="1 or 2 for the hearing, then for each disputed label one each for prosecutor, defender, every precedent "
-    "and every judge",
     kinds={
         "multilabel": DecisionRule(
             "each contested label", "the majority of the judges, or the last judge", "that label is unresolved"

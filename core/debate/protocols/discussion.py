@@ -114,12 +114,12 @@ def _request_counts(params: Params, _codebook: Codebook) -> dict[str, RequestCou
 SPEC = ProtocolSpec(
     name="discussion",
     title="Peer discussion",
+    short_title="Discussion",
     summary="Annotators answer independently, then discuss until they agree; else the majority or median counts.",
     source="Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1",
     layout="round",
     roles=_roles,
     request_counts=_request_counts,
-    breakdown="one for each annotator, and the same again for each round of discussion",
     kinds=VOTE_RULES,
     params=(
         Param("annotators", "Annotators", 3, "Number of annotators, each with its own model.", minimum=2, maximum=9),

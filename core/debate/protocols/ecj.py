@@ -30,8 +30,6 @@ from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, Proto
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 from core.documents import VERDICT
 
-SECOND_EXTRACTOR = "extractor_b"
-
 _ADAPTIVE_PARAMS = (
     Param(
         "adaptive", "Adaptive", False, "Skip critic and judge if the extractor is sure and its quotes are in the text."
@@ -59,7 +57,9 @@ def _adaptive_roles(params: Params) -> tuple[Role, ...]:
     """Return the roles that the parameters add."""
     if not (params["adaptive"] and params["second"]):
         return ()
-    return (Role(SECOND_EXTRACTOR, "Second extractor", "must agree with the extractor, or there is a debate"),)
+    return (
+        Role("extractor_b", "Second extractor", "must agree with the extractor, or there is a debate", votes=False),
+    )
 
 
 def open_debate(context: DebateContext) -> Step[tuple[Reply, ...]]:
@@ -183,6 +183,7 @@ def _check(params: Params, codebook: Codebook) -> str:
 SPEC = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge (ECJ)",
+    short_title="ECJ",
     summary="One role answers with quotes, one objects, and one decides.",
     source="Maada et al. 2025, ECJ-LLM, section 3.4",
     layout="chain",
@@ -194,8 +195,6 @@ SPEC = ProtocolSpec(
     ),
     deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
     request_counts=_request_counts,
-    breakdown="one for each role and two more for each extra round, multiplied by the labels if each has its own "
-    "debate. An adaptive debate may end after 1 or 2",
     kinds={
         "multilabel": DecisionRule("the labels that an analysis chooses"),
         "choice": DecisionRule("the labels that an analysis chooses"),

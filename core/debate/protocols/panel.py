@@ -39,7 +39,7 @@ from core.codebook import Codebook
 from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DEFAULT_DIMENSIONS, DEFAULT_GROUPS, UNLIMITED
 from core.debate.personas import Group, Member, Persona, PersonaSet, parse_persona_set
-from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
+from core.debate.protocol_spec import PERSONAS, DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
@@ -258,7 +258,7 @@ def _request_counts(params: Params, _codebook: Codebook) -> Mapping[str, Request
 
 def persona_set_of(params: Params) -> PersonaSet:
     """Return the personas of a panel. Simple roles have the name of their group, a number and its characteristics."""
-    persona_set = parse_persona_set(str(params.get("personas", "")))
+    persona_set = parse_persona_set(str(params.get(PERSONAS, "")))
     if params.get("style") != "simple":
         return persona_set
     numbers = count(1)
@@ -279,7 +279,7 @@ def _check(params: Params, _codebook: Codebook) -> str:
 
 _PARAMS = (
     Param(
-        "personas",
+        PERSONAS,
         "Personas",
         "",
         "The personas as YAML. On the command line a file; empty: two simple roles, general public and critic.",
@@ -334,13 +334,12 @@ _NO_LIMITS = {"groups": UNLIMITED, "dimensions": UNLIMITED}
 SPEC = ProtocolSpec(
     name="panel",
     title="Panel of personas",
+    short_title="Panel",
     summary="Personas from your documents decide, debate in their groups, and are averaged.",
     source="Chen et al. 2025, Multi-Agent-as-Judge (MAJ-Eval), section 3.2",
     layout="panels",
     roles=_roles,
     request_counts=_request_counts,
-    breakdown="in each group every persona's first decision, the turns of debate, the coordinator's choices, and the "
-    "final decisions that are missing; one more for the summary",
     kinds={
         "multilabel": DecisionRule(
             "each label: a persona whose list differs from most others disagrees",
@@ -368,7 +367,7 @@ SPEC = ProtocolSpec(
         "alone": Preset("Without debate", {"turns": 0}),
         "chateval": Preset(
             "General public and critic in turn (ChatEval, T = 0)",
-            {"personas": "", "turns": 2, "coordinator": "order"},
+            {PERSONAS: "", "turns": 2, "coordinator": "order"},
             {"": 0.0},
         ),
     },

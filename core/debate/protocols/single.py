@@ -129,6 +129,7 @@ def _temperature(params: Params) -> dict[str, float]:
 SPEC = ProtocolSpec(
     name="single",
     title="Single annotator",
+    short_title="Single",
     summary="One model alone: the baseline for every debate.",
     source="Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3; Maada et al. 2025, ECJ-LLM, "
     "section 5.1.1",
@@ -136,7 +137,6 @@ SPEC = ProtocolSpec(
     roles=lambda _params: (Role("annotator", "Annotator", "names the labels"),),
     deciding_role=lambda params: "verdict" if _method(params).is_sampled else "annotator",
     request_counts=_request_counts,
-    breakdown="one for each sample, three for self-refine",
     kinds=VOTE_RULES,
     params=(
         Param(

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.debate import protocols, turns
-from core.debate.protocols.ecj import SECOND_EXTRACTOR
 from core.documents import VERDICT, Reference
-from core.errors import UsageError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
@@ -281,12 +279,13 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         in_step = step_numbers == number
         grid[rows[in_step], columns[in_step]] = values[in_step]
         groups.setdefault((turns.family(role), round), {})[role] = grid
-    titles, is_ecj = step_titles(run), run.settings.protocol == "ecj"
+    titles, spec = step_titles(run), protocols.known(run.settings)
+    voting = {role.name for role in protocols.roles_of(run.settings) if role.votes} if spec else set(titles)
     repeated_families = {family for family, round in groups if round}
     stages_found = []
     for family, round in _in_rounds(list(groups)):
         members = groups[family, round]
-        voters = {role: grid for role, grid in members.items() if not (is_ecj and role == SECOND_EXTRACTOR)} or members
+        voters = {role: grid for role, grid in members.items() if role in voting} or members
         title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in repeated_families else title
         name = f"{family} {round + 1}" if family in repeated_families else family
@@ -326,10 +325,8 @@ def step_titles(run: RunRow) -> dict[str, str]:
 
 def decider(run: RunRow) -> str:
     """Return the role whose list becomes the verdict, ``verdict`` if there is no single deciding role."""
-    try:
-        return protocols.for_settings(run.settings).deciding_role(protocols.params_of(run.settings))
-    except UsageError:
-        return VERDICT
+    spec = protocols.known(run.settings)
+    return spec.deciding_role(protocols.params_of(run.settings)) if spec else VERDICT
 
 
 def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.debate import personas, protocols
+from core.debate import personas
+from core.debate.protocol_spec import PERSONAS
 from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
@@ -58,7 +59,7 @@ class Styles:
 
 def style_of(run: RunRow) -> Style | None:
     """Return the style of a panel's personas (full or simple); None for a run that is not a panel of ratings."""
-    if run.settings.protocol != "panel" or run.settings.codebook.kind != "rating":
+    if PERSONAS not in run.settings.params or run.settings.codebook.kind != "rating":
         return None
     return "simple" if run.settings.params.get("style") == "simple" else "full"
 
@@ -196,7 +197,7 @@ def _group_ratings(
 def members_of(run: RunRow) -> dict[str, str]:
     """Return the group of each persona by role; empty without personas, or if the protocol can no longer be read."""
     try:
-        persona_set = personas.parse_persona_set(str(protocols.params_of(run.settings)["personas"]))
+        persona_set = personas.parse_persona_set(str(run.settings.params[PERSONAS]))
     except (MootError, KeyError):
         return {}
     return {member.role: member.group.name for member in persona_set.members}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from core.debate import protocols
-from core.errors import MootError, UsageError
+from core.errors import UsageError
 from core.formatting import format_count, join_names
 from core.runs import FIRST_CANARY, RoleModel, RunDetails, RunRow, RunSettings, Sampling
 from core.services.project_session import ProjectSession
@@ -23,7 +23,6 @@ _SAMPLING = {
     "seed": "seed {}",
 }
 """Words for settings of a model's sampling, by name."""
-_ACRONYMS = {"ecj": "ECJ"}
 _MAX_MODELS = 3  # named one by one in a name
 
 
@@ -32,7 +31,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
     models = {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
     prompt_names = own_prompts(settings)
     return {
-        PROTOCOL: protocol_name(settings.protocol),
+        PROTOCOL: protocols.short_title(settings),
         MODELS: ", ".join(dict.fromkeys(models.values())),
         PROMPTS: summarise_prompts(settings) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
@@ -77,7 +76,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     """
     names = model_names(settings.role_models.values())
     models = join_names(names) if len(names) <= _MAX_MODELS else format_count(len(names), "model")
-    parts = [protocol_name(settings.protocol), models]
+    parts = [protocols.short_title(settings), models]
     current = configuration(settings, documents)
     nearest = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
     if nearest is not None:
@@ -122,11 +121,6 @@ def undo_details(session: ProjectSession, act: int) -> int:
     Raises UsageError if the details of these runs were changed after the act.
     """
     return session.store.runs.undo_details(act)
-
-
-def protocol_name(protocol: str) -> str:
-    """Return the short name of a protocol: "ECJ", "Discussion"."""
-    return _ACRONYMS.get(protocol, protocol.capitalize())
 
 
 def describe_model(role_model: RoleModel) -> str:
@@ -175,10 +169,8 @@ def describe_param(name: str, value: object) -> str:
 
 def changed_params(settings: RunSettings) -> list[str]:
     """Return the parameters that are not at their defaults, in words."""
-    try:
-        defaults = protocols.for_settings(settings).parse_params()
-    except MootError:  # a protocol of another version of Moot
-        defaults = {}
+    spec = protocols.known(settings)
+    defaults = spec.parse_params() if spec else {}
     return [
         describe_param(name, value)
         for name, value in settings.params.items()
@@ -188,7 +180,6 @@ def changed_params(settings: RunSettings) -> list[str]:
 
 def role_titles(settings: RunSettings) -> dict[str, str]:
     """Return the roles of a run in speaking order with their titles."""
-    try:
-        return {role.name: role.title for role in protocols.roles_of(settings)}
-    except UsageError:  # a protocol of another version of Moot
+    if protocols.known(settings) is None:
         return {role: title_of(role) for role in settings.role_models}
+    return {role.name: role.title for role in protocols.roles_of(settings)}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
+from core.debate.protocol_spec import PERSONAS, PRESET, Params, ProtocolSpec
 from core.debate.turns import Role, family
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
@@ -45,8 +45,6 @@ from core.store.saved_versions import CodebookVersion
 Form = TypeVar("Form", bound=BaseModel)
 
 DEFAULT_ROLE_MODEL = RoleModel(connection=BUILTIN, model=LEXICAL_MODEL)
-PANEL = "panel"
-"""Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
 """Project setting that stores the last plan."""
 PILOT = 10
@@ -430,14 +428,15 @@ def load_plan(session: ProjectSession) -> Plan:
     except (TypeError, ValueError, KeyError, UsageError):
         return default
     if uses_project_personas(plan) and (saved := session.store.personas.latest()) is not None:
-        plan = replace(plan, params={**plan.params, "personas": saved.personas.text})
+        plan = replace(plan, params={**plan.params, PERSONAS: saved.personas.text})
     return plan
 
 
 def uses_project_personas(plan: Plan) -> bool:
     """Return True for a panel, unless its preset has personas of its own."""
-    preset = protocols.find(PANEL).presets.get(str(plan.params.get(PRESET, "")))
-    return plan.protocol == PANEL and (preset is None or "personas" not in preset.params)
+    spec = protocols.find(plan.protocol)
+    preset = spec.presets.get(str(plan.params.get(PRESET, "")))
+    return spec.uses_personas and (preset is None or PERSONAS not in preset.params)
 
 
 def change_plan(session: ProjectSession, change: Change) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from core import baseline
 from core.codebook import Codebook
+from core.debate.turns import family
 from core.formatting import join_names, plural
 from core.llm.embeddings import TFIDF
 from core.llm.models import ModelLibrary
@@ -30,7 +31,8 @@ def _label_warnings(settings: RunSettings) -> list[str]:
             if role_model.is_builtin
         )
         return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
-    if settings.protocol == "discussion" and len({role_model.model_dump_json() for role_model in role_models}) == 1:
+    is_one_family = len(set(map(family, settings.role_models))) == 1 < len(role_models)
+    if is_one_family and len({role_model.model_dump_json() for role_model in role_models}) == 1:
         (role_model, *_) = role_models
         if role_model.sampling.temperature == 0:
             number = len(role_models)

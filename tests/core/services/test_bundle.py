@@ -92,7 +92,7 @@ def test_prompt_of_a_role_with_a_foreign_name_stays_in_its_folder(session, run_i
 
 def test_readme_counts_one_document(session, run_id):
     run = session.run(run_id).model_copy(update={"documents": 1, "verdicts": 1})
-    assert bundle._readme(session, [run]).endswith(f"- {run_id}: ecj, 1 document, 1 verdict\n")
+    assert bundle._readme(session, [run]).endswith(f"- {run_id}: ECJ, 1 document, 1 verdict\n")
 
 
 def test_debate_pages_escape_documents_and_replies(run_id):

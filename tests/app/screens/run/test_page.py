@@ -188,12 +188,14 @@ def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> Non
     fill(session, documents=12)
     at = open_page("run")
     at.selectbox(key="run-protocol").set_value("discussion").run()
-    assert "3 to 9 calls per document: one for each annotator, and the same again for each round" in html(at)
+    assert "3 to 9 calls per document." in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
     assert planning.load_plan(session).params == {"annotators": 2}
     assert "2 to 6 calls per document" in html(at)
     at.selectbox(key="param-discussion-preset").set_value("paper").run()
     assert planning.load_plan(session).params == {"preset": "paper"}
+    at.selectbox(key="run-protocol").set_value("ecj").run()
+    assert "3 calls per document: Extractor 1, Critic 1, Judge 1." in html(at)
     at.selectbox(key="run-protocol").set_value("custom").run()
     assert "it needs a description" in html(at)
 

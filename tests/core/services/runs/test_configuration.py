@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
+from core.files import read_text, shipped_folder
 from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -27,6 +28,7 @@ from tests.core.store.helpers import make_settings
 MINI = RoleModel(connection="openai", model="gpt-4.1-mini")
 QWEN = RoleModel(connection="local", model="qwen3")
 LLAMA = RoleModel(connection="ollama", model="llama3.2", sampling=Sampling(temperature=0.7))
+SECOND_READING = read_text(shipped_folder("sample_data") / "protocols" / "second_reading.yaml")
 SETTINGS = make_settings(codebook_version=2).model_copy(
     update={"role_models": dict.fromkeys(("extractor", "critic", "judge"), MINI)}
 )
@@ -125,6 +127,12 @@ def test_roles_of_another_protocol_are_not_a_difference():
         (SETTINGS.model_copy(update={"seed": 7, "iteration": 1}), 10, "ECJ, gpt-4.1-mini, seed 7, iteration 2"),
         (SETTINGS.model_copy(update={"iteration": 1_000_001}), 10, "ECJ, gpt-4.1-mini, canary"),
         (SETTINGS.model_copy(update={"protocol": "single"}), 10, "Single, gpt-4.1-mini"),
+        (SETTINGS.model_copy(update={"protocol": "of a later Moot"}), 10, "of a later Moot, gpt-4.1-mini"),
+        (
+            SETTINGS.model_copy(update={"protocol": "custom", "params": {"script": SECOND_READING}}),
+            10,
+            "Second reading, gpt-4.1-mini",
+        ),
         (
             SETTINGS.model_copy(update={"role_models": {"extractor": MINI, "judge": LLAMA}}),
             10,
