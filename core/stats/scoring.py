@@ -85,6 +85,11 @@ class Scores:
         return self.overall[key]
 
     @property
+    def coverage(self) -> float | None:
+        """Share of the documents with a reference that have a verdict; None without a reference."""
+        return self.n / (self.n + self.excluded) if self.n + self.excluded else None
+
+    @property
     def main(self) -> Estimate:
         """The score that stands for the whole: macro F1, for ratings the mean Spearman correlation."""
         return self.overall[MAIN[self.kind]]
@@ -265,9 +270,7 @@ def to_json(scores: Scores) -> dict[str, Any]:
     contract; its further scores are in ``measures``. ``confusion`` of a choice is ``[REFERENCE][PREDICTED]`` by name.
     ``intervals`` mirrors this structure for every metric with intervals; a score without one has None there.
     """
-    result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded}
-    with_reference = scores.n + scores.excluded
-    result["coverage"] = scores.n / with_reference if with_reference else None
+    result: dict[str, Any] = {"n": scores.n, "excluded": scores.excluded, "coverage": scores.coverage}
     result |= nest_averages({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
     contract = LABEL_CONTRACT if scores.kind != "rating" else tuple(m.key for m in metrics("rating", per_label=True))
     result["labels"] = {

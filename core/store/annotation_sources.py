@@ -23,6 +23,7 @@ GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
 RUN: Final = "run"
 LATENT: Final = "latent"
+KNOWN: Final = "known"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
 """Rater name of authors who label their own texts, which is also the short name of that source.
@@ -37,10 +38,11 @@ class AnnotationSource:
 
     ``source_of`` reads the name of a source: ``gold`` (the majority of several raters, the mean of ratings),
     ``gold@RATER``, ``author`` (short for ``gold@author``), ``reviewed`` (the reviewed labels), ``reviewed@PERSON``,
-    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators).
+    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators), ``known`` (the
+    reviewed label, or gold where there is none).
     """
 
-    kind: Literal["gold", "reviewed", "run", "latent"]
+    kind: Literal["gold", "reviewed", "run", "latent", "known"]
     who: str = ""
     """The rater or reviewer, empty for all of them together; for a run its id."""
     role: str = ""
@@ -69,6 +71,8 @@ def source_of(name: str) -> AnnotationSource:
     """
     if name == LATENT:
         return AnnotationSource(LATENT)
+    if name == KNOWN:
+        return AnnotationSource(KNOWN)
     if name == AUTHOR:
         return AnnotationSource(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)
@@ -82,7 +86,7 @@ def source_of(name: str) -> AnnotationSource:
             return AnnotationSource(RUN, run_id, role or VERDICT)
     raise UsageError(
         f"There is no reference '{name}'.",
-        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON, run:ID or latent.",
+        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON, run:ID, latent or known.",
     )
 
 
@@ -122,6 +126,8 @@ def source_query(connection: DatabaseConnection, source: AnnotationSource) -> tu
             return f"{rows} reviewed_labels", {}
         case "latent":
             return f"{rows} latent_labels", {}
+        case "known":
+            return f"{rows} ({KNOWN_LABELS})", {}
         case "run":
             annotations = "SELECT document_id, item, value, turn FROM annotations"
             return f"{annotations} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}

@@ -13,6 +13,7 @@ from core.documents import VERDICT, Value, as_rating
 from core.runs import CANARY
 from core.store.annotation_sources import (
     GOLD,
+    KNOWN,
     LATENT,
     REVIEWED,
     RUN,
@@ -336,4 +337,4 @@ def decode_value(codebook: Codebook, number: float) -> Value | None:
 
 def is_own(annotator: str) -> bool:
     """Return True for a role or the verdict of the run itself, False for the name of a source."""
-    return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT) and not annotator.startswith("run:")
+    return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT, KNOWN) and not annotator.startswith("run:")

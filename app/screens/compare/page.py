@@ -329,10 +329,10 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
 def _significance(pair: Pair) -> None:
     """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
-    left_out = f", {pair.scores.excluded:,} left out" if pair.scores.excluded else ""
+    excluded = f", {pair.scores.excluded:,} excluded" if pair.scores.excluded else ""
     main_p = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
     results = [
-        ("Shared documents with a reference", f"{pair.scores.n:,}{left_out}"),
+        ("Shared documents with a reference", f"{pair.scores.n:,}{excluded}"),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
         ("Test of the main score", main_p),

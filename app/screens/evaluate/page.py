@@ -176,24 +176,21 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
         "unresolved": ("unresolved", "unres", "by the debate"),
         "failed": ("failed", "wrong", "by the provider"),
         "waiting": ("waiting", "", "for their debate"),
-        "used_as_example": ("used", "", "as examples"),
     }
     notes: list[str] = []
     for reason, (words, tone, text) in reasons.items():
         if count := counted.left_out.get(reason):
             notes.append(strong(f"{count:,} {words}", tone) + f" {text}")
-    if without := counted.count("no_reference"):
-        missing = reference_names(evaluation.reference).missing
-        notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
-    excluded = sum(counted.left_out.values()) - without
-    main = main_metric(scores.kind)
-    if evaluation.excluded and (strict := evaluation.strict.get(main.key)) is not None and strict.value is not None:
-        wrong = "these" if evaluation.excluded == excluded else f"the {evaluation.excluded:,} without a verdict"
-        wrong = "all documents without a verdict" if is_estimate else wrong
-        notes.append(f"{main.name} {format_estimate(strict)} with {wrong} as wrong")
-    share = f" ({format_percent(excluded / (evaluation.n + excluded))})" if excluded else ""
+    if evaluation.excluded and (strict := evaluation.strict_main).value is not None:
+        wrong = "all documents without a verdict" if is_estimate else "these"
+        notes.append(f"{main_metric(scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
+    missing = reference_names(evaluation.reference).missing
+    for reason, words in (("no_reference", f"without {missing}"), ("used_as_example", "used as examples")):
+        if count := counted.count(reason):
+            notes.append(f"not counted: {format_count(count, 'document')} {words}")
+    share = f" ({format_percent(1 - (scores.coverage or 0.0))})" if evaluation.excluded else ""
     notes = notes or ["All documents are scored."]
-    metric_strip([*numbers, DisplayedMetric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
+    metric_strip([*numbers, DisplayedMetric("Excluded", text=f"{evaluation.excluded:,}{share}", notes=tuple(notes))])
 
 
 def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:

@@ -239,7 +239,7 @@ def version_history(
         key=key,
         data={
             "rows": [_version(row, opened, run_name) for row in rows],
-            "metric": history.metric_names((score for row in rows for score in (row.score, row.held_out)), kind),
+            "metric": history.metric_names((report for row in rows for report in (row.report, row.held_out)), kind),
             "use": use,
             "locked": list(drops_draft) if any(row.is_draft for row in rows) else [],
         },
@@ -249,13 +249,14 @@ def version_history(
 
 
 def _version(row: history.VersionRow, opened: str, run_name: Callable[[str], str]) -> dict[str, Any]:
-    score, more = row.score, len(row.runs) - 2
+    report, more = row.report, len(row.runs) - 2
+    names = ("name", "label", "parent", "depth", "note", "is_default", "is_draft")
     return {
-        **asdict(row),
+        **{name: getattr(row, name) for name in names},
         "is_open": row.name == opened,
         "runs": "; ".join(map(run_name, row.runs[:2])) + (f" and {more} more" if more > 0 else ""),
-        "score": score.value.value if score else None,
-        "n": score.n if score else None,
-        "cost": score.cost_usd if score else None,
-        "held_out": row.held_out.value.value if row.held_out else None,
+        "score": report.scores.main.value if report else None,
+        "n": report.n if report else None,
+        "cost": report.run.cost_usd if report else None,
+        "held_out": row.held_out.scores.main.value if row.held_out else None,
     }

@@ -185,11 +185,10 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
 def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> None:
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
-    scores = [ranked.score for ranked in ranking]
-    kind = next((score.kind for score in scores if score is not None), kind)
-    counted = "a correlation of 0" if kind == "rating" else "wrong"
-    measure = Markup('<span title="Unresolved documents count as {}">{}</span>').format(
-        counted, history.metric_names(scores, kind)
+    reports = [ranked.report for ranked in ranking]
+    counted = "count as wrong" if any(report is not None and report.strict for report in reports) else "do not count"
+    measure = Markup('<span title="Unresolved documents {}">{}</span>').format(
+        counted, history.metric_names(reports, kind)
     )
     text = [*map(prompt_templates.title_of, varied), "Note"]
     heads = ["No.", *text[:-1], measure, "95% interval", "n", "Unresolved", "Cost", "Note"]
@@ -214,9 +213,9 @@ def _values(ranked: RankedConfiguration) -> dict[str, str]:
 def _row(ranked: RankedConfiguration, values: Sequence[str], size: int) -> list[str]:
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     score, n, unresolved = Estimate(), 0, 0
-    if ranked.score is not None:
-        score, unresolved = ranked.score.strict, ranked.score.unresolved
-        n = ranked.score.n + unresolved
+    if (report := ranked.report) is not None:
+        score, unresolved = report.rank_score, report.excluded
+        n = report.n + unresolved
     is_stopped = not ranked.remaining and ranked.documents < size
     return [
         f"{ranked.configuration.number + 1}",

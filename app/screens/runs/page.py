@@ -64,7 +64,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
     """Draw filter, columns and table, and return the runs that are shown."""
     archived = sum(row.run.details.status == "archived" for row in rows)
     usual = list(table.DEFAULT_FIGURES)
-    if all(row.coverage in (None, 1) for row in rows):
+    if not any(row.report is not None and row.report.excluded for row in rows):
         usual.remove("strict")  # it equals the score
     order = f"by {_rank_score(rows)}; highlighted: differs from most runs"
     with layout.panel("All runs", order, key="runs-panel") as head:
@@ -227,7 +227,7 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
 
 def _rank_score(rows: Sequence[LeaderboardRow]) -> str:
     """Return what the score is called by which runs are ranked and compared with their costs."""
-    return "strict score" if any(row.strict.value is not None for row in rows) else "score"
+    return "strict score" if any(row.report is not None and row.report.strict for row in rows) else "score"
 
 
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:

@@ -70,14 +70,16 @@ def _configuration_cell(text: str, most_common: str) -> dict[str, Any]:
 
 
 def _figures(row: LeaderboardRow) -> dict[str, Any]:
-    run, cost, scores = row.run, row.cost, row.scores
+    run, cost, report = row.run, row.cost, row.report
+    scores = report.scores if report is not None else None
+    coverage = scores.coverage if scores is not None else None
     main = row.main.value if row.main is not None else None
     overall = scores.overall if scores is not None else {}
-    incomplete = row.coverage is not None and row.coverage < 1
+    incomplete = report is not None and report.excluded > 0
     return {
         "main": _number(main, format_number(main), "main") if main is not None else _number(None, _state(run)),
-        "coverage": _number(row.coverage, format_percent(row.coverage), "unres" if incomplete else ""),
-        "strict": _estimate(row.strict),
+        "coverage": _number(coverage, format_percent(coverage), "unres" if incomplete else ""),
+        "strict": _estimate(report.strict_main if report is not None else Estimate()),
         "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
         "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),

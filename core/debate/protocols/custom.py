@@ -134,7 +134,7 @@ VARIABLES = (
     "labels", "kind", "thing", "things", "unit", "domain", "guideline", "scale", "document", "replies", "expert",
 )  # fmt: skip
 _ROLE_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
-_RESERVED_NAMES = frozenset({"reask", "verdict", "gold", "reviewed", "author", "latent", *prompts.BLOCKS})
+_RESERVED_NAMES = frozenset({"reask", "verdict", "gold", "reviewed", "author", "latent", "known", *prompts.BLOCKS})
 
 _Line: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True)]
 _Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

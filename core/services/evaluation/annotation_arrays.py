@@ -59,18 +59,11 @@ def ranked_runs(session: ProjectSession) -> list[RunRow]:
     return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
 
 
-def load_arrays(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
-    """Load the documents of a run, their gold and the verdicts."""
+def load_arrays(store: Store, run_id: str, codebook: Codebook, reference: Reference = GOLD) -> AnnotationArrays:
+    """Load the documents of a run, their reference and the verdicts."""
     documents = tuple(store.runs.document_ids(run_id))
-    gold = load_reference(store, run_id, codebook, documents)
-    return AnnotationArrays(documents, gold, store.annotations.grid(run_id, codebook, VERDICT))
-
-
-def load_latest_reference(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
-    """Load the documents of a run with the verdicts; the reference is the review, or gold where there is no review."""
-    loaded = load_arrays(store, run_id, codebook)
-    reviewed = load_reference(store, run_id, codebook, loaded.documents, REVIEWED)
-    return replace(loaded, reference=np.where(np.isnan(reviewed), loaded.reference, reviewed))
+    values = load_reference(store, run_id, codebook, documents, reference)
+    return AnnotationArrays(documents, values, store.annotations.grid(run_id, codebook, VERDICT))
 
 
 def load_reference(

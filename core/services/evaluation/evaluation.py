@@ -154,6 +154,16 @@ class EvaluationReport:
         return self.scores.excluded
 
     @property
+    def strict_main(self) -> Estimate:
+        """The main score with every excluded document counted as wrong; without a value for ratings."""
+        return self.strict.get(metrics.MAIN[self.scores.kind], Estimate())
+
+    @property
+    def rank_score(self) -> Estimate:
+        """Strict score, so that a run that decides only easy documents does not lead; for ratings the main score."""
+        return self.strict_main if self.strict_main.value is not None else self.scores.main
+
+    @property
     def first_scored(self) -> str:
         """Id of the first label that has a document to score; of the first label if none has."""
         labels = self.run.settings.codebook.labels

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.documents import Reference
 from core.runs import RunRow
-from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate
+from core.services.evaluation.evaluation import EvaluationReport, cost_of_run, cost_unit, efficient, evaluate
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.run_comparison import label_key
 from core.services.project_session import ProjectSession
@@ -15,23 +15,18 @@ from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration
 from core.stats.intervals import Estimate
 from core.stats.metrics import Metric, main_metric
-from core.stats.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """A run. ``scores`` and what follows from them are None for a run without a document that could be scored."""
+    """A run. ``report`` is None for a run without a document that could be scored."""
 
     run: RunRow
     configuration: Mapping[str, str]
     """``core.services.runs.configuration``"""
     cost: Mapping[str, float | None]
     """``core.services.evaluation.evaluation.cost_of_run``"""
-    scores: Scores | None = None
-    coverage: float | None = None
-    """share of the documents with a reference that have a verdict"""
-    strict: Estimate = Estimate()
-    """the main score with every document without a verdict counted as wrong"""
+    report: EvaluationReport | None = None
     group: int = 0
     """number of the group of runs with the same labels and documents, in which costs are compared"""
     efficient: bool = False
@@ -43,12 +38,12 @@ class LeaderboardRow:
     @property
     def main(self) -> Estimate | None:
         """The main score with its interval."""
-        return self.scores.main if self.scores is not None else None
+        return self.report.scores.main if self.report is not None else None
 
     @property
     def rank_score(self) -> Estimate:
-        """Strict score, so that a run that decides only easy documents does not lead; for ratings the main score."""
-        return self.strict if self.strict.value is not None else self.main or Estimate()
+        """The score by which runs are ranked."""
+        return self.report.rank_score if self.report is not None else Estimate()
 
     @property
     def metric(self) -> Metric:
@@ -64,7 +59,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     """
     runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
-    unit = cost_unit([row.cost for row in rows if row.scores is not None])
+    unit = cost_unit([row.cost for row in rows if row.report is not None])
     points = [(row.cost[f"{unit}_per_document"], row.rank_score.value) for row in rows]
     document_sets = session.store.runs.document_sets()
     groups: dict[tuple[Hashable, ...], list[int]] = {}
@@ -93,12 +88,7 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
     row = LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run))
     if not run.verdicts or not (report := evaluate(session, run, reference)).n:
         return row
-    return replace(
-        row,
-        scores=report.scores,
-        coverage=report.n / (report.n + report.excluded),
-        strict=report.strict.get(main_metric(run.settings.codebook.kind).key, Estimate()),
-    )
+    return replace(row, report=report)
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:

@@ -43,6 +43,8 @@ def reference_names(reference: Reference) -> ReferenceNames:
             return ReferenceNames("Reviewed", "review", "a review")
         case "latent":
             return ReferenceNames("Estimated truth", "estimated truth", "an estimated label")
+        case "known":
+            return ReferenceNames("Review or gold", "review or gold", "a review or gold")
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"
             missing = f"a verdict of {who}" if not role else f"a list of {who}{role}"

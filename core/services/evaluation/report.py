@@ -198,7 +198,6 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         printed=format_timestamp(time.time()),
         noun=reference_names(reference).noun,
         cost=cost_of_run(session, run)["usd_per_document"],
-        excluded=sum(report.coverage.left_out.values()) - report.coverage.count("no_reference"),
         label_tables=_label_tables(scores),
         matrices=list(_confusion_matrices(session, report)),
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],

@@ -6,39 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.codebook import Kind
-from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import annotation_arrays
+from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_while, review_revision
-from core.stats import scoring
-from core.stats.intervals import Estimate
-from core.stats.metric_intervals import Design
-from core.stats.metrics import MAIN, main_metric
+from core.stats.metrics import main_metric
+from core.store.annotation_sources import KNOWN
 from core.store.lab import Trial, codebook_mark, text_mark
 
 
-@dataclass(frozen=True, slots=True)
-class RunScore:
-    """Score of a run against reviewed labels, or gold where there is no review, on ``n`` documents.
-
-    The score is the main one of ``kind``. The ``unresolved`` documents without a complete verdict do not count, but are
-    wrong in the ``strict`` score. For ratings they count there as documents with a correlation of 0.
-    """
-
-    value: Estimate
-    n: int
-    cost_usd: float | None
-    strict: Estimate
-    unresolved: int
-    kind: Kind
-
-
-def metric_names(scores: Iterable[RunScore | None], kind: Kind) -> str:
-    """Return the names of these scores. Without a score, return that of ``kind``; a draft may have another kind."""
-    kinds = [score.kind for score in scores if score is not None] or [kind]
+def metric_names(reports: Iterable[EvaluationReport | None], kind: Kind) -> str:
+    """Return the names of the main scores. Without a report, return that of ``kind``; a draft may have another kind."""
+    kinds = [report.scores.kind for report in reports if report is not None] or [kind]
     return " or ".join(dict.fromkeys(main_metric(score_kind).name for score_kind in kinds))
 
 
@@ -47,8 +27,8 @@ class VersionRow:
     """A version in the tree.
 
     ``depth`` is the distance from the root. ``runs`` are the runs that used it, newest first, without those of the Lab.
-    ``score`` is its latest score on the development split, ``held_out`` that on the held-out split; None before the
-    first.
+    ``report`` is its latest evaluation on the development split, ``held_out`` that on the held-out split, both against
+    reviews, or gold where there is no review; None before the first.
     """
 
     name: str
@@ -59,8 +39,8 @@ class VersionRow:
     is_draft: bool = False
     depth: int = 0
     runs: tuple[str, ...] = ()
-    score: RunScore | None = None
-    held_out: RunScore | None = None
+    report: EvaluationReport | None = None
+    held_out: EvaluationReport | None = None
 
 
 def template_history(session: ProjectSession, slot: prompt_templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
@@ -110,8 +90,8 @@ def _with_runs(
                 row,
                 depth=depths[row.name],
                 runs=tuple(run_id for run_id, purpose in used_in if purpose == "run"),
-                score=_latest_score(session, used_in, trials, held_out=False),
-                held_out=_latest_score(session, used_in, trials, held_out=True),
+                report=_latest_report(session, used_in, trials, held_out=False),
+                held_out=_latest_report(session, used_in, trials, held_out=True),
             )
         )
     return tuple(filled)
@@ -127,29 +107,13 @@ def _depths(rows: Iterable[VersionRow]) -> dict[str, int]:
     return depths
 
 
-def _latest_score(
+def _latest_report(
     session: ProjectSession, used: Sequence[tuple[str, str]], trials: Mapping[str, Trial], *, held_out: bool
-) -> RunScore | None:
+) -> EvaluationReport | None:
     for run_id, purpose in used:
         trial = trials.get(run_id)
         if purpose != "lab" or trial is None or trial.held_out != held_out or session.is_active(run_id):
             continue
         if len(trial.sample["strata"]) > 1 and (row := session.run(run_id)).state == "done":
-            return score_run(session, row)
+            return evaluate(session, row, KNOWN)
     return None
-
-
-@cached_while(lambda session, run: (review_revision(session), run.verdicts))
-def score_run(session: ProjectSession, run: RunRow) -> RunScore:
-    """Return the score of a finished run."""
-    codebook, design = run.settings.codebook, Design(groups=annotation_arrays.group_codes(session, run))
-    loaded = annotation_arrays.load_latest_reference(session.store, run.run_id, codebook)
-    kind, true, predicted = codebook.kind, loaded.reference, loaded.verdicts
-    scores = scoring.score(kind, true, predicted, codebook.names, design=design)
-    strict = scores.main
-    if scores.excluded and kind == "rating":
-        share = scores.n / (scores.n + scores.excluded)
-        strict = Estimate(None if strict.value is None else min(strict.value, strict.value * share), None)
-    elif scores.excluded:
-        strict = scoring.strict_scores(kind, true, predicted, codebook.names, design=design)[MAIN[kind]]
-    return RunScore(scores.main, scores.n, run.cost_usd, strict, scores.excluded, kind)

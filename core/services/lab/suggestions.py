@@ -27,12 +27,13 @@ from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
-from core.services.evaluation.annotation_arrays import given_labels, load_latest_reference
+from core.services.evaluation.annotation_arrays import given_labels, load_arrays
 from core.services.lab import accepted_changes, trials
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.stats.error_analysis import MIN_Z, cues
+from core.store.annotation_sources import KNOWN
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
@@ -178,7 +179,7 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    loaded = load_latest_reference(session.store, run_id, now)
+    loaded = load_arrays(session.store, run_id, now, KNOWN)
     held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     texts = session.store.documents.texts([loaded.documents[row] for row in rows])

@@ -27,9 +27,11 @@ from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_money
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import document_samples, few_shot_examples, prompt_templates
-from core.services.lab import history, trials
+from core.services.evaluation.evaluation import EvaluationReport, evaluate
+from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
+from core.store.annotation_sources import KNOWN
 from core.store.lab import SweepRow as SweepRow
 from core.store.lab import SweepState
 
@@ -150,7 +152,7 @@ class RankedConfiguration:
     configuration: Configuration
     rung: int
     documents: int
-    score: history.RunScore | None
+    report: EvaluationReport | None
     cost_usd: float | None
     problem: str
     remaining: bool
@@ -286,13 +288,13 @@ def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[Rank
                 configuration,
                 rung,
                 runs[rung].documents if rung >= 0 else 0,
-                history.score_run(session, runs[rung]) if rung >= 0 else None,
+                evaluate(session, runs[rung], KNOWN) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in runs.values()),
                 progress.problems.get(configuration.number, ""),
                 configuration.number in remaining,
             )
         )
-    ranked.sort(key=lambda row: (-row.rung, -_sort_value(row.score), row.configuration.number))
+    ranked.sort(key=lambda row: (-row.rung, -_sort_value(row.report), row.configuration.number))
     return tuple(ranked)
 
 
@@ -317,8 +319,9 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     return settings
 
 
-def _sort_value(score: history.RunScore | None) -> float:
-    return -1.0 if score is None or score.strict.value is None else score.strict.value
+def _sort_value(report: EvaluationReport | None) -> float:
+    value = report.rank_score.value if report is not None else None
+    return -1.0 if value is None else value
 
 
 @dataclass(slots=True)
@@ -346,7 +349,7 @@ class _SweepRunner:
             scores: dict[int, float | None] = {}
             for number in remaining:
                 run = self._run_configuration(rung, grid[number], ids, size)
-                scores[number] = None if run is None else _sort_value(history.score_run(self.session, run))
+                scores[number] = None if run is None else _sort_value(evaluate(self.session, run, KNOWN))
             remaining = survivors(scores)
             self.progress.remaining = list(remaining)
             self.save_progress()

@@ -176,7 +176,7 @@ def test_editor_does_not_overwrite_the_draft_of_another_tab(
 def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.text_area(key=f"lab-label-description-{BOOK.labels[0].id}").set_value("Dirt of any kind.").run()
-    until(lambda: history.codebook_history(filled)[0].score is not None)
+    until(lambda: history.codebook_history(filled)[0].report is not None)
     draft = codebooks.codebook_status(filled).codebook
     codebooks.save_draft(filled, codebooks.change(draft, kind="rating"))
     at.run()

@@ -13,6 +13,9 @@ from app import screens
 from app.state import ReviewState
 from app.widgets.elements import literal
 from core.services import export
+from core.services.evaluation.evaluation import evaluate
+from core.services.evaluation.leaderboard import leaderboard
+from core.services.evaluation.report import full_report, html_report
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented
@@ -99,7 +102,7 @@ def test_evaluate_without_a_reference(screen, project, session):
 def test_evaluate_names_the_documents_that_are_counted_as_wrong(screen, session, monkeypatch):
     sample_world.build(session.project)
     monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0", "d1", "d2"])
-    assert "with the 3 without a verdict as wrong" in (shown := html(screen("evaluate")))
+    assert "with these as wrong</div><div>not counted: 1 document without gold" in (shown := html(screen("evaluate")))
     assert "Only 1 of 3 debated documents is scored" in shown
 
 
@@ -111,7 +114,7 @@ def test_evaluate_shows_all_sections(screen, project):
         assert head in shown
     drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
     metrics = re.findall(r'"listitem"><i>(.*?)</i>', shown)
-    assert metrics == ["Macro F1", "Micro F1", "Label accuracy", "Exact match", "Left out"]
+    assert metrics == ["Macro F1", "Micro F1", "Label accuracy", "Exact match", "Excluded"]
     assert "with these as wrong" in shown, "3 of 7 have no verdict"
     assert "Only 4 of 6 debated documents are scored" in shown
     alpha = drawn["moot_confusion_matrix"]["labels"][0]
@@ -120,6 +123,24 @@ def test_evaluate_shows_all_sections(screen, project):
     assert ["All labels", "2", "1", "1", "0", "+2"] in rows
     assert ["Extractor", "Critic", "3", "2", "1", "2", "1", "0.125"] in [row[:8] for row in rows]
     assert drawn["moot_document_list"]["rows"][0]["role"] in ("critic", "extractor")
+
+
+def test_excluded_documents_are_the_same_number_everywhere(screen, project, session, monkeypatch):
+    run_id = sample_world.build(project)
+    monkeypatch.setattr(type(session.store.annotations), "example_documents", lambda _, run: ["d0"])
+    report = evaluate(session, session.run(run_id))
+    assert (report.n, report.excluded, report.scores.coverage) == (3, 3, 0.5)
+    told = full_report(session, report.run)
+    assert (told["n"], told["excluded"], told["coverage"]) == (3, 3, 0.5)
+    assert told["left_out"] == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1, "used_as_example": 1}
+    strip = html(screen("evaluate"))
+    assert "<i>Excluded</i><strong>3 (50%)</strong>" in strip
+    assert "not counted: 1 document used as examples" in strip
+    assert "50% excluded" in html_report(session, report.run)
+    (row,) = leaderboard(session)
+    assert row.report == report
+    in_lab = evaluate(session, report.run, "known")  # nothing is reviewed
+    assert (in_lab.scores, in_lab.strict) == (report.scores, report.strict)
 
 
 def components(app):

@@ -253,6 +253,18 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
     assert [(row.document_id, row.error_by) for row in result] == expected
 
 
+def test_known_label_is_the_review_or_gold_where_there_is_none(session, run_id):
+    run = session.run(run_id)
+    gold, before = evaluation.evaluate(session, run), evaluation.evaluate(session, run, "known")
+    assert (before.scores, before.strict) == (gold.scores, gold.strict)
+    decide(session, run_id, {"d0": {"a": False, "b": True}}, actions.Attribution("ann"))
+    after = evaluation.evaluate(session, run, "known")
+    assert after.n == gold.n
+    assert after.scores.counts == {"Alpha": Counts(0, 2, 1, 1), "Beta": Counts(2, 0, 1, 1)}
+    assert after.basis.design == "documents", "gold and reviews together are not a sample"
+    assert "known" not in available_references(session, run_id)
+
+
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
     actions.edit(session, run_id, ["d5"], "a", False, actions.Attribution("ann"))
@@ -595,7 +607,7 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     assert printed(session, run_id, "Data", "Documents with gold")[""] == "7"
     assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
-    assert "43% left out" in page
+    assert "43% excluded" in page
     assert "<div>Full cost per document<b>" in page
 
 

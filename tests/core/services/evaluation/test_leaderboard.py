@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from core.runs import RunDetails
 from core.services.evaluation.evaluation import cost_of_run, evaluate
 from core.services.evaluation.leaderboard import leaderboard, leaderboard_references
@@ -19,9 +17,9 @@ from tests.core.store.helpers import make_settings, store_debate
 def test_row_has_the_scores_of_the_evaluation(session, run_id):
     (row,) = leaderboard(session)
     report = evaluate(session, row.run, "gold")
+    assert row.report == report
     assert row.main == report.scores.main
-    assert row.coverage == pytest.approx(report.n / (report.n + report.excluded))
-    assert row.strict == report.strict["macro_f1"]
+    assert row.rank_score == report.strict["macro_f1"]
     assert row.configuration["Protocol"] == "ECJ"
     assert row.metric.name == "Macro F1"
 

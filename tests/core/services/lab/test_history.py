@@ -9,6 +9,8 @@ from core.documents import Document
 from core.errors import PromptError
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
+from core.services.evaluation.evaluation import evaluate
+from core.services.evaluation.leaderboard import leaderboard
 from core.services.lab import history, trials
 from core.services.runs import planning
 from tests.core.services.sample_world import session_on
@@ -39,15 +41,15 @@ def test_codebook_history_lists_versions_with_scores(session):
     held_out = finish(session, trials.definition_change(session), document_samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
     assert (first.name, first.is_default, first.depth, draft.parent, draft.is_draft) == ("v1", True, 0, "v1", True)
-    assert first.score.n == 20
-    assert first.score.value.value > draft.score.value.value
+    assert first.report.n == 20
+    assert first.report.scores.main.value > draft.report.scores.main.value
     assert draft.held_out.n == len(held_out.sample["strata"])
     assert session.store.lab.looks() == 1
-    assert history.metric_names([first.score, None, draft.held_out], "rating") == "Macro F1"  # of a later draft
+    assert history.metric_names([first.report, None, draft.held_out], "rating") == "Macro F1"  # of a later draft
     assert history.metric_names([None], "rating") == "Mean Spearman"
     version = codebooks.save(session, codebooks.codebook_status(session).codebook)
     saved = history.codebook_history(session)[-1]
-    assert (saved.name, saved.score) == (f"v{version}", draft.score)  # saving does not change the score
+    assert (saved.name, saved.report) == (f"v{version}", draft.report)  # saving does not change the score
 
 
 def test_second_child_is_a_branch_and_runs_are_listed(session):
@@ -108,12 +110,12 @@ def test_versions_are_scored_against_remapped_gold(session):
     finish(session, trials.definition_change(session), document_samples.project_sample(session, 20))
     before, _ = history.codebook_history(session)
     sizes = document_samples.holdout_split(session)
-    assert before.score.value.value > 0
+    assert before.report.scores.main.value > 0
     wrong = {label.id: False for label in book.labels}
     ids = session.store.documents.ids()
     set_gold(session.store, {id: {"ann": wrong} for id in ids[:30]})
     after, _ = history.codebook_history(session)
-    assert after.score.n < before.score.n or after.score.value.value == 0
+    assert after.report.n < before.report.n or after.report.scores.main.value == 0
     now = document_samples.holdout_split(session)
     assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))
 
@@ -129,7 +131,7 @@ def test_definitions_are_tested_without_open_labels(session):
     trial = finish(session, trials.definition_change(session), document_samples.project_sample(session, 5))
     assert session.run(trial.after_run).settings.codebook.names == book.names
     *_, saved, draft = history.codebook_history(session)
-    assert (saved.score.n, draft.score.n) == (5, 5)
+    assert (saved.report.n, draft.report.n) == (5, 5)
 
 
 def test_score_of_ratings_is_the_mean_correlation(project):
@@ -146,7 +148,9 @@ def test_score_of_ratings_is_the_mean_correlation(project):
         for id, value in zip(documents, values, strict=True)
     )
     session = session_on(project)
-    score = history.score_run(session, session.run(run_id))
+    report = evaluate(session, session.run(run_id), "known")
     # Spearman with a tie: ranks 1, 2, 3, 4.5, 4.5 against 1, 2, 3, 4, 5 are sqrt(.95).
-    assert (score.value.value, score.n, score.unresolved) == (pytest.approx(0.95**0.5), 5, 1)
-    assert score.strict.value == pytest.approx(score.value.value * 5 / 6)
+    assert (report.scores.main.value, report.n, report.excluded) == (pytest.approx(0.95**0.5), 5, 1)
+    assert report.rank_score == report.scores.main
+    (row,) = leaderboard(session)
+    assert row.rank_score == report.rank_score, "ratings have no strict score"

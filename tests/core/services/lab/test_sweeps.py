@@ -88,8 +88,8 @@ def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
     assert (done.state, done.message) == ("done", "")
     first, second = sweeps.rank_configurations(session, done)
     assert first.documents == second.documents == 8
-    assert first.score.n == 8
-    assert first.score.value == second.score.value  # the built-in model ignores prompts
+    assert first.report.n == 8
+    assert first.report.scores.main == second.report.scores.main  # the built-in model ignores prompts
     assert session.store.runs.all() == []
 
 
@@ -125,13 +125,13 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
         scored = sum(int(id[1:]) % 2 == 0 for id in sample)
         assert 0 < scored < len(sample) < 20
         for configuration in sweeps.rank_configurations(session, sweeps.find_sweep(session, row.number)):
-            assert (configuration.documents, configuration.score.n, configuration.score.unresolved) == (
+            assert (configuration.documents, configuration.report.n, configuration.report.excluded) == (
                 len(sample),
                 scored,
                 len(sample) - scored,
             )
-            assert configuration.score.strict.value < configuration.score.value.value == 1.0
-            assert sweeps._sort_value(configuration.score) == configuration.score.strict.value
+            assert configuration.report.strict_main.value < configuration.report.scores.main.value == 1.0
+            assert sweeps._sort_value(configuration.report) == configuration.report.strict_main.value
 
 
 def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):

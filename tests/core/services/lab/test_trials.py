@@ -15,8 +15,9 @@ from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
 from core.services.evaluation import run_comparison
+from core.services.evaluation.evaluation import evaluate
 from core.services.few_shot_examples import example_pool
-from core.services.lab import history, trials
+from core.services.lab import trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
 from tests.core.services.sessions import studio, until
@@ -59,8 +60,8 @@ def test_groups_are_the_independent_units_of_a_trial(tmp_path):
         assert (row.test.only_first, row.test.only_second > 12) == (0, True)
         assert row.adjusted >= 0.125, "at most 4 groups: 2 of 16 sign patterns, before Holm's correction"
         run = session.run(trial.after_run)
-        assert (score := history.score_run(session, run)).value.value == 1.0
-        assert score.value.interval.low < 0.6, "4 groups, not 40 documents"
+        assert (score := evaluate(session, run, "known").scores.main).value == 1.0
+        assert score.interval.low < 0.6, "4 groups, not 40 documents"
 
 
 def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
