@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,15 @@ def has_only_own_name(name: str, cells: Iterable[Any]) -> bool:
     """Return True for an option of a survey: each cell that is not blank is the name of the column."""
     filled = [cell for cell in cells if not is_blank(cell)]
     return bool(filled) and all(normalise(as_text(cell)) == normalise(name) for cell in filled)
+
+
+def plain_number(cell: Any) -> float | None:
+    """Return the number in a cell, None for any other text."""
+    try:
+        number = float(as_text(cell))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def parse_rating(cell: Any) -> int | float | None:

@@ -18,9 +18,10 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import Codebook, normalise
 from core.errors import InputError, UsageError
 from core.formatting import format_count, one_line, plural
+from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
-from core.ingest.document_builder import build_documents, codebook_from_gold
+from core.ingest.document_builder import build_documents
 from core.ingest.document_statistics import DocumentStatistics as DocumentStatistics
 from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource

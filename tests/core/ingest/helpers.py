@@ -7,7 +7,8 @@ from typing import Any
 
 from core.codebook import Codebook, parse_codebook
 from core.ingest import document_builder
-from core.ingest.document_builder import BuiltDocuments, codebook_from_gold
+from core.ingest.codebook_from_gold import codebook_from_gold
+from core.ingest.document_builder import BuiltDocuments
 from core.ingest.mapping import ColumnMapping
 from core.ingest.read import read_table
 from core.ingest.table import Table

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.codebook import Codebook, Label, parse_codebook
 from core.documents import GOLD_RATER
-from core.ingest.document_builder import codebook_from_gold
+from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
 from core.ingest.gold_options import parse_value_option
 from core.ingest.mapping import ColumnMapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from core.ingest.document_builder import codebook_from_gold
+from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from tests.each_row import each_row

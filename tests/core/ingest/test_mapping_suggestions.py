@@ -13,7 +13,7 @@ import pytest
 from core.codebook import Codebook, Label, Scale, load_yaml, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
-from core.ingest.document_builder import codebook_from_gold
+from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.gold import GoldSource
 from core.ingest.gold_options import same_name_gold
 from core.ingest.mapping_suggestions import suggest_mapping

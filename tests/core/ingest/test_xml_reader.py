@@ -6,7 +6,8 @@ import pytest
 
 from core.documents import GOLD_RATER
 from core.errors import InputError
-from core.ingest.document_builder import build_documents, codebook_from_gold
+from core.ingest.codebook_from_gold import codebook_from_gold
+from core.ingest.document_builder import build_documents
 from core.ingest.gold import GoldSource
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
