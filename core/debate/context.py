@@ -18,7 +18,6 @@ from core.debate import quote_location
 from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.reading.tokens import LEFT_OPEN
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest
@@ -114,14 +113,13 @@ class DebateContext:
     def _problem(self, request: Request, reply: Reply) -> str:
         if request.form == "text" or reply.error is not None or request.reask:
             return ""
-        return self.decision_problem(request.form, reply)
+        return self.decision_problem(reply)
 
-    def decision_problem(self, form: ReplyForm, reply: Reply) -> str:
+    def decision_problem(self, reply: Reply) -> str:
         """Return why a reply has no decision, or lacks ratings that the role does not leave open; empty if fine."""
         missing = [
-            f"{self.settings.codebook.label(item).name}: {reason}"
-            for item, reason in reply.reading.undecided.items()
-            if form == "ratings" and reason != LEFT_OPEN
+            f"{self.settings.codebook.label(item).name}: {reply.reading.undecided[item]}"
+            for item in reply.reading.missing
         ]
         return reply.reading.problem or "; ".join(missing)
 
@@ -289,13 +287,15 @@ def ask_with_retry(
 def _merge(first: Reply, second: Reply) -> Reply:
     """Return the second reply, with the values of the first that the second neither repeats nor leaves open."""
     reading = second.reading
-    kept = {item: value for item, value in first.reading.values.items() if reading.undecided.get(item) != LEFT_OPEN}
+    left_open = reading.undecided.keys() - set(reading.missing)
+    kept = {item: value for item, value in first.reading.values.items() if item not in left_open}
     if kept.keys() <= reading.values.keys():
         return second
     values = {**kept, **reading.values}
     undecided = {item: reason for item, reason in reading.undecided.items() if item not in values}
     text = f"{without_reasoning(first.text)}\n\n{without_reasoning(second.text)}"
-    return replace(second, text=text, reading=replace(reading, values=values, undecided=undecided))
+    missing = tuple(item for item in reading.missing if item in undecided)
+    return replace(second, text=text, reading=replace(reading, values=values, undecided=undecided, missing=missing))
 
 
 def _is_cut(request: Request, reply: Reply) -> bool:

@@ -136,17 +136,18 @@ class Reading:
     """The parsed decision of a reply.
 
     ``values`` maps each item that could be read (label id; ``"label"`` for a choice) to its value. ``undecided`` maps
-    the items that the role itself left open to the reason. ``unknown`` are names that are not in the codebook: they
-    are reported and never mapped to a similar name. ``problem`` says why the reply could not be read; it is empty if
-    the reading counts. ``start`` is the position in the reply's text from which on the decision is stated.
-    ``certainty`` maps items to the probability (0 to 1) that the model gave to the words of its decision; it is empty
-    without log probabilities.
+    the items without a value to the reason; ``missing`` are the ratings among them that the role did not leave open
+    itself. ``unknown`` are names that are not in the codebook: they are reported and never mapped to a similar name.
+    ``problem`` says why the reply could not be read; it is empty if the reading counts. ``start`` is the position in
+    the reply's text from which on the decision is stated. ``certainty`` maps items to the probability (0 to 1) that the
+    model gave to the words of its decision; it is empty without log probabilities.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     undecided: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     problem: str = ""
+    missing: tuple[str, ...] = ()
     start: int = field(default=0, compare=False)
     certainty: Mapping[str, float] = field(default_factory=dict, compare=False)
 

@@ -112,7 +112,7 @@ def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Ste
             (choice,) = yield from context.ask_all((request,))
             speaker = _chosen_speaker(choice, candidates)
         (reply,) = yield from context.ask_all((ask(speaker.member, "turn", round=turn, history=history),))
-        is_decision = not context.decision_problem(context.form, context.require(reply))
+        is_decision = not context.decision_problem(context.require(reply))
         speaker.take_turn(reply, is_decision=is_decision)
         history.append(_attribute(speaker, reply, turn))
     owing = [speaker for speaker in speakers if speaker.final is None]

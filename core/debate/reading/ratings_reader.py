@@ -18,6 +18,7 @@ from core.debate.reading.ratings_grammar import (
     ratings_of,
     unmarked_ratings,
 )
+from core.debate.reading.tokens import LEFT_OPEN
 from core.debate.turns import Reading
 
 
@@ -103,4 +104,6 @@ class RatingsReader(ReplyReader):
                 f"no dimension has a rating ({'; '.join(reasons[:5]) or outside or 'none is named'})", unknown
             )
         reasons_by_item = {**dict.fromkeys(self.items, "no rating given"), **ratings.undecided, **self.open}
-        return Reading(values, {item: reasons_by_item[item] for item in self.items if item not in values}, unknown)
+        undecided = {item: reasons_by_item[item] for item in self.items if item not in values}
+        missing = tuple(item for item, why in undecided.items() if item not in self.open and why != LEFT_OPEN)
+        return Reading(values, undecided, unknown, missing=missing)

@@ -9,6 +9,7 @@ from core.debate.context import parse_reply
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError, Request
 from tests.core.debate.canned_debates import DOCUMENT, PRICE, ROOM, SERVICE, context_of, decision_text
+from tests.each_row import each_row
 
 SINGLE = PROTOCOLS["single"]
 
@@ -118,10 +119,16 @@ def test_second_reply_with_the_missing_rating_alone_adds_to_the_first() -> None:
     assert set(reply.reading.undecided) == {SERVICE, ROOM}
 
 
-def test_rating_that_the_role_leaves_open_is_not_requested_again() -> None:
-    open_rating = Reply("Final Ratings:\nService: 3\nPrice: n/a\nRoom: 4")
+@each_row(
+    "text",
+    [
+        "Final Ratings:\nService: 3\nPrice: n/a\nRoom: 4",
+        '{"ratings": {"Service": 3, "Room": 4}, "undecided": [{"label": "Price", "reason": "no word on it"}]}',
+    ],
+)
+def test_rating_that_the_role_leaves_open_is_not_requested_again(text: str) -> None:
     context = context_of(SINGLE, "rating")
     steps = context.ask("annotator", form=context.form)
     (request,) = next(steps)
     with pytest.raises(StopIteration):
-        steps.send((parse_reply(request, open_rating, context.codebook, DOCUMENT),))
+        steps.send((parse_reply(request, Reply(text), context.codebook, DOCUMENT),))
