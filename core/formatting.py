@@ -86,8 +86,13 @@ def format_count(count: int, singular: str, several: str | None = None) -> str:
     return f"{count:,} {plural(count, singular, several)}"
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return a list as running text: "a", "a and b", "a, b and c". An empty list gives an empty string."""
+def join_names(names: Sequence[str], most: int | None = None) -> str:
+    """Return a list as running text: "a", "a and b", "a, b and c". An empty list gives an empty string.
+
+    Of more than ``most`` names, the first ones are written: "a, b and 7 more".
+    """
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most:,} more"]
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

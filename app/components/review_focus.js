@@ -289,6 +289,21 @@ class FocusView {
 
   // The shown document
 
+  /**
+   * Return the position of the chosen label, or of the first present one where more labels than keys hide it.
+   *
+   * @param {ReviewDocument | null} document
+   */
+  firstPosition(document) {
+    const { ids, info } = this;
+    if (info.kind === "choice") return Math.max(0, ids.indexOf(String(document?.values.label)));
+    if (info.kind === "rating" || ids.length < 10) return 0;
+    return Math.max(
+      0,
+      ids.findIndex((id) => document?.values[id] === true),
+    );
+  }
+
   /** @param {string | null} id */
   async show(id) {
     this.saveTyped();
@@ -304,8 +319,7 @@ class FocusView {
     const document = await this.load(id);
     if (this.id !== id) return;
     this.document = document;
-    const chosen = this.info.kind === "choice" ? this.ids.indexOf(String(document?.values.label)) : 0;
-    this.position = another ? Math.max(0, chosen) : Math.min(this.position, this.ids.length - 1);
+    this.position = another ? this.firstPosition(document) : Math.min(this.position, this.ids.length - 1);
     this.stopwatch.restart();
     this.draw();
     clearTimeout(this.timer);

@@ -172,7 +172,7 @@ export function describeState(status, settings) {
   const reason = status.stop_code === "user" ? "" : message;
   switch (state) {
     case "done": {
-      const good = !failed && (verdicts > 0 || !status.documents);
+      const good = !failed && verdicts >= unresolved;
       const counts = `${formatPlural(verdicts, "verdict")}, ${formatCount(unresolved)} unresolved, ${formatCount(failed)} failed.`;
       const retry = failed && "Retry the failed ones.";
       const decide =

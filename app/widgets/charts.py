@@ -439,7 +439,8 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         }
         for row in rows
     )
-    axis = alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False)
+    angle = (-40 if len(names) <= MAX_TEXT_COLUMNS else -90) if slanted else 0  # narrow columns: names would overlap
+    axis = alt.Axis(title=x_title or None, orient="top", labelAngle=angle, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     selection = alt.selection_point(fields=["row", "column"], name="cell")

@@ -5,7 +5,7 @@ All values in HTML are escaped, and a colour is always shown with its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -26,9 +26,15 @@ def tag_html(name: str, number: int) -> str:
     return f'<span class="moot-tag moot-l{number}"><i></i>{escape(name)}</span>'
 
 
-def tags(labels: Iterable[Label]) -> None:
+MAX_TAGS = 40
+"""Maximum number of tags in a row; further labels are counted."""
+
+
+def tags(labels: Sequence[Label]) -> None:
     """Draw a row of label tags."""
-    st.html(f'<div class="moot-tags">{"".join(tag_html(label.name, label.colour) for label in labels)}</div>')
+    shown = "".join(tag_html(label.name, label.colour) for label in labels[:MAX_TAGS])
+    more = f'<span class="moot-line q xs">and {len(labels) - MAX_TAGS:,} more</span>' if len(labels) > MAX_TAGS else ""
+    st.html(f'<div class="moot-tags">{shown}{more}</div>')
 
 
 def pick(codebook: Codebook, *, key: str, default: str | None) -> str:

@@ -42,6 +42,11 @@ def test_verb_agrees_with_its_count() -> None:
 )
 def test_names_are_joined_as_text(names: Sequence[str], text: str) -> None:
     assert f.join_names(names) == text
+    assert f.join_names(names, 3) == text
+
+
+def test_many_names_are_counted() -> None:
+    assert f.join_names(["a", "b", "c", "d"], 2) == "a, b and 2 more"
 
 
 @each_row(

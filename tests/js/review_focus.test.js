@@ -351,6 +351,16 @@ test("the left arrow key at the end of the queue shows its last document", async
   assert.equal(document.querySelector(".queue-row.selected .id").textContent, "d2");
 });
 
+test("with more labels than keys, the first present label is focused", async () => {
+  const absent = (/** @type {number} */ count) =>
+    Array.from({ length: count }, (_, index) => ({ ...LABELS[0], id: `x${index}` }));
+  const focused = () => [...document.querySelectorAll(".form-row")].findIndex((row) => row.matches(".focused"));
+  await openView({}, null, { labels: [...absent(12), ...LABELS] });
+  assert.equal(focused(), 12);
+  await openView({}, null, { labels: [...absent(2), ...LABELS] });
+  assert.equal(focused(), 0);
+});
+
 test("the hint of the digits names the scale of the focused dimension", async () => {
   const ends = [5, 3, 7];
   const scales = Object.fromEntries(LABELS.map(({ id }, index) => [id, { min: 1, max: ends[index] }]));

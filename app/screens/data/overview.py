@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
@@ -31,6 +32,8 @@ PAGE_NUMBER = "data-page"
 """Widget: the page of the document table."""
 COUNTS = {"count": ("Documents", ","), "known": ("of those with gold", ","), "share": ("Share", ".1%")}
 """Fields of a tooltip of gold labels."""
+MAX_BARS = 40
+"""Maximum number of labels in the chart of gold labels, which shows the most frequent ones."""
 MAX_WIDE_BARS = 14
 """With more labels the bars are narrower."""
 
@@ -171,7 +174,9 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
     """Draw the distribution of gold labels and of text lengths, each if there is any."""
     if gold:
         raters = "; bar: mean of the raters, line: each rater" if len({bar.rater for bar in gold}) > 1 else ""
-        with panel("Gold labels", f"{format_count(with_gold, 'document')} with gold{raters}", key="gold-panel"):
+        labels = len({(bar.label, bar.value) for bar in gold})
+        most = f"; the {MAX_BARS} most frequent of {labels:,}" if labels > MAX_BARS else ""
+        with panel("Gold labels", f"{format_count(with_gold, 'document')} with gold{raters}{most}", key="gold-panel"):
             gold_chart(gold)
     if words.bins:
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
@@ -183,7 +188,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
 def gold_chart(bars: Sequence[GoldCount]) -> None:
     """Draw a bar in the label's colour for each label (or value), with its count and share.
 
-    With several raters, the bar shows the mean of their shares and each rater has a tick on it.
+    With several raters, the bar shows the mean of their shares and each rater has a tick on it. The CSV has all labels.
     """
     several = len({bar.rater for bar in bars}) > 1
     rows = [
@@ -197,10 +202,17 @@ def gold_chart(bars: Sequence[GoldCount]) -> None:
         for bar in bars
     ]
     shades = palette.colours()
+    shares = Counter[str]()
+    for row, bar in zip(rows, bars, strict=True):
+        shares[str(row["name"])] += bar.share or 0.0
+    frequent = {name for name, _ in shares.most_common(MAX_BARS)}
     colours = {
-        str(row["name"]): shades[f"l{bar.colour}" if bar.colour else "tx3"] for row, bar in zip(rows, bars, strict=True)
+        str(row["name"]): shades[f"l{bar.colour}" if bar.colour else "tx3"]
+        for row, bar in zip(rows, bars, strict=True)
+        if row["name"] in frequent
     }
-    charts.draw(_gold_bars(rows, colours), rows, key="gold-chart", title="Gold labels")
+    shown = [row for row in rows if row["name"] in frequent]
+    charts.draw(_gold_bars(shown, colours), rows, key="gold-chart", title="Gold labels")
 
 
 @charts.cached

@@ -15,6 +15,9 @@ from core.services import few_shot_examples
 from core.services.project_session import ProjectSession
 from core.services.runs.cost_estimate import context_overflows
 
+MAX_NAMED = 10
+"""Maximum number of labels that a warning names."""
+
 
 def settings_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
     """Return warnings about the labels, the models and the vectors of a run."""
@@ -60,7 +63,7 @@ def _missing_keywords(codebook: Codebook) -> list[str]:
     bare = [label.name for label in codebook.labels if not label.keywords and label not in without_words]
     if codebook.kind == "rating" or not bare:
         return []
-    words = f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords"
+    words = f"{join_names(bare, MAX_NAMED)} {plural(len(bare), 'has', 'have')} no keywords"
     hint = "add keywords (the Codebook page and moot keywords propose some)"
     if codebook.kind == "multilabel":
         return [f"{words}. The baseline finds a label without keywords in fewer texts: {hint}."]

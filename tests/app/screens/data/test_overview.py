@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.screens.data import overview
@@ -43,3 +45,12 @@ def test_bar_is_the_mean_share_of_the_raters():
 def test_many_labels_get_narrower_rows(drawn):
     overview.gold_chart(bars(1, labels=40))
     assert drawn[0][0]["height"] < 40 * 20
+
+
+def test_chart_shows_the_most_frequent_of_very_many_labels(drawn):
+    many = [replace(bar, count=number, total=100) for number, bar in enumerate(bars(1, labels=100))]
+    overview.gold_chart(many)
+    ((spec, rows),) = drawn
+    assert len(rows) == 100, "the CSV has all labels"
+    assert spec["height"] < 40 * 20
+    assert spec["layer"][0]["encoding"]["y"]["sort"][0] == "L60"

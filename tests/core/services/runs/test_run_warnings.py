@@ -33,6 +33,13 @@ def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind)
     assert any("Qxz and Wvk have no keywords" in warning for warning in warnings)
 
 
+def test_warning_names_few_of_many_labels() -> None:
+    codebook = Codebook(kind="multilabel", labels=tuple(Label(name=f"Qxz{number}") for number in range(40)))
+    settings = planning.build_settings(planning.Plan(protocol="ecj"), codebook, 1, ModelLibrary())
+    (warning,) = run_warnings.settings_warnings(settings, ModelLibrary())
+    assert "Qxz9 and 30 more have no keywords" in warning
+
+
 @pytest.mark.parametrize(
     ("model", "params", "named"),
     [
