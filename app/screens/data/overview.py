@@ -202,10 +202,10 @@ def gold_chart(bars: Sequence[GoldCount]) -> None:
         for bar in bars
     ]
     shades = palette.colours()
-    shares = Counter[str]()
+    counts = Counter[str]()
     for row, bar in zip(rows, bars, strict=True):
-        shares[str(row["name"])] += bar.share or 0.0
-    frequent = {name for name, _ in shares.most_common(MAX_BARS)}
+        counts[str(row["name"])] += bar.count
+    frequent = {name for name, _ in counts.most_common(MAX_BARS)}
     colours = {
         str(row["name"]): shades[f"l{bar.colour}" if bar.colour else "tx3"]
         for row, bar in zip(rows, bars, strict=True)

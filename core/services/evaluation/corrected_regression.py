@@ -56,7 +56,7 @@ class Analysis:
     def sentence(self) -> str:
         """The documents behind the coefficients, in words."""
         result = self.regression
-        left_out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
+        left_out = f"; excluded: {self.left_out:,} without a value" if self.left_out else ""
         grouping = f", {self.groups:,} independent groups" if self.groups is not None else ""
         return (
             f"{format_count(result.documents, 'document')}, {result.reviewed:,} of them reviewed "

@@ -65,7 +65,7 @@ class Coverage:
         return sum(self.left_out.get(reason, 0) for reason in reasons)
 
     def describe(self, reference: Reference = "gold") -> str:
-        """Return "n = 120 documents; left out: 3 unresolved; not counted: 12 without gold", without empty parts.
+        """Return "n = 120 documents; excluded: 3 unresolved; not counted: 12 without gold", without empty parts.
 
         Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
         """
@@ -75,9 +75,9 @@ class Coverage:
             over = f" in each of {self.runs:,} runs" if self.runs > 1 else ""
             text = f"n = {format_count(self.n, 'document')}{over}"
         missing = reference_names(reference).missing
-        parts: dict[str, list[str]] = {"left out": [], "not counted": []}
+        parts: dict[str, list[str]] = {"excluded": [], "not counted": []}
         for reason, count in self.left_out.items():
-            part = "not counted" if reason == "no_reference" else "left out"
+            part = "not counted" if reason == "no_reference" else "excluded"
             parts[part].append(f"{count:,} {REASONS[reason].format(reference=missing)}")
         return "; ".join([text, *(f"{part}: {', '.join(counts)}" for part, counts in parts.items() if counts)])
 

@@ -373,7 +373,7 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
     shown = texts(draw(session, "compare", compare_runs=(first, part)))
     assert "Full cost per document" in shown
     # The same documents in Quality and cost, in the differences per label, and in the list of documents.
-    assert shown.count("n = 3 documents; left out: 1 in one run only") == 3
+    assert shown.count("n = 3 documents; excluded: 1 in one run only") == 3
     assert "n = 4 documents" not in shown
 
 

@@ -32,7 +32,7 @@ def test_coverage_of_a_run_matches_its_scores(session, run):
     assert result == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = evaluation.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, result)
-    description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet; not counted: 1 without gold"
+    description = "n = 4 documents; excluded: 1 unresolved, 1 failed, 1 not debated yet; not counted: 1 without gold"
     assert result.describe() == description
 
 
@@ -101,7 +101,7 @@ def test_shared_coverage_of_two_runs(session, run, second):
     assert result == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = run_comparison.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.scores.n, pair.scores.excluded) == (3, 1)
-    assert result.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+    assert result.describe() == "n = 3 documents; excluded: 1 not debated yet, 5 in one run only"
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
@@ -274,5 +274,5 @@ def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     run = project.store.runs.get(run_id)
     errors = error_analysis.of_label(session, run, "a")
     assert errors.counted == coverage.on_item(session, run, "a") == Coverage(3, {"no_label_reference": 1})
-    assert errors.counted.describe() == "n = 3 documents; left out: 1 without gold of this label"
+    assert errors.counted.describe() == "n = 3 documents; excluded: 1 without gold of this label"
     assert evaluation.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"
