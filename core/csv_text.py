@@ -32,7 +32,7 @@ def unescape_formula(text: str) -> str:
     return text[1:] if text[:1] == "'" and _ESCAPED.match(text) else text
 
 
-def is_number(text: str) -> bool:
+def is_number_text(text: str) -> bool:
     """Return True if ``text`` is only a number, such as ``-5`` or ``+1.2e3``: harmless in a spreadsheet."""
     return _NUMBER.fullmatch(text) is not None
 

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.middleware import POLICY_VIOLATION
 from core.errors import MootError
-from core.services.live_state import ClientCursor, Cursor, LiveRunState, debate_events
+from core.services.live_state import ClientCursor, LiveRunState, TextCursor, debate_events
 from core.services.project_session import ProjectSession
 
 LIVE = "/moot/live"
@@ -61,7 +61,7 @@ class _Watch:
     run: str
     focus: str | None = None
     instance: str = ""
-    cursors: dict[int, Cursor] = field(default_factory=dict)
+    cursors: dict[int, TextCursor] = field(default_factory=dict)
 
 
 _WATCH = TypeAdapter(_Watch)

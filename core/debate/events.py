@@ -62,7 +62,7 @@ class VerdictReached:
     unix_time: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RunStatus:
     """The state and the totals of a run, sent on every change of state and at most a few times a second in between.
 

@@ -11,7 +11,8 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
@@ -23,7 +24,7 @@ from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller, PaidCall
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
 from core.formatting import format_count, format_money
-from core.runs import NOT_STOPPED, State, StopReason
+from core.runs import NOT_STOPPED, State, StopReason, total_cost
 
 STATUS_SECONDS = 0.25
 TIME_SECONDS = 10.0
@@ -43,40 +44,38 @@ EQUAL_FAILURES, FAILURES = 5, 15
 
 
 @dataclass(slots=True)
-class Progress(RunStatus):
+class RunTotals:
     """Totals of a run over all its sessions, and the rate of this one.
 
-    ``seconds`` are those of earlier sessions; ``started`` is the time of a monotonic clock, later by the time in which
-    the process was suspended. Without ``priced``, a model has no known price, and the cost is unknown from the start,
-    not only from its first reply on.
+    The seconds of ``so_far`` are those of earlier sessions; ``started`` is the time of a monotonic clock, later by the
+    time in which the process was suspended. Without ``priced``, a model has no known price, and the cost is unknown
+    from the start, not only from its first reply on.
     """
 
+    so_far: RunStatus
+    priced: bool
     started: float = 0.0
-    priced: bool = True
+    in_flight: int = 0
     _ended_at: deque[float] = field(default_factory=deque)
+
+    def add(self, **counts: int) -> None:
+        """Add to counts, by their names in ``RunStatus``."""
+        sums: dict[str, Any] = {name: getattr(self.so_far, name) + count for name, count in counts.items()}
+        self.so_far = replace(self.so_far, **sums)
 
     def paid(self, reply: Reply) -> None:
         """Count a new reply."""
-        self.calls += 1
-        self.cached_tokens += reply.usage.cached_tokens
+        self.add(calls=1, cached_tokens=reply.usage.cached_tokens)
         self.billed(reply.usage, reply.cost_usd)
 
     def billed(self, usage: Usage, cost_usd: float | None) -> None:
         """Count tokens and dollars, with or without a reply."""
-        self.prompt_tokens += usage.prompt_tokens
-        self.completion_tokens += usage.completion_tokens
-        if self.cost_usd is not None:
-            self.cost_usd = None if cost_usd is None else self.cost_usd + cost_usd
+        self.add(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+        self.so_far = replace(self.so_far, cost_usd=total_cost((self.so_far.cost_usd, cost_usd)))
 
     def conclude(self, status: str, now: float) -> None:
         """Count a finished debate."""
-        match status:
-            case "verdict":
-                self.verdicts += 1
-            case "unresolved":
-                self.unresolved += 1
-            case _:
-                self.failed += 1
+        self.add(**{{"verdict": "verdicts", "unresolved": "unresolved"}.get(status, "failed"): 1})
         self._ended_at.append(now)
 
     def leave_out(self, seconds: float, now: float) -> None:
@@ -85,19 +84,20 @@ class Progress(RunStatus):
         self._ended_at = deque(min(ended + seconds, now) for ended in self._ended_at)
 
     def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
-        """Return the progress as an event."""
+        """Return the totals as an event."""
         while self._ended_at and self._ended_at[0] < now - RATE_WINDOW:
             self._ended_at.popleft()
         span = min(now - self.started, RATE_WINDOW)
         rate = len(self._ended_at) / span * 60 if span > 0 else 0.0
-        totals = RunStatus(**{total.name: getattr(self, total.name) for total in fields(RunStatus)})
+        so_far = self.so_far
         return replace(
-            totals,
+            so_far,
             state=state,
-            cost_usd=self.cost_usd if self.priced or state != "running" else None,
-            seconds=self.seconds + now - self.started,
+            in_flight=self.in_flight,
+            cost_usd=so_far.cost_usd if self.priced or state != "running" else None,
+            seconds=so_far.seconds + now - self.started,
             rate=rate,
-            eta_seconds=(self.documents - self.ended) / rate * 60 if rate > 0 else None,
+            eta_seconds=(so_far.documents - so_far.ended) / rate * 60 if rate > 0 else None,
             message=reason.message,
             stop_code=reason.code,
         )
@@ -117,11 +117,9 @@ class Engine(ABC):
         self.store = dependencies.store
         self.sink = dependencies.sink
         self.publish = dependencies.publish
-        self.progress = Progress.from_run(work.run)
         models = dependencies.models
-        self.progress.priced = all(
-            models.cost(model, Usage()) is not None for model in models.billed_models(self.settings)
-        )
+        priced = all(models.cost(model, Usage()) is not None for model in models.billed_models(self.settings))
+        self.totals = RunTotals(RunStatus.from_run(work.run), priced)
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
@@ -133,8 +131,8 @@ class Engine(ABC):
             models=models,
             store=self.store,
             budget=self.budget,
-            on_paid=self.progress.paid,
-            on_billed=self.progress.billed,
+            on_paid=self.totals.paid,
+            on_billed=self.totals.billed,
             run_id=self.run_id,
             publish=self.publish,
             record_attempt=self.sink.attempt,
@@ -183,12 +181,12 @@ class Engine(ABC):
         An error of Moot itself ends the run as ``failed`` and is raised. A full disk, and files that are gone or cannot
         be written, pause the run.
         """
-        self.progress.started = self._timed_until = time.monotonic()
+        self.totals.started = self._timed_until = time.monotonic()
         await self.sink.state(self.run_id, "running")
         ticker = asyncio.create_task(self._tick())
         try:
             await self._execute()
-            if self.progress.ended + len(self._held) == self.progress.documents:
+            if self.totals.so_far.ended + len(self._held) == self.totals.so_far.documents:
                 self._pending = None  # the last calls in flight finished the run
             if self._pending is None:
                 await self._commit_held()
@@ -206,8 +204,8 @@ class Engine(ABC):
             state, reason = self._pending or ("done", NOT_STOPPED)
             with contextlib.suppress(Exception):  # a second error must not hide the one that ended the run
                 await self.sink.state(self.run_id, state, reason, self._untimed_seconds())
-            self.progress.in_flight = 0
-            status = self.progress.status(state, time.monotonic(), reason)
+            self.totals.in_flight = 0
+            status = self.totals.status(state, time.monotonic(), reason)
             self.publish(status)
         return status
 
@@ -290,7 +288,7 @@ class Engine(ABC):
             self.publish(TurnStarted(pending.started(self.run_id, cached=True)))
         turn = pending.finished(self.run_id, reply, self.settings.codebook.items, cached=cached)
         self.publish(TurnDone(turn))
-        self.progress.cached_calls += self.sink.turn(turn)
+        self.totals.add(cached_calls=self.sink.turn(turn))
 
     async def _conclude(self, document: Document, verdict: Verdict) -> None:
         """Commit a verdict.
@@ -337,7 +335,7 @@ class Engine(ABC):
         self._count(reached)
 
     def _count(self, reached: VerdictReached) -> None:
-        self.progress.conclude(reached.verdict.status, time.monotonic())
+        self.totals.conclude(reached.verdict.status, time.monotonic())
         self.publish(reached)
 
     async def _tick(self) -> None:
@@ -345,10 +343,10 @@ class Engine(ABC):
         while True:
             now = time.monotonic()
             if (suspended := now - last) > SUSPENDED_SECONDS:
-                self.progress.leave_out(suspended, now)
+                self.totals.leave_out(suspended, now)
                 self._timed_until += suspended
             last = now
-            self.publish(self.progress.status("running", now, StopReason("", self.note)))
+            self.publish(self.totals.status("running", now, StopReason("", self.note)))
             if now - self._timed_until >= TIME_SECONDS:
                 self.sink.add_seconds(self.run_id, self._untimed_seconds())
             await asyncio.sleep(STATUS_SECONDS)

@@ -147,7 +147,7 @@ class BatchEngine(ReplayingEngine):
                 for missing in await gather_all(self._replay_or_defer(document) for document in documents):
                     for key, pending in missing:
                         await self._enqueue(files, key, pending, only_open=only_open)
-                self.progress.in_flight = len(self._in_flight)
+                self.totals.in_flight = len(self._in_flight)
                 if self.pending_state is not None:
                     return
             await files.flush()
@@ -407,7 +407,7 @@ class BatchEngine(ReplayingEngine):
                 continue
             if not self.store.contains(key):
                 if job.run_id == self.run_id:
-                    self.progress.paid(reply)
+                    self.totals.paid(reply)
                     self.budget.spent += reply.cost_usd or 0.0
                     self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
@@ -426,7 +426,7 @@ class BatchEngine(ReplayingEngine):
         usage = Usage(*error.billed, estimated=True)
         cost = self._batches.cost(job.role_model, usage, self.settings)
         if job.run_id == self.run_id:
-            self.progress.billed(usage, cost)
+            self.totals.billed(usage, cost)
             self.budget.spent += cost or 0.0
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
         if not differs and (not error.retryable or self._attempts[key] >= MAX_ATTEMPTS):

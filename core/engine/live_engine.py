@@ -33,7 +33,7 @@ class LiveEngine(Engine):
 
     async def _debate_documents(self) -> None:
         while self.pending_state is None and (document := await self._next()) is not None:
-            self.progress.in_flight += 1
+            self.totals.in_flight += 1
             try:
                 await self._debate(document, self._reply)
             except BudgetSpent:
@@ -42,7 +42,7 @@ class LiveEngine(Engine):
                 if self.pending_state is None:
                     raise
             finally:
-                self.progress.in_flight -= 1
+                self.totals.in_flight -= 1
 
     async def _reply(self, pending: PendingTurn) -> Reply:
         """Return the stored reply to a request, else a new one; a provider error as a reply."""

@@ -146,7 +146,7 @@ class RayEngine(ReplayingEngine):
         assert process.stderr is not None
         stderr = asyncio.create_task(process.stderr.read())
         ended = asyncio.create_task(process.wait())
-        self.progress.in_flight = len(unfinished)
+        self.totals.in_flight = len(unfinished)
         try:
             while not ended.done() and self.pending_state is None:
                 await asyncio.wait((ended,), timeout=POLL_SECONDS)
@@ -184,7 +184,7 @@ class RayEngine(ReplayingEngine):
                     wanted = await self._debate(document, self._answer)
                 if not wanted:
                     unfinished.discard(document.id)
-        self.progress.in_flight = len(unfinished)
+        self.totals.in_flight = len(unfinished)
 
     async def _merge_calls(self) -> None:
         """Commit the replies and the failed attempts that are new in the folder."""
@@ -193,8 +193,8 @@ class RayEngine(ReplayingEngine):
             if not self.store.contains(reply.key):
                 self._fresh.add(reply.key)
                 if reply.run_id == self.run_id:
-                    self.progress.paid(reply)
+                    self.totals.paid(reply)
         await gather_all(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh)
         for attempt in await asyncio.to_thread(take_attempts, self._folder / ATTEMPTS):
-            self.progress.billed(attempt.usage, attempt.cost_usd)
+            self.totals.billed(attempt.usage, attempt.cost_usd)
             self.sink.attempt(attempt)

@@ -100,7 +100,7 @@ class WorkerPoolEngine(Engine):
                     worker = next(next_worker)
                     _send(worker, block)
                     sent.append((worker, block))
-                    self.progress.in_flight += len(block)
+                    self.totals.in_flight += len(block)
                 if not sent:
                     break
                 worker, block = sent.popleft()
@@ -109,7 +109,7 @@ class WorkerPoolEngine(Engine):
                     for pending, reply in turns:
                         await self._record(pending, reply)
                     conclusions.append(asyncio.create_task(self._conclude(document, verdict)))
-                self.progress.in_flight -= len(block)
+                self.totals.in_flight -= len(block)
                 while len(conclusions) > UNCOMMITTED:
                     await conclusions.popleft()
             while conclusions:
@@ -130,7 +130,7 @@ class WorkerPoolEngine(Engine):
         stored = await self.store.fetch(reply.key) if self.store.contains(reply.key) else None
         if stored is None:
             await self.store.commit(reply)
-            self.progress.paid(reply)
+            self.totals.paid(reply)
         else:
             reply = replace(stored, reading=reply.reading, evidence=reply.evidence)
         self._record_turn(pending, reply, cached=stored is not None)

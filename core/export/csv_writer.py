@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.csv_text import escape_formula, is_number
+from core.csv_text import escape_formula, is_number_text
 from core.export.export_row import ExportRow, SharedColumns, result_cells, result_names
 from core.ingest.table import as_text
 
@@ -37,7 +37,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColu
 def _source_cell(cell: Any, is_text: bool) -> str:
     if isinstance(cell, str):
         escaped = escape_formula(cell)
-        return cell if escaped is not cell and not is_text and is_number(cell) else escaped
+        return cell if escaped is not cell and not is_text and is_number_text(cell) else escaped
     return as_text(cell)
 
 

@@ -24,7 +24,7 @@ from core.ingest.decode import detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import ASSIGNMENT, NotJson, parse_objects, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import DETECTED, MAX_ROWS, SAVE_AS_TABLE, Format, Progress, ReadOptions, Table, TableSource
+from core.ingest.table import DETECTED, MAX_ROWS, SAVE_AS_TABLE, Format, OnShare, ReadOptions, Table, TableSource
 from core.ingest.xml_reader import read_xml
 
 SUFFIXES: dict[str, Format] = {f".{format}": format for format in get_args(Format)}
@@ -41,7 +41,7 @@ def read_table(
     *,
     name: str,
     options: ReadOptions = DETECTED,
-    progress: Progress | None = None,
+    progress: OnShare | None = None,
     max_rows: int | None = None,
 ) -> Table:
     """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.

@@ -21,8 +21,8 @@ from core.formatting import join_names
 T = TypeVar("T")
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "xml", "parquet"]
 Header: TypeAlias = Literal["first line", "none"]
-Progress: TypeAlias = Callable[[float], None]
-Columns: TypeAlias = tuple[tuple[Any, ...], ...]
+OnShare: TypeAlias = Callable[[float], None]
+Cells: TypeAlias = tuple[tuple[Any, ...], ...]
 """Cells, with a tuple for each column."""
 
 SAVE_AS_TABLE = "Save the table as csv, xlsx, jsonl or parquet."
@@ -62,7 +62,7 @@ class TableSource(ReadOptions):
 
     stream: BinaryIO
     name: str
-    progress: Progress = lambda _share: None
+    progress: OnShare = lambda _share: None
     row_limit: int = ROW_LIMIT
     max_rows: int | None = None
 
@@ -78,7 +78,7 @@ class Table:
     name: str
     format: Format
     columns: tuple[str, ...]
-    data: Columns
+    data: Cells
     """In the order of ``columns``."""
     line_numbers: tuple[int, ...]
     """Position of each kept row: the physical line of a csv or jsonl, the row of a sheet, or the record number."""
@@ -135,7 +135,7 @@ class RowLog(Generic[T]):
         self.read += 1
         self.rejected.append(Rejected(line, reason, clip(raw)))
 
-    def table(self, name: str, format: Format, columns: tuple[str, ...], data: Columns, **details: Any) -> Table:
+    def table(self, name: str, format: Format, columns: tuple[str, ...], data: Cells, **details: Any) -> Table:
         """Return the table with the kept rows as ``data`` by column, and the account of all rows."""
         account = (tuple(self.lines), tuple(self.numbers), self.read, tuple(self.rejected))
         return Table(name, format, columns, data, *account, **details)

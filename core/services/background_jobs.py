@@ -15,7 +15,7 @@ from core.errors import MootError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Progress: TypeAlias = Callable[[float, str], None]
+OnStep: TypeAlias = Callable[[float, str], None]
 """Called with a share from 0 to 1 and the current step."""
 
 
@@ -39,7 +39,7 @@ class Job(Generic[T]):
     ``start`` begins the work and returns its future; it gets a function that reports the progress.
     """
 
-    def __init__(self, start: Callable[[Progress], Future[T]], step: str) -> None:
+    def __init__(self, start: Callable[[OnStep], Future[T]], step: str) -> None:
         self.share = 0.0
         self.step = step
         self._future = start(self._report)

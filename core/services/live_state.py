@@ -31,7 +31,7 @@ TAIL = 90
 """Characters of a running turn that a tile shows."""
 
 Json: TypeAlias = dict[str, Any]
-Cursor: TypeAlias = tuple[int, int]
+TextCursor: TypeAlias = tuple[int, int]
 """(attempt, offset): how much of a turn's text a client has. A new attempt, or a new debate, starts the text again."""
 
 
@@ -62,7 +62,7 @@ class ClientCursor:
     """
 
     focus: str | None = None
-    cursors: dict[int, Cursor] = field(default_factory=dict)
+    cursors: dict[int, TextCursor] = field(default_factory=dict)
     tiles_revision: int = NOTHING
     focus_revision: int = NOTHING
 
@@ -388,7 +388,7 @@ def _reason(verdict: Verdict) -> str:
     return next(iter(verdict.reasons.values()), "") if verdict.status == "unresolved" else ""
 
 
-def _debate_events(debate: _LiveDebate, cursors: dict[int, Cursor], now: float, since: int) -> Iterable[Json]:
+def _debate_events(debate: _LiveDebate, cursors: dict[int, TextCursor], now: float, since: int) -> Iterable[Json]:
     """Yield the debate's changes for a client with these cursors, and advance the cursors."""
     for turn in debate.ordered:
         if turn.revision <= since:

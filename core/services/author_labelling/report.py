@@ -97,7 +97,7 @@ def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
 # -- annotations by models
 
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Called with the work done and all work."""
 
 
@@ -109,7 +109,7 @@ def _quiet(_done: int, _of: int) -> None:
     """Report nothing."""
 
 
-def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progress: Progress = _quiet) -> int:
+def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progress: OnProgress = _quiet) -> int:
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
@@ -153,7 +153,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
 # -- predictivity
 
 
-def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress = _quiet) -> int:
+def run_predictivity(session: ProjectSession, spec: str, *, progress: OnProgress = _quiet) -> int:
     """Predict answers with a model from earlier answers of each source, store the result, and return the predictions.
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.

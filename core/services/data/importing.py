@@ -34,7 +34,7 @@ from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
 from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
-from core.services.background_jobs import Job, Progress, in_thread
+from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.codebooks import codebook as codebooks
 from core.services.data import misspellings
 from core.services.project_session import ProjectSession
@@ -132,7 +132,7 @@ def read_files(
     *,
     former_names: Mapping[str, str] = NO_NAMES,
     options: ReadOptions = DETECTED,
-    progress: Progress | None = None,
+    progress: OnStep | None = None,
 ) -> ImportDraft:
     """Read uploads or files as one table and suggest what its columns are. Raises InputError and UsageError.
 
@@ -334,7 +334,7 @@ def describe_other_ids(count: int) -> str:
 # -- store
 
 
-def store_documents(session: ProjectSession, preview: ImportPreview, progress: Progress | None = None) -> Import:
+def store_documents(session: ProjectSession, preview: ImportPreview, progress: OnStep | None = None) -> Import:
     """Write the documents of a preview to the project, with its rejected rows; return what was stored.
 
     Documents that are added have the ids of ``compare_with_stored``. A codebook that was made from the gold columns is
@@ -386,7 +386,7 @@ def save_new_codebook(session: ProjectSession, preview: ImportPreview, note: str
 def start_import(preview: ImportPreview, target: Callable[[], ProjectSession]) -> Job[tuple[ProjectSession, Import]]:
     """Start to store the documents of a preview in the project that ``target`` returns, and may create."""
 
-    def work(report: Progress) -> tuple[ProjectSession, Import]:
+    def work(report: OnStep) -> tuple[ProjectSession, Import]:
         session = target()
         return session, store_documents(session, preview, report)
 

@@ -513,7 +513,7 @@ def test_document_that_is_missing_twice_fails_once() -> None:
             assert not await engine._load(["d0"])
 
     asyncio.run(load_twice())
-    assert (engine.progress.failed, list(world.verdicts)) == (1, ["d0"])
+    assert (engine.totals.so_far.failed, list(world.verdicts)) == (1, ["d0"])
 
 
 def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:
