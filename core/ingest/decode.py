@@ -42,6 +42,8 @@ _LATIN = (  # tried in this order: charset-normalizer takes short Spanish or Ger
     ("iso8859_2", _DANUBE),
 )
 _LETTERS = frozenset().union(*(letters for _, letters in _LATIN))
+_JIS = b"\x1b$B"
+"""Escape sequence before Japanese characters in ISO-2022-JP, which has only bytes of ASCII."""
 _RUNS = re.compile(r"[À-ÖØ-öø-ſ]{3,}")
 _OTHERS = [
     "cp1250", "cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256", "cp1257", "cp874", "cp932", "euc_jp",
@@ -96,8 +98,8 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     """Detect how to decode ``stream``, which is read once and left at its start.
 
     A ``requested`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
-    fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
-    damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
+    fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, ISO-2022-JP by its escape sequences, UTF-8 if
+    every byte fits, UTF-8 with a few damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
     are in UTF-8 and others in a Latin encoding, each byte is read in the one that it fits, with a note.
     """
     head = _head(stream)
@@ -106,7 +108,8 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     encoding = detect_utf16_or_32(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
     misfit = _first_misfit(stream, encoding)
     if misfit is None:
-        return Decoding(encoding)
+        is_jis = _JIS in head and _first_misfit(stream, "iso2022_jp_ext") is None
+        return Decoding("iso2022_jp_ext" if is_jis else encoding)
     lines = _LinesByFit(stream)
     if encoding != "utf-8" or _mostly_utf8(lines.misfits):
         return Decoding(encoding, "replace")

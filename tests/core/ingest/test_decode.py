@@ -60,6 +60,7 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
         (THAI, "cp874", "cp874"),
         (JAPANESE, "shift_jis", "cp932"),
         (JAPANESE, "euc-jp", "euc_jp"),
+        (JAPANESE, "iso2022_jp", "iso2022_jp_ext"),
         (GERMAN, "mac_roman", "mac_roman"),
     ],
 )
