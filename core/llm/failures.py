@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 import orjson
@@ -110,9 +110,15 @@ _KEY_START_CHARACTERS = 12
 
 
 def redacted(text: str, key: str | None) -> str:
-    """Return ``text`` without the key, whole or truncated, in case a server echoed it."""
+    """Return ``text`` without the key, whole or truncated, as it is or in a URL, in case a server echoed it."""
     if not key or len(key) < _MIN_KEY_CHARACTERS:
         return text
+    for form in dict.fromkeys((key, quote(key), quote(key, safe=""))):
+        text = _without_key(text, form)
+    return text
+
+
+def _without_key(text: str, key: str) -> str:
     start = key[:_KEY_START_CHARACTERS]
     parts, position = [], 0
     while (at := text.find(start, position)) >= 0:
