@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.debate.reading.contradictions import NOT_GIVEN, is_anothers
 from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_answers import is_earlier_key
-from core.debate.reading.json_blocks import entries
+from core.debate.reading.json_blocks import entries, entry_name
 from core.debate.reading.label_names import IGNORED, Names, split_ordinals
 from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
@@ -257,7 +257,10 @@ class _Masked:
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
     collected = _CollectedRatings(codebook, names)
-    for name, rating in entries(value) if isinstance(value, dict | list) else ():
+    pairs = entries(value) if isinstance(value, dict | list) else []
+    if isinstance(value, dict) and is_number(entry_name(value)):  # a dimension has the name of a key: {"label": 4}
+        pairs = list(value.items())
+    for name, rating in pairs:
         collected.json(name, None if rating is True and isinstance(value, list) else rating)
     return collected.reading()
 
@@ -465,12 +468,13 @@ def check_scale(text: str, tops: Container[int]) -> None:
             raise Unreadable(f"it rates on another scale: {quoted_names([match.group().strip()])}")
 
 
-def check_json_scale(data: Mapping[str, Any], tops: Container[int]) -> None:
+def check_json_scale(data: Mapping[str, Any], tops: Container[int], names: Names) -> None:
     """Raise ``Unreadable`` if an object states another scale ({"max": 10}), unless it is that of a total."""
     totals = [n for key, n in data.items() if _TOTAL.search(key.casefold()) and isinstance(n, int | float)]
     for key, value in data.items():
         is_of_total = bool(totals) and isinstance(value, int | float) and value >= max(totals)
-        if key.strip().casefold() in _TOP_KEYS and not is_of_total and is_other_top(value, tops):
+        is_top = key.strip().casefold() in _TOP_KEYS and names.find(key) is None
+        if is_top and not is_of_total and is_other_top(value, tops):
             raise Unreadable(f"it rates on another scale: {quoted_names([str(value)])}")
 
 

@@ -56,7 +56,7 @@ class RatingsReader(ReplyReader):
     def _check_other_ratings(self, block: Block, ratings: Reading, decision: Any) -> None:
         """Raise ``Unreadable`` if other keys of an object state another scale or other ratings."""
         for data in nested(block.data):
-            check_json_scale(data, self._tops)
+            check_json_scale(data, self._tops, self.names)
         for key, value in other_entries(block, decision):
             if isinstance(value, dict | list) and RATING_KEYS.search(key.casefold()):
                 others = ratings_in(value, self.codebook, self.names).values

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.codebook import CHOICE_ITEM, Codebook, normalise, parse_codebook
+from core.codebook import CHOICE_ITEM, Codebook, Label, normalise, parse_codebook
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
@@ -609,6 +609,18 @@ def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
     assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY)
     assert problem("Fluency: 4", SUMMARY) == NO_DECISION
     assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY)
+
+
+@each_row("name", ["label", "Name", "dimension", "scale", "text"])
+def test_dimension_can_have_the_name_of_a_key(name: str) -> None:
+    codebook = Codebook(kind="rating", labels=(Label(name=name), Label(name="Tone")))
+    for reply in (
+        f'{{"ratings": {{"{name}": 4, "Tone": 2}}}}',
+        f'{{"{name}": 4, "Tone": 2}}',
+        f'{{"ratings": [{{"dimension": "{name}", "rating": 4}}, {{"dimension": "Tone", "rating": 2}}]}}',
+        f'{{"ratings": {{"{name}": {{"rating": 4}}, "Tone": {{"rating": 2}}}}}}',
+    ):
+        assert ratings(reply, codebook) == {name: 4, "Tone": 2}
 
 
 def test_invalid_json_numbers_are_not_ratings() -> None:
