@@ -99,8 +99,9 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
 
     A ``requested`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
     fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, ISO-2022-JP by its escape sequences, UTF-8 if
-    every byte fits, UTF-8 with a few damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
-    are in UTF-8 and others in a Latin encoding, each byte is read in the one that it fits, with a note.
+    every byte fits, UTF-8 with a few damaged characters if most fit, the encodings of Latin letters, and what
+    charset-normalizer finds. If some lines are in UTF-8 and others in a Latin encoding, each byte is read in the one
+    that it fits, with a note.
     """
     head = _head(stream)
     if requested is not None:
