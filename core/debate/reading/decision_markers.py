@@ -342,16 +342,22 @@ _PLAIN = str.maketrans(
 
 
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
-def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
-    """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
-
-    A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
-    """
+def answer_of(text: str) -> str:
+    """Return a reply without reasoning and without what follows its end, padded with spaces at the end."""
     text = without_reasoning(text)
     if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - LOOK_BACK, 0)):
         text = text[: end.start()].ljust(len(text))
     if thought := _OPEN_THOUGHT.search(text, text.rfind("/think") + 1):  # never closed
         text = text[: thought.start()].ljust(len(text))
+    return text
+
+
+def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
+    """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
+
+    A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
+    """
+    text = answer_of(text)
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
