@@ -55,7 +55,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
         show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
         progress = f"{len(report.open):,} of {len(report.disagreements):,} disagreements open."
         line(f"{progress} Click a value to make it the final one. Until then, the last submitted review counts.")
-    disagreements = report.open if show == "Open" else tuple(d for d in report.disagreements if d.decided is not None)
+    disagreements = [d for d in report.disagreements if d.is_open == (show == "Open")]
     if not disagreements:
         words = "Items on which reviewers disagree are listed here."
         layout.empty(f"No {show.lower()} disagreements", words, sign="check", key="agreement-done")

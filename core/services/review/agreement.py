@@ -58,6 +58,11 @@ class Disagreement:
     decided: Value | None = None
     by: str = ""
 
+    @property
+    def is_open(self) -> bool:
+        """True without an adjudicated value, and with one that no reviewer gives any more."""
+        return self.decided not in self.values.values()
+
 
 @dataclass(frozen=True, slots=True)
 class RaterQuality:
@@ -91,8 +96,8 @@ class AgreementReport:
 
     @property
     def open(self) -> tuple[Disagreement, ...]:
-        """Disagreements without an adjudicated value."""
-        return tuple(disagreement for disagreement in self.disagreements if disagreement.decided is None)
+        """Disagreements that are to be resolved."""
+        return tuple(disagreement for disagreement in self.disagreements if disagreement.is_open)
 
 
 @dataclass(frozen=True, slots=True)

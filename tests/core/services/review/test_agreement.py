@@ -108,7 +108,7 @@ def test_adjudicated_value_that_no_reviewer_gives_can_be_reopened(session, run):
     submit_review(session, run, "bob", "d2", a=False, b=True)
     agreement.adjudicate(session, run, "d2", "a", True, actor="ann")
     submit_review(session, run, "ann", "d2", a=False)
-    (disagreement,) = agreement.agreement_report(session, run).disagreements
+    (disagreement,) = agreement.agreement_report(session, run).open
     assert (disagreement.values, disagreement.decided) == ({"ann": False, "bob": False}, True)
     agreement.adjudicate(session, run, "d2", "a", None, actor="bob")
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
