@@ -23,7 +23,7 @@ from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date, plural
 from core.refi_qda import dump_qdc
-from core.services import prompt_templates
+from core.services import guided_path, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import prompt_preview
 from core.services.codebooks.codebook import CodebookStatus
@@ -279,10 +279,20 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
         codebook_versions.show_accepted_changes(session)
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
-        if status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
+        if status.saved is not None and status.saved.codebook.kind != book.kind:
+            _warn_of_new_kind(session, KINDS[status.saved.codebook.kind])
+        elif status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
             documents = format_count(stale, "reviewed document")
             outdated = f"{documents} {plural(stale, 'was', 'were')} decided under the earlier definition"
             notice("info", outdated, "They keep their labels. Review marks them after you save.")
+
+
+def _warn_of_new_kind(session: ProjectSession, before: str) -> None:
+    """Say that documents reviewed with labels of another type stay submitted, if there are any."""
+    if count := guided_path.reviewed_documents(session):
+        head = f"{format_count(count, 'document')} {plural(count, 'was', 'were')} reviewed as {before}"
+        text = "They stay submitted, without values of the new type. In Review, find them by their status and review "
+        notice("warn", head, f"{text}them again.")
 
 
 def delete_label(session: ProjectSession, fields: Fields, label: Label) -> None:

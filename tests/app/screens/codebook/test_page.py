@@ -18,6 +18,7 @@ from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches, prompt_preview
 from core.services.project_session import ProjectSession
+from core.store.reviews import Decision
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
@@ -51,6 +52,16 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     at.button(key="codebook-save").click().run()
     assert "Saved as v1" in html(at)
     assert [version.note for version in codebooks.history(session)] == ["to begin with"]
+
+
+def test_new_label_type_warns_about_reviewed_documents(saved: ProjectSession) -> None:
+    at = open_page("codebook")
+    at.selectbox(key="codebook-book-kind").set_value("choice").run()
+    assert "reviewed as Multiple labels" not in html(at)
+    saved.store.reviews.record([Decision("a", status="Submitted")], actor="ann")
+    assert "1 document was reviewed as Multiple labels" in html(at.run())
+    at.selectbox(key="codebook-book-kind").set_value("multilabel").run()
+    assert "reviewed as Multiple labels" not in html(at)
 
 
 def refuse(*_: object) -> None:
