@@ -341,7 +341,6 @@ _PLAIN = str.maketrans(
 """Line breaks as line ends; other white space, marks without width and emphasis as spaces."""
 
 
-@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def answer_of(text: str) -> str:
     """Return a reply without reasoning and without what follows its end, padded with spaces at the end."""
     text = without_reasoning(text)
@@ -352,6 +351,7 @@ def answer_of(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
 
