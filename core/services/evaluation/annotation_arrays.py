@@ -15,7 +15,7 @@ from core.documents import VERDICT, Reference
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
-from core.services.result_cache import cached_scores, cached_until_commit, cached_while
+from core.services.result_cache import cached_by_debates, cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import vote_of
@@ -209,7 +209,7 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
     )
 
 
-@cached_scores
+@cached_by_debates
 def debate_statuses(session: ProjectSession, run: RunRow) -> npt.NDArray[np.str_]:
     """Return how the debate on each document of the run ended, as ``store.annotations.debate_statuses``."""
     return session.store.annotations.debate_statuses(run.run_id)
