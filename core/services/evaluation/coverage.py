@@ -44,6 +44,8 @@ REASONS: Mapping[Reason, str] = {
     "used_as_example": "used as examples",
 }
 """In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
+WITHOUT_REFERENCE = ("no_label_reference", "no_dimension_reference", "no_reference", "used_as_example")
+"""Reasons of documents that nothing could be compared with, which are not counted as excluded."""
 _ORDER = tuple(REASONS)
 _COUNTS = -1
 """Code of a document that counts; others have the index of their reason in ``REASONS``."""
@@ -77,7 +79,7 @@ class Coverage:
         missing = reference_names(reference).missing
         parts: dict[str, list[str]] = {"excluded": [], "not counted": []}
         for reason, count in self.left_out.items():
-            part = "not counted" if reason == "no_reference" else "excluded"
+            part = "not counted" if reason in WITHOUT_REFERENCE else "excluded"
             parts[part].append(f"{count:,} {REASONS[reason].format(reference=missing)}")
         return "; ".join([text, *(f"{part}: {', '.join(counts)}" for part, counts in parts.items() if counts)])
 

@@ -274,5 +274,5 @@ def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     run = project.store.runs.get(run_id)
     errors = error_analysis.of_label(session, run, "a")
     assert errors.counted == coverage.on_item(session, run, "a") == Coverage(3, {"no_label_reference": 1})
-    assert errors.counted.describe() == "n = 3 documents; excluded: 1 without gold of this label"
+    assert errors.counted.describe() == "n = 3 documents; not counted: 1 without gold of this label"
     assert evaluation.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"
