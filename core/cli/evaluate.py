@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,11 @@ from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count, format_money, format_number, format_tokens, join_names, plural
 
-PRINTED_SCORES = ("accuracy", "precision", "recall", "f1", "spearman", "kendall", "mae", "bias", "alpha")
-"""Keys of the scores that are printed; ``--json`` has the others."""
+if TYPE_CHECKING:
+    from core.services.evaluation.ambiguity import DocumentSubset
+    from core.services.evaluation.error_analysis import LabelErrors
+    from core.services.evaluation.evaluation import EvaluationReport
+
 PRINTED_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
 """Keys of the scores that ``compare`` prints."""
 CHANCE_CORRECTED = ("kappa", "ac1", "alpha", "mcc")
@@ -75,7 +78,9 @@ def evaluate_command(
 
     Print metrics per label, the effect of the debate, and stability.
     """
-    from core.services.evaluation import ambiguity
+    from core.services.evaluation import ambiguity, error_analysis
+    from core.services.evaluation.debate_effect import debate_effect
+    from core.services.evaluation.evaluation import evaluate
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
@@ -88,94 +93,70 @@ def evaluate_command(
             raise UsageError("The project has no run to report.", "Start one with moot annotate.")
         if page is not None and annotator != VERDICT:
             raise UsageError("The report of --html is about the verdicts.", "Leave out --annotator or --html.")
-        reports = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in rows]
-        for report in reports if prepass is not None else ():
-            parts = ambiguity.scores_by_ambiguity(session, report["run_id"], str(prepass), theta, annotator, reference)
-            report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
-        recommended = role_models(session, rows, reference)
         if page is not None:
             save_html_report(session, rows[-1], page, reference)
             console.print_message(f"report written to {page}")
-    if as_json:
-        console.print_json({"runs": reports, "role_models": recommended})
-        return
-    for report in reports:
-        _print_report(report)
+        reports = []
+        for row in rows:
+            parts: Mapping[str, DocumentSubset] = {}
+            if prepass is not None:
+                parts = ambiguity.scores_by_ambiguity(session, row.run_id, prepass, theta, annotator, reference)
+            if as_json:
+                report = full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon)
+                if prepass is not None:
+                    report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
+                reports.append(report)
+                continue
+            _print_report(evaluate(session, row, reference, annotator))
+            if sentence := debate_effect(session, row, reference).sentence:
+                console.print_line(f"  {sentence}")
+            for label in row.settings.codebook.labels if errors else ():
+                found = error_analysis.of_label(session, row, label.id, reference)
+                wrong = f"{found.wrong} of {found.judged} wrong: {_format_errors(found)}"
+                console.print_line(f"  {found.name:<20} {wrong}")
+            for name, part in parts.items():
+                console.print_line(f"  {name:<20} {_format_part(part)}")
+        if as_json:
+            console.print_json({"runs": reports, "role_models": role_models(session, rows, reference)})
 
 
-def _print_report(report: Mapping[str, Any]) -> None:
-    """Print the scores of a run, what they rest on, and the parts of the report that were asked for."""
+def _print_report(report: EvaluationReport) -> None:
+    """Print the scores of a run and what they rest on."""
+    from core.services.evaluation.report import format_estimates, score_table
+
+    run, scores = report.run, report.scores
     console.print_line(
-        f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
-        f"coverage {format_number(report['coverage'])}"
+        f"{run.run_id} {run.settings.protocol}: n {report.n:,}, excluded {report.excluded:,}, "
+        f"coverage {format_number(scores.coverage)}"
     )
-    console.print_line(f"  {_basis(report)}")
-    if report["basis"]["warning"]:
-        console.print_line(f"  {report['basis']['warning']}")
-    console.print_table(*_score_table(report))
-    if "kappa" in report:
-        console.print_line(f"  {_with_intervals(report, report['intervals'], CHANCE_CORRECTED)}")
-    if agreement := report.get("agreement"):
-        shown = _with_intervals(agreement, report["agreement_intervals"], agreement)
-        console.print_line(f"  Krippendorff's alpha of the raters: {shown}")
-    if report["debate"]["sentence"]:
-        console.print_line(f"  {report['debate']['sentence']}")
-    for name, label in report.get("errors", {}).items():
-        console.print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
-    for name in ("ambiguous", "normal") if "ambiguity" in report else ():
-        console.print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+    raters = f", the {'mean' if scores.kind == 'rating' else 'majority'} of {join_names([*report.raters])}"
+    reference = report.reference + (raters if report.raters else "")
+    console.print_line(f"  {report.annotator} against {reference}: {report.describe_basis()}")
+    console.print_table(*score_table(report))
+    if scores.kind == "choice":
+        console.print_line(f"  {format_estimates({key: scores[key] for key in CHANCE_CORRECTED})}")
+    if report.agreement:
+        console.print_line(f"  Krippendorff's alpha of the raters: {format_estimates(report.agreement)}")
 
 
-def _basis(report: Mapping[str, Any]) -> str:
-    """Return what was compared: "verdict against gold, the majority of ann and ben; 1 document without a value".
-
-    The design of the intervals follows, unless the documents are independent.
-    """
-    raters = ""
-    if "raters" in report:
-        raters = f", the {'mean' if 'mae' in report['macro'] else 'majority'} of {join_names([*report['raters']])}"
-    missing = report["left_out"].get("no_reference", 0)
-    left_out = (
-        f"; {format_count(missing, 'document')} without a value{' or with a tie' if raters else ''}" if missing else ""
-    )
-    design = f"; {report['basis']['sentence']}" if report["n"] and report["basis"]["sentence"] else ""
-    return f"{report['annotator']} against {report['reference']}{raters}{left_out}{design}"
-
-
-def _with_intervals(values: Mapping[str, Any], intervals: Mapping[str, Any], keys: Iterable[str]) -> str:
-    return ", ".join(f"{key} {_score(values[key], intervals.get(key))}" for key in keys)
-
-
-def _score_table(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows with the scores of a report and their 95% intervals."""
-    intervals = report["intervals"]
-    rows: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
-    if "accuracy" in report:
-        rows["overall"] = ({"accuracy": report["accuracy"]}, {"accuracy": intervals.get("accuracy")})
-    rows |= {name: (report[name], intervals.get(name, {})) for name in ("macro", "micro") if name in report}
-    if report["excluded"] and report["strict"]:
-        rows["unresolved as wrong"] = (
-            {**report["strict"], **report["strict"]["macro"]},
-            {**report["strict_intervals"], **report["strict_intervals"]["macro"]},
-        )
-    rows |= {name: (scores, intervals["labels"].get(name, {})) for name, scores in report["labels"].items()}
-    keys = [key for key in PRINTED_SCORES if any(key in scores for scores, _ in rows.values())]
-    return ["95% intervals in brackets", *keys], [
-        [
-            name,
-            *(_score(scores[key], spans.get(key)) if key in scores else "" for key in keys),
-        ]
-        for name, (scores, spans) in rows.items()
-    ]
-
-
-def _format_errors(label: Mapping[str, Any]) -> str:
+def _format_errors(label: LabelErrors) -> str:
     sides = []
-    for side in label["sides"]:
-        words = ", ".join(cue["word"] for cue in side["cues"][:SHOWN_CUES])
-        name = plural(side["wrong"], side["side"].replace("_", " "))
-        sides.append(f"{side['wrong']} {name}" + (f" (words: {words})" if words else ""))
+    for side in label.sides:
+        words = ", ".join(cue.word for cue in side.cues[:SHOWN_CUES])
+        name = plural(side.wrong, side.side.replace("_", " "))
+        sides.append(f"{side.wrong} {name}" + (f" (words: {words})" if words else ""))
     return ", ".join(sides)
+
+
+def _format_part(part: DocumentSubset) -> str:
+    from core.services.evaluation.report import format_estimates
+
+    overall = part.scores.overall if part.scores is not None else {}
+    names = {"accuracy": "accuracy", "macro_f1": "f1", "macro_spearman": "spearman"}
+    shown = {name: overall[key] for key, name in names.items() if key in overall}
+    shown |= {f"{step.name.lower()} with the majority": step.with_majority for step in part.rounds}
+    defined = {name: estimate for name, estimate in shown.items() if estimate.value is not None}
+    return f"{format_count(part.documents, 'document')}  {format_estimates(defined)}"
 
 
 @click.command(
@@ -280,16 +261,3 @@ def regress_command(
         return
     console.print_line(f"{formula} ({family}): {analysis.sentence}")
     console.print_table(*corrected_regression.table(analysis))
-
-
-def _format_part(part: dict[str, Any]) -> str:
-    scores = part["scores"] or {}
-    spans = scores.get("intervals", {})
-    metrics = {"accuracy": (scores.get("accuracy"), spans.get("accuracy"))}
-    metrics |= {key: (scores.get("macro", {}).get(key), spans.get("macro", {}).get(key)) for key in ("f1", "spearman")}
-    metrics |= {
-        f"{step['step'].lower()} with the majority": (step["with_majority"], step["with_majority_interval"])
-        for step in part["agreement"]
-    }
-    shown = "  ".join(f"{name} {_score(*pair)}" for name, pair in metrics.items() if pair[0] is not None)
-    return f"{format_count(part['documents'], 'document')}  {shown}"

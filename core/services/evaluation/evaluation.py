@@ -108,6 +108,8 @@ class EvaluationReport:
 
     run: RunRow
     reference: Reference
+    annotator: str
+    """``verdict``, a role of the run, or the name of a source"""
     scores: Scores
     """every metric, over all labels and per label"""
     basis: Basis
@@ -132,7 +134,7 @@ class EvaluationReport:
         ``other`` replaces the documents of the scores, for a chart of the run that uses others.
         """
         counted = other.describe(self.reference) if other is not None else self.describe_coverage()
-        return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
+        return "; ".join(filter(None, (counted, self.basis.sentence if self.n else "", self.basis.warning)))
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""
@@ -213,6 +215,7 @@ def evaluate(
     return EvaluationReport(
         run=run,
         reference=reference,
+        annotator=annotator,
         scores=all_scores,
         basis=Basis.from_design(design, scored, latent_truth.warning(session) if reference == LATENT else ""),
         coverage=coverage.of_run(session, run, reference, annotator),
@@ -255,8 +258,11 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
     result = {
         "run_id": report.run.run_id,
         "protocol": settings.protocol,
+        "reference": report.reference,
+        "annotator": report.annotator,
         "roles": settings.specs,
         **scoring.to_json(scores),
+        "left_out": dict(report.coverage.left_out),
         "basis": json_data(report.basis),
         "strict": metrics.nest_averages({key: estimate.value for key, estimate in report.strict.items()}, scores.kind),
         "strict_intervals": metrics.nest_averages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.codebook import COLOUR_HEX
+from core.codebook import COLOUR_HEX, Kind
 from core.csv_text import to_csv
 from core.documents import VERDICT, Reference
 from core.export import replacing
@@ -66,7 +66,7 @@ def full_report(
 ) -> dict[str, Any]:
     """Return one run of ``moot evaluate --json``: ``scoring.to_json`` and every further analysis under its own key.
 
-    The keys are ``left_out``, ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
+    The keys are ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
     rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with the fields of its value (see
     ``json_data``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an
     unknown reference.
@@ -75,10 +75,7 @@ def full_report(
     has_iterations = len(repeated_runs.siblings(session, run)) > 1
     debate = debate_effect.debate_effect(session, run, reference)
     report = to_json(evaluation) | {
-        "reference": reference,
-        "annotator": annotator,
         "cost": cost_of_run(session, run),
-        "left_out": dict(evaluation.coverage.left_out),
         "debate": json_data(debate),
         "panel_styles": json_data(panel_ablation.all_styles(session, run, reference)),
         "iterations": json_data(repeated_runs.repeats(session, run, reference)) if has_iterations else None,
@@ -165,6 +162,43 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
     names, cells = scores.table(format_estimate, lambda metric: metric.key in shown)
     headings = ["label", "mean" if codebook.kind == "rating" else "given", *names]
     return headings, [[name, count, *cells[name]] for name, count in zip(codebook.names, counts, strict=True)]
+
+
+PRINTED_SCORES: Mapping[Kind, tuple[str, ...]] = {
+    "multilabel": scoring.LABEL_CONTRACT,
+    "choice": scoring.LABEL_CONTRACT,
+    "rating": ("spearman", "kendall", "mae", "bias", "alpha"),
+}
+"""Keys of the scores that the terminal shows."""
+
+
+def score_table(report: EvaluationReport) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows with the scores that the terminal shows, overall and per label, with 95% intervals."""
+    scores = report.scores
+    shown = [
+        metric for metric in metrics.metrics(scores.kind, per_label=True) if metric.key in PRINTED_SCORES[scores.kind]
+    ]
+    names, labels = scores.table(format_estimate, shown.__contains__)
+
+    def row(values: Mapping[str, Estimate], *prefixes: str) -> list[str]:
+        cells = []
+        for metric in shown:
+            found = [values[key] for prefix in prefixes if (key := prefix + metric.key) in values]
+            cells.append(format_estimate(found[0]) if found else "")
+        return cells
+
+    rows = {name: row(scores.overall, prefix) for name, prefix in (("macro", "macro_"), ("micro", "micro_"))}
+    if scores.kind != "rating":
+        rows = {"overall": row({"accuracy": scores["accuracy"]}, ""), **rows}
+    if report.excluded and report.strict:
+        rows["unresolved as wrong"] = row(report.strict, "macro_", "")
+    table = [[name, *cells] for name, cells in [*rows.items(), *labels.items()] if any(cells)]
+    return ["95% intervals in brackets", *names], table
+
+
+def format_estimates(estimates: Mapping[str, Estimate]) -> str:
+    """Return named estimates with their intervals as text."""
+    return ", ".join(f"{name} {format_estimate(estimate)}" for name, estimate in estimates.items())
 
 
 def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference) -> None:

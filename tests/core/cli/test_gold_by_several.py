@@ -167,11 +167,13 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     moot(*command, *project, "--protocol", "single", "--gold", "label=ann@ann", "--gold", "label=ben@ben")
     report, shown = evaluate(tmp_path), moot("evaluate", *project).stdout
     low, high = report["intervals"]["kappa"]
-    assert "  verdict against gold, the majority of ann and ben; 1 document without a value or with a tie\n" in shown
+    assert (
+        "  verdict against gold, the majority of ann and ben: n = 3 documents; not counted: 1 without gold\n" in shown
+    )
     assert f"  kappa {report['kappa']:.3f} ({low:.3f} to {high:.3f}), ac1 ".replace("-", "−") in shown
     assert f"  Krippendorff's alpha of the raters: label {report['agreement']['label']:.3f}" in shown
     pair = moot("evaluate", *project, "--reference", "gold@ann", "--annotator", "gold@ben").stdout
-    assert "  gold@ben against gold@ann\n" in pair
+    assert "  gold@ben against gold@ann: n = 4 documents\n" in pair
 
 
 def test_printed_scores_of_grouped_documents_name_the_groups(tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_printed_scores_of_grouped_documents_name_the_groups(tmp_path: Path) -> 
     with_gold(tmp_path, "hotel", *"aabb")
     annotate_single(tmp_path, "--gold", "Service=s", "--group", "hotel")
     shown = moot("evaluate", "--project", tmp_path / "p.duckdb").stdout
-    assert "  verdict against gold; intervals over 2 independent groups\n" in shown
+    assert "  verdict against gold: n = 4 documents; n by label: 0 to 4; intervals over 2 independent groups\n" in shown
 
 
 def test_printed_scores_with_unresolved_documents_as_wrong_have_the_accuracy(tmp_path: Path) -> None:
@@ -199,6 +201,6 @@ def test_scores_without_any_gold_are_printed_as_dashes(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate_single(tmp_path)
     assert (
-        "verdict against gold; 4 documents without a value\n"
+        "verdict against gold: n = 0 documents; not counted: 4 without gold\n"
         in moot("evaluate", "--project", tmp_path / "p.duckdb").stdout
     )
