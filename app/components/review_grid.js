@@ -81,6 +81,8 @@ let focusedIndex = -1;
 let sentRow = null;
 /** Number of notifications of the page. */
 let revision = 0;
+/** The notification that the page received last. */
+let sentRevision = 0;
 let sentState = "";
 let refreshing = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -189,6 +191,7 @@ async function refreshRows(api) {
 function notifyLater(api, wait) {
   clearTimeout(notifyTimer);
   const notify = () => {
+    notifyTimer = undefined;
     revision += 1;
     api.getDisplayedRowAtIndex(0)?.setDataValue("_revision", String(revision));
   };
@@ -355,9 +358,17 @@ function movedRow(api, rowIndex) {
 /**
  * Return true if the page receives the state now.
  *
+ * The page runs once for a click that changes a label and the focus: when the label is stored.
+ *
  * @param {ReturnParams} params
  */
 export function shouldReturn({ eventData: { api } }) {
+  if (client.pending.length && revision === sentRevision) return false;
+  if (notifyTimer !== undefined) {
+    clearTimeout(notifyTimer);
+    notifyTimer = undefined;
+    revision += 1;
+  }
   const selected = api.getSelectedNodes().map(({ id }) => id);
   const state = JSON.stringify([revision, focusedRow, selected.toSorted()]);
   if (state === sentState) return false;
@@ -366,6 +377,7 @@ export function shouldReturn({ eventData: { api } }) {
     return false;
   }
   sentState = state;
+  sentRevision = revision;
   sentRow = focusedRow;
   return true;
 }

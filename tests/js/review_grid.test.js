@@ -9,6 +9,7 @@ import {
   keepFocus,
   noteFocus,
   setValue,
+  shouldReturn,
   start,
 } from "../../app/components/review_grid.js";
 
@@ -169,6 +170,26 @@ test("a cell whose edit the studio refuses shows the value before the edit", asy
   assert.equal(value(), "1");
   await answerNext("actions", refusal);
   assert.equal(value(), "0");
+});
+
+test("the page runs once for a click on a label of another row, after the label is stored", async () => {
+  const { api, nodes } = startGrid("d7", "d8");
+  const node = nodes[1];
+  let notifications = 0;
+  nodes[0].setDataValue = () => {
+    notifications += 1;
+  };
+  const event = /** @type {any} */ ({ eventData: { api: { ...api, getSelectedNodes: () => [] } } });
+  noteFocus(/** @type {any} */ ({ api, rowIndex: 1 }));
+  setValue(/** @type {any} */ ({ api, node, data: node.data, column, newValue: "1" }));
+  assert.equal(shouldReturn(event), false);
+  await answerNext("actions", { answers: [{ saved: "14:05", touched: [] }], read: 7 });
+  const before = collectState(event).revision;
+  assert.equal(shouldReturn(event), true);
+  const { revision, row } = collectState(event);
+  assert.deepEqual([revision, row], [before + 1, "d8"]);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  assert.equal(notifications, 0);
 });
 
 /** The row that has the focus after a click on d2, and after new rows without some of d1 to d4. */
