@@ -173,7 +173,7 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
                 "name": titles.get(role, role),
                 "fill": palette.role_colour(role),
                 "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
-                "interval": format_interval(share.interval, "percent", digits=1),
+                "interval": format_interval(share.shown_interval, "percent", digits=1),
                 "right": f"{right:,}",
                 "wrong": f"{wrong:,}",
                 "align": align,

@@ -156,7 +156,8 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
 
 def _key_numbers(evaluation: EvaluationReport) -> None:
     scores = evaluation.scores
-    is_estimate = evaluation.basis.design == "sample"  # weighted, so not a count of these documents
+    is_sample = evaluation.basis.design == "sample"
+    is_estimate = is_sample and not evaluation.basis.complete  # weighted, so not a count of these documents
     documents = f"estimated from {evaluation.n:,}" if is_estimate else f"{{right}} of {evaluation.n:,}"
     captions = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
     if scores.kind == "choice":
@@ -182,7 +183,7 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
         if count := counted.left_out.get(reason):
             notes.append(strong(f"{count:,} {words}", tone) + f" {text}")
     if evaluation.excluded and (strict := evaluation.strict_main).value is not None:
-        wrong = "all documents without a verdict" if is_estimate else "these"
+        wrong = "all documents without a verdict" if is_sample else "these"
         notes.append(f"{main_metric(scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
     missing = reference_names(evaluation.reference).missing
     for reason in coverage.WITHOUT_REFERENCE:

@@ -74,6 +74,8 @@ class Basis:
     """independent documents, groups, random draws, or documents that represent no others"""
     population: int | None = None
     """of a sample: the documents that it represents"""
+    complete: bool = False
+    """of a sample: all these documents are reviewed, so the scores are exact"""
     warning: str = ""
     """what the reference assumes"""
 
@@ -85,7 +87,7 @@ class Basis:
             return cls(kind, design.units(scored), warning=warning)
         if design.by_hand:
             return cls("by_hand", int(scored.sum()), design.sample.population)
-        return cls("sample", design.sample.drawn, design.sample.population)
+        return cls("sample", design.sample.drawn, design.sample.population, complete=design.sample.complete)
 
     @property
     def sentence(self) -> str:
@@ -93,6 +95,8 @@ class Basis:
         match self.design:
             case "groups":
                 return f"intervals over {format_count(self.units, 'independent group')}"
+            case "sample" if self.complete:
+                return "all are reviewed, so the scores are exact"
             case "sample":
                 everything = format_count(self.population or 0, "document")
                 return f"estimated for {everything} from {format_count(self.units, 'random draw')}"

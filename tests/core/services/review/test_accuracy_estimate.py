@@ -81,6 +81,7 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert (complete.reviewed, complete.right.value) == (48, pytest.approx(0.875))
     assert complete.right.interval is not None
     assert complete.right.interval.high - complete.right.interval.low < 1e-9
+    assert evaluate(session, run, "reviewed").describe_basis().endswith("all are reviewed, so the scores are exact")
     assert complete.labels[0].powered.value == pytest.approx(0.5)
 
 
