@@ -32,6 +32,8 @@ class FileDrop {
         const files = event.dataTransfer?.files;
         if (!files?.length || !input || /** @type {Element} */ (event.target).closest(UPLOADER)) return;
         event.preventDefault();
+        const main = document.querySelector('[data-testid="stMain"]');
+        if (main) main.scrollTop = 0; // at the uploader, which shows an error
         input.files = files;
         input.dispatchEvent(new Event("change", { bubbles: true }));
       },

@@ -48,3 +48,13 @@ def test_files_are_dropped_anywhere_on_home_and_data(page: Page, tmp_path: Path)
     expect(page.get_by_text("4 documents imported")).to_be_visible()
     drop(page, write(tmp_path, "later.csv", "10,The jam was sweet.,1"))  # onto the list of documents
     expect(page.get_by_text("later.csv, not imported yet")).to_be_visible()
+
+
+def test_error_of_a_dropped_file_is_in_sight_where_the_page_was_scrolled(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").touch()
+    page.get_by_text("Start with your files").wait_for()
+    page.set_viewport_size({"width": 700, "height": 780})  # the samples are below each other
+    settle(page)
+    page.get_by_test_id("stMain").evaluate("element => element.scrollTo(0, element.scrollHeight)")
+    drop(page, tmp_path / "empty.csv")
+    expect(page.get_by_text("empty.csv is empty.")).to_be_in_viewport()
