@@ -197,8 +197,8 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
             )
         elif book.scale is not None:
             low, high = st.columns(2)
-            low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
-            high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
+            low.number_input("Lowest", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
+            high.number_input("Highest", step=1, **fields.bind("book-max", book.scale.max, scale("max")))
             fields.show_rejection("book-min")
             fields.show_rejection("book-max")
         st.text_input("Document type", **fields.bind("book-unit", book.unit, part("unit")))

@@ -146,7 +146,7 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
         notes.append(trials.unused_edit(status.before.settings, status.after.settings))
     if result.before.value is not None:
         scores = f"{main.name} {format_estimate(result.before)} before, {format_estimate(result.after)} after"
-        notes.append(f"{scores}; correct: reviewed labels, else gold.")
+        notes.append(f"{scores}; reference: reviewed labels, else gold.")
     _TRIAL_RESULTS(
         key=RESULTS_KEY,
         data={

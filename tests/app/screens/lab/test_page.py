@@ -118,7 +118,7 @@ def test_unused_description_is_explained(filled: ProjectSession, keywords: int, 
     (shown,) = (one.proto.json for one in at.get("bidi_component") if one.key == "lab-outcome")
     assert "Nothing changed." in shown
     assert (UNUSED_DESCRIPTION in shown) == is_explained
-    assert "; correct: reviewed labels, else gold." in shown
+    assert "; reference: reviewed labels, else gold." in shown
 
 
 def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession) -> None:
