@@ -2,12 +2,16 @@
 // press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
-import { button, el, focusedIn, icon, isTyping, keyHint, makeScrollable, ownsKey, setText } from "./dom.js";
+import { button, el, isTyping } from "./dom.js";
 import { documentNodes } from "./evidence.js";
-import { formatCount, formatDuration } from "./format.js";
-import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
+import { formatCount } from "./format.js";
+import { createLabels, disputedItems } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
-import { evidenceTable, formRows, reasonBadges, roleLegend } from "./review_panels.js";
+import { ReviewDocuments } from "./review_documents.js";
+import { ReviewForm } from "./review_form.js";
+import { ReviewKeys } from "./review_keys.js";
+import { ReviewNote } from "./review_note.js";
+import { documentPanel } from "./review_panels.js";
 import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
 import { ReviewQueueList } from "./review_queue_list.js";
 import { ReviewSidePanel } from "./review_side_panel.js";
@@ -16,8 +20,8 @@ import { Stopwatch } from "./stopwatch.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Kind, LabelData, Value } from "./labels.js" */
-/** @import { SaveState } from "./review_client.js" */
-/** @import { ReviewDocument, ReviewInfo } from "./review_panels.js" */
+/** @import { KeyActions } from "./review_keys.js" */
+/** @import { Progress, ReviewDocument, ReviewInfo } from "./review_panels.js" */
 /** @import { ReviewStatus } from "./review_queue.js" */
 /** @import { SideName } from "./review_side_panel.js" */
 /** @import { RoleData } from "./roles.js" */
@@ -37,42 +41,16 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string | null} document The document that the page requests.
  * @property {string} height A CSS length.
  */
-/** @typedef {{ documents: number, decided: number, urgent: number, seconds: number | null }} Progress */
 
-const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
 const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
 const PREFETCHED = 4; // Documents that are loaded before they are shown.
-const DIGITS_MS = 700; // Time for the next digit of a rating.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
-const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
-const SERIES_KEYS = ["Enter", "Escape", "Backspace"];
 const REFRESHED_AFTER_UNDO = 5;
 
 function loadingNode() {
   return el("div", "empty", el("p", "", "Loading the queue …"));
-}
-
-/**
- * Create the message above the text of a document whose debate failed, or did not begin.
- *
- * @param {ReviewDocument} document
- */
-function messageNode({ error, ended }) {
-  const retry = "Retry failed documents on the Run page, or decide the labels here.";
-  const skip = "Decide the labels yourself, or skip it and see its verdict later.";
-  if (error) return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} ${retry}`));
-  return ended === "open" ? el("div", "veil", el("span", "", el("b", "", "Not debated yet. "), skip)) : null;
-}
-
-/**
- * Return what a reviewer can change in a document, to compare two of its versions.
- *
- * @param {ReviewDocument} document
- */
-function stateOf({ status, values, flagged, tags, comment, hidden }) {
-  return JSON.stringify([status, values, flagged, tags, comment, hidden]);
 }
 
 class FocusView {
@@ -88,73 +66,69 @@ class FocusView {
       kind: data.kind,
       scales: data.scales,
     };
-    this.ids = data.labels.map(({ id }) => id);
+    const { info } = this;
     this.blind = data.settings.blind;
     this.receivedBlind = this.blind; // An earlier run of the page may not have read a change by the key B.
     this.requested = data.document;
     this.leaving = new AbortController();
     // Before the listener of the client, which sends what was typed.
     window.addEventListener("pagehide", () => this.saveTyped(), { signal: this.leaving.signal });
-    this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) =>
-      this.showSaveState(state, text),
-    );
-    this.queue = new ReviewQueueList(this.client, {
-      filters: () => this.data.filters,
-      opener: ({ id }) => this.press(() => this.show(id)),
-      emptyNode: () => (this.progress && this.id !== null ? this.emptyNode() : null), // A decided document is open.
+    this.client = new ReviewClient({ run: data.run, actor: data.actor }, (state, text) => {
+      if (state === "gone") this.showGone(text);
+      else this.form.showSaveState(state, text);
     });
-    this.side = new ReviewSidePanel(this.info, this.client, (title, key, name) =>
-      this.keyButton("ghost", title, key, () => this.togglePart(name)),
-    );
-    this.submitted = 0;
-    /** @type {Map<string, Promise<ReviewDocument | null>>} */
-    this.documents = new Map();
+    this.documents = new ReviewDocuments(this.client);
     /** @type {string | null} */
     this.id = null;
     /** @type {ReviewDocument | null} */
     this.document = null;
-    this.position = 0; // The focused label.
-    this.drawnPosition = 0; // The label at the time of drawing, whose evidence comes first.
-    /** The user's choice; without a choice, the side panel replaces the queue on a narrow screen. @type {boolean | null} */
-    this.showsQueue = null;
     /** @type {Progress | null} */
     this.progress = null;
-    this.problem = "";
-    /** @type {HTMLTextAreaElement | null} */
-    this.note = null;
-    this.isInNote = false; // The user types into the note.
-    /** A rating that another digit may follow. @type {{ item: string, value: number } | null} */
-    this.typedRating = null;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.ratingTimer = undefined;
-    this.picksTag = false; // The next digit sets an error type.
-    this.help = el("div", { className: "help", popover: "auto", ariaLabel: "Keys" });
+    this.submitted = 0;
+    /** The user's choice; without a choice, the side panel replaces the queue on a narrow screen. @type {boolean | null} */
+    this.showsQueue = null;
     this.stopwatch = new Stopwatch();
     this.actions = new ActionQueue();
-    this.waitingKeys = 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
 
-    this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
+    this.note = new ReviewNote({ save: (text) => this.setNote(text), onLeave: () => root.focus() });
+    this.keys = new ReviewKeys(root, info, this.note, this.actions, {
+      actions: this.keyActions(),
+      onDigit: (digit) => this.form.handleDigit(digit),
+      onTagDigit: (digit) => this.toggleTag(this.data.tags[digit - 1]),
+      endDigits: () => this.form.finishRating(),
+    });
+    this.form = new ReviewForm(info, this.note, this.keys, this.actions, {
+      tags: () => this.data.tags,
+      onValue: (item, value) => this.setValue(item, value),
+      onTag: (tag) => this.toggleTag(tag),
+      onFocus: () => this.drawFocus(),
+    });
+    this.queue = new ReviewQueueList(this.client, {
+      filters: () => this.data.filters,
+      opener: ({ id }) => this.keys.press(() => this.show(id)),
+      emptyNode: () => (this.progress && this.id !== null ? this.emptyNode() : null), // A decided document is open.
+    });
+    this.side = new ReviewSidePanel(info, this.client, (title, key) => this.keys.button("ghost", title, key));
+    this.blindButton = this.keys.button("push", "Blind", "B");
     this.blindButton.title = "Decide first, then see the verdict";
     const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queue.count, this.blindButton);
     this.left = el("section", "panel queue", queueHead, this.queue.list);
-    this.queueButton = this.keyButton("ghost", "Queue", "Q", () => this.toggleQueue());
+    this.queueButton = this.keys.button("ghost", "Queue", "Q");
     this.middle = el("section", "panel middle", loadingNode());
     this.text = el("div", "text");
-    this.form = el("section", "panel form");
     this.sideButtons = el("div", "side-buttons", this.queueButton, ...this.side.buttons);
-    this.saveState = el("span", { className: "save-state push tiny muted", role: "status" });
-    this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
-    root.replaceChildren(el("div", "columns", this.left, this.middle, this.side.node, this.form), this.keys, this.help);
+    const columns = el("div", "columns", this.left, this.middle, this.side.node, this.form.node);
+    root.replaceChildren(columns, this.keys.line, this.keys.help);
     this.drawColumns();
     this.drawBlind();
 
     this.listeners = new AbortController();
     const { signal } = this.listeners;
-    window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
+    window.addEventListener("keydown", (event) => this.keys.handle(event), { signal });
     window.addEventListener("focus", () => this.actions.add(() => this.refreshShown()), { signal });
     window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event), { signal: this.leaving.signal });
     for (const kind of ACTIVITY) {
@@ -165,6 +139,36 @@ class FocusView {
     this.sizes = new ResizeObserver(() => this.noteVisibility());
     this.sizes.observe(root);
     this.actions.add(() => this.reload(data.document));
+  }
+
+  /**
+   * Return the actions of the keys other than digits.
+   *
+   * @returns {KeyActions}
+   */
+  keyActions() {
+    return {
+      ArrowLeft: () => this.showNeighbour(-1),
+      ArrowRight: () => this.showNeighbour(1),
+      ArrowUp: () => this.form.moveFocus(-1),
+      ArrowDown: () => this.form.moveFocus(1),
+      "-": () => this.form.stepRating(-1),
+      "+": () => this.form.stepRating(1),
+      " ": () => this.form.toggleFocused(),
+      Enter: () => this.submit(),
+      Backspace: () => this.undo("undo"),
+      u: () => this.undo("undo"),
+      y: () => this.undo("redo"),
+      f: () => this.toggleFlag(),
+      s: () => this.skip(),
+      d: () => this.toggleDiscarded(),
+      b: () => this.toggleBlind(),
+      q: () => this.toggleQueue(),
+      t: () => this.togglePart("transcript"),
+      g: () => this.togglePart("guideline"),
+      h: () => this.togglePart("history"),
+      n: () => this.note.enter(),
+    };
   }
 
   /** Take the focus from the switch that chose this view. Otherwise the switch would handle the arrow keys. */
@@ -224,23 +228,9 @@ class FocusView {
     const { queue } = this;
     queue.rows = [];
     this.documents.clear();
-    const [known] = await Promise.all([wanted && this.load(wanted), queue.load()]); // another run may lack it
+    const [known] = await Promise.all([wanted && this.documents.load(wanted), queue.load()]); // another run may lack it
     await this.show(known ? wanted : ((queue.nextWaiting(-1) ?? queue.rows[0])?.id ?? null));
     this.loadProgress();
-  }
-
-  /**
-   * Return a document, or null if the run does not have it.
-   *
-   * @param {string} id
-   */
-  load(id) {
-    let request = this.documents.get(id);
-    if (!request) {
-      request = this.client.query("document", { document: id }).then(({ document }) => document);
-      this.documents.set(id, request);
-    }
-    return request;
   }
 
   /**
@@ -251,7 +241,7 @@ class FocusView {
   async refresh(id) {
     this.documents.delete(id);
     if (this.id !== id) return;
-    const document = await this.load(id);
+    const document = await this.documents.load(id);
     if (this.id !== id) return;
     this.document = document;
     this.draw();
@@ -259,22 +249,15 @@ class FocusView {
 
   /**
    * Load the shown document again: the reviewer comes back to this tab and may have changed it in another one. It is
-   * redrawn only then, because the reviewer may be pressing one of its buttons. The answer is dropped if the reviewer
-   * changes the document meanwhile, because it may be older than the change.
+   * redrawn only then, because the reviewer may be pressing one of its buttons.
    */
   async refreshShown() {
-    const { id, document: shown } = this;
-    if (id === null || !shown || this.isInNote || this.client.pending.length) return;
-    const before = stateOf(shown);
-    this.documents.clear();
-    const document = await this.load(id);
-    const isChanged = this.document !== shown || this.isInNote || stateOf(shown) !== before;
-    if (!document || isChanged || stateOf(document) === before) {
-      this.documents.set(id, Promise.resolve(shown));
-      return;
-    }
+    const { document: shown, note } = this;
+    if (!shown || note.isOpen || this.client.pending.length) return;
+    const document = await this.documents.loadChanged(shown, () => this.document === shown && !note.isOpen);
+    if (!document) return;
     this.document = document;
-    const row = this.queue.find(id);
+    const row = this.queue.find(document.id);
     if (row) row.status = document.status;
     this.queue.draw();
     this.draw();
@@ -289,37 +272,20 @@ class FocusView {
 
   // The shown document
 
-  /**
-   * Return the position of the chosen label, or of the first present one where more labels than keys hide it.
-   *
-   * @param {ReviewDocument | null} document
-   */
-  firstPosition(document) {
-    const { ids, info } = this;
-    if (info.kind === "choice") return Math.max(0, ids.indexOf(String(document?.values.label)));
-    if (info.kind === "rating" || ids.length < 10) return 0;
-    return Math.max(
-      0,
-      ids.findIndex((id) => document?.values[id] === true),
-    );
-  }
-
   /** @param {string | null} id */
   async show(id) {
     this.saveTyped();
-    const another = id !== this.id;
     this.id = id;
     this.document = null;
-    this.problem = "";
+    this.form.clearProblem();
     this.queue.select(id);
     if (id === null) {
       this.draw();
       return;
     }
-    const document = await this.load(id);
+    const document = await this.documents.load(id);
     if (this.id !== id) return;
     this.document = document;
-    this.position = another ? this.firstPosition(document) : Math.min(this.position, this.ids.length - 1);
     this.stopwatch.restart();
     this.draw();
     clearTimeout(this.timer);
@@ -333,7 +299,7 @@ class FocusView {
     const { place, rows, total } = this.queue;
     const later = rows.slice(place + 1);
     const waiting = later.filter(isWaiting).slice(0, PREFETCHED);
-    for (const { id } of new Set([...later.slice(0, 1), ...waiting])) this.load(id);
+    for (const { id } of new Set([...later.slice(0, 1), ...waiting])) this.documents.load(id);
     if (place >= rows.length - ROWS_AHEAD && rows.length < total) this.queue.load();
   }
 
@@ -385,34 +351,17 @@ class FocusView {
     if (!document.edited.includes(item)) document.edited.push(item);
     document.outdated = document.outdated.filter((each) => each !== item);
     if (document.status === "Pending") this.setStatus(document.id, "Draft");
-    this.problem = "";
-    this.drawForm();
+    this.form.draw(document);
     this.act("set", { item, value });
   }
 
   async submit() {
-    const { document, info } = this;
+    const { document } = this;
     if (!document) return;
     this.saveTyped();
-    const items = info.kind === "choice" ? ["label"] : this.ids;
-    const open = items.filter((item) => isOpen(document.values[item]));
-    if (open.length) this.askFor(open);
-    else if (document.hidden && !document.second_reading) await this.reveal();
+    if (!this.form.checkDecided()) return;
+    if (document.hidden && !document.second_reading) await this.reveal();
     else await this.submitDocument(document);
-  }
-
-  /**
-   * Show the items that must be decided first.
-   *
-   * @param {string[]} items
-   */
-  askFor(items) {
-    const { kind, labels } = this.info;
-    this.position = kind === "choice" ? 0 : this.ids.indexOf(items[0]);
-    const names = kind === "choice" ? "a label" : items.map((item) => findLabel(labels, item).name).join(", ");
-    const hint = kind === "multilabel" ? " Press 0 to set the rest to absent." : "";
-    this.problem = `Decide ${names} first.${hint}`;
-    this.drawForm();
   }
 
   /** @param {ReviewDocument} document */
@@ -444,11 +393,11 @@ class FocusView {
     if (!answer) return;
     const { touched } = answer;
     if (!touched.length) {
-      this.showSaveState("idle", `Nothing to ${name}`);
+      this.form.showSaveState("idle", `Nothing to ${name}`);
       return;
     }
     for (const id of touched) this.documents.delete(id);
-    const documents = await Promise.all(touched.slice(0, REFRESHED_AFTER_UNDO).map((id) => this.load(id)));
+    const documents = await Promise.all(touched.slice(0, REFRESHED_AFTER_UNDO).map((id) => this.documents.load(id)));
     for (const document of documents) if (document) this.queue.update(document);
     const changed = documents.find((document) => document !== null); // null: the document is not in this run
     if (changed) await this.show(changed.id);
@@ -459,7 +408,7 @@ class FocusView {
     if (!this.document) return;
     this.document.flagged = !this.document.flagged;
     this.act("flag", { value: this.document.flagged || null });
-    this.drawForm();
+    this.form.draw(this.document);
   }
 
   async skip() {
@@ -478,7 +427,7 @@ class FocusView {
       this.act("reopen");
       this.setStatus(id, "Draft");
       this.documents.delete(id);
-      this.drawForm();
+      this.form.draw(this.document);
     } else {
       this.act("discard");
       this.setStatus(id, "Discarded");
@@ -493,28 +442,19 @@ class FocusView {
     const { tags } = document;
     document.tags = tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag];
     this.act("tags", { value: document.tags.length ? document.tags : null });
-    this.drawForm();
-  }
-
-  /** @param {boolean} picksTag */
-  setPicksTag(picksTag) {
-    this.picksTag = picksTag;
-    this.form.classList.toggle("picks-tag", picksTag);
+    this.form.draw(document);
   }
 
   saveTyped() {
-    this.finishRating();
-    this.saveNote();
+    this.form.finishRating();
+    this.note.save();
   }
 
-  saveNote() {
-    const { document, note } = this;
-    if (!document || !note || note.value === document.comment) return;
-    const { value } = note;
-    document.comment = value;
-    this.act("note", { value: value || null }).then((answer) => {
-      if (answer) note.defaultValue = value;
-    });
+  /** @param {string} text */
+  async setNote(text) {
+    if (!this.document) return null;
+    this.document.comment = text;
+    return this.act("note", { value: text || null });
   }
 
   async toggleBlind() {
@@ -526,41 +466,6 @@ class FocusView {
     await this.reload(this.id);
   }
 
-  setRestAbsent() {
-    if (!this.document || this.info.kind !== "multilabel") return;
-    for (const id of this.ids) if (isOpen(this.document.values[id])) this.setValue(id, false);
-  }
-
-  // Keys: off while the user types, while a dialog of the page is open, and while the view is hidden. A key that is
-  // pressed while the next document loads acts on that document.
-
-  /** @param {KeyboardEvent} event */
-  handleKey(event) {
-    const source = event.composedPath()[0];
-    if (event.defaultPrevented || !this.root.checkVisibility() || document.querySelector("[role='dialog']")) return;
-    if (isTyping(source)) {
-      const isNumber = source instanceof HTMLInputElement && this.form.contains(source);
-      if (event.key === "Escape" && source === this.note) this.leaveNote();
-      else if (isNumber && ["Enter", "Escape"].includes(event.key)) this.root.focus();
-      return;
-    }
-    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const isText = isPlain && event.key.length === 1;
-    // After a key that waits, keys are of the same series: a focused button does not take them.
-    const follows = this.waitingKeys > 0 && (isText || (isPlain && SERIES_KEYS.includes(event.key)));
-    if (!follows && !(isText && this.actions.busy) && !this.actionOf(event, source)) return;
-    event.preventDefault();
-    // A button elsewhere, such as one of a menu that was closed, must not take an Enter that follows.
-    if (isText && !(source instanceof Node && this.root.contains(source))) this.root.focus();
-    if (event.repeat && !REPEATABLE.includes(event.key)) return;
-    this.waitingKeys += 1;
-    this.actions.add(() =>
-      this.performKey(event, follows ? null : source).finally(() => {
-        this.waitingKeys -= 1;
-      }),
-    );
-  }
-
   /**
    * Ask before the tab is closed while keys wait for a document. Actions that were begun are sent in any case.
    *
@@ -570,219 +475,24 @@ class FocusView {
     if (this.actions.waiting.length) event.preventDefault();
   }
 
-  /**
-   * Perform the action of a key, or type it into the note if a key before it has opened the note.
-   *
-   * @param {KeyboardEvent} event
-   * @param {EventTarget | null} source
-   */
-  async performKey(event, source) {
-    const { note } = this;
-    if (!note || !this.isInNote) {
-      const action = this.actionOf(event, source);
-      if (!/^[0-9]$/.test(event.key)) this.finishRating();
-      this.setPicksTag(false);
-      await action?.();
-    } else if (event.key === "Escape") this.leaveNote();
-    else if (event.key === "Backspace") note.value = note.value.slice(0, -1);
-    else note.value += event.key === "Enter" ? "\n" : event.key.length === 1 ? event.key : "";
-  }
-
-  /**
-   * Return the action of a key, or null if it has none here.
-   *
-   * @param {KeyboardEvent} event
-   * @param {EventTarget | null} source
-   * @returns {(() => unknown) | null}
-   */
-  actionOf({ key, ctrlKey, metaKey, altKey, shiftKey }, source) {
-    const control = ctrlKey || metaKey;
-    if (control && key.toLowerCase() === "z") return () => this.undo(shiftKey ? "redo" : "undo");
-    if (control || altKey) return null;
-    if (ownsKey(source, key)) return null;
-    if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
-    const { picksTag } = this;
-    if (/^[0-9]$/.test(key)) {
-      return () => (picksTag ? this.toggleTag(this.data.tags[Number(key) - 1]) : this.handleDigit(Number(key)));
-    }
-    if (picksTag && key === "Escape") return () => this.setPicksTag(false);
-    const name = key.length === 1 ? key.toLowerCase() : key;
-    return this.keyLines().find(([, , actions]) => actions[name])?.[2][name] ?? null;
-  }
-
-  /**
-   * Return the lines of the list of all keys, with the actions by key. Digits are handled by `actionOf`.
-   *
-   * @returns {[hints: string[], text: string, actions: Record<string, () => unknown>, isUnused?: boolean][]} Unused: the
-   *   key does nothing with labels of this kind.
-   */
-  keyLines() {
-    const { info, picksTag } = this;
-    const isRating = info.kind === "rating";
-    const { first, last, action } = this.digitKeys();
-    return [
-      [
-        ["←", "→"],
-        "previous, next document",
-        { ArrowLeft: () => this.showNeighbour(-1), ArrowRight: () => this.showNeighbour(1) },
-      ],
-      [
-        ["↑", "↓"],
-        `previous, next ${isRating ? "dimension" : "label"}`,
-        { ArrowUp: () => this.movePosition(-1), ArrowDown: () => this.movePosition(1) },
-      ],
-      [[`${first}–${last}`], isRating ? "rate the focused dimension" : `${action} a label`, {}],
-      [
-        ["−", "+"],
-        "lower or raise the rating",
-        { "-": () => this.stepRating(-1), "+": () => this.stepRating(1) },
-        !isRating,
-      ],
-      [["Space"], `${action} the focused label`, { " ": () => this.toggleLabel(this.position) }, isRating],
-      [["0"], "set the rest to absent", {}, info.kind !== "multilabel"],
-      [["Enter"], "submit and continue", { Enter: () => this.submit() }],
-      [["U"], "undo (or Ctrl+Z)", { u: () => this.undo("undo"), Backspace: () => this.undo("undo") }],
-      [["Y"], "redo (or Ctrl+Shift+Z)", { y: () => this.undo("redo") }],
-      [["F"], "flag", { f: () => this.toggleFlag() }],
-      [["S"], "skip: move to the end", { s: () => this.skip() }],
-      [["D"], "discard, reopen", { d: () => this.toggleDiscarded() }],
-      [["B"], "blind: decide, then see the verdict", { b: () => this.toggleBlind() }],
-      [["Q"], "show or hide the queue", { q: () => this.toggleQueue() }],
-      [["T"], "transcript", { t: () => this.togglePart("transcript") }],
-      [["G"], "guideline", { g: () => this.togglePart("guideline") }],
-      [["H"], "history", { h: () => this.togglePart("history") }],
-      [["E"], "error type: then its digit", { e: () => this.setPicksTag(!picksTag) }],
-      [["N"], "write a note (Esc leaves)", { n: () => this.enterNote() }],
-      [["?"], "show or hide the keys", { "?": () => this.openHelp() }],
-    ];
-  }
-
-  get focusedLabel() {
-    return this.ids[this.position];
-  }
-
-  /** @param {number} step */
-  movePosition(step) {
-    const { length } = this.ids;
-    this.position = (this.position + step + length) % length;
-    this.drawForm();
-    this.drawKeys();
-    this.side.focus(this.focusedLabel);
-  }
-
-  /** @param {number} digit */
-  handleDigit(digit) {
-    if (!this.document) return;
-    if (this.info.kind === "rating") this.rateByDigit(digit);
-    else if (digit === 0) this.setRestAbsent();
-    else if (digit <= this.ids.length) {
-      this.position = digit - 1;
-      this.toggleLabel(this.position);
-    }
-  }
-
-  /**
-   * Rate the focused dimension and go on to the next one, or wait while the scale allows another digit.
-   *
-   * @param {number} digit
-   */
-  rateByDigit(digit) {
-    const { scales } = this.info;
-    const before = this.typedRating;
-    const isNew = before && (before.item !== this.focusedLabel || 10 * before.value + digit > scales[before.item].max);
-    if (isNew) this.finishRating(true);
-    const item = this.focusedLabel;
-    const scale = scales[item];
-    const value = 10 * (this.typedRating?.value ?? 0) + digit;
-    if (!scale || value > scale.max) return;
-    this.typedRating = { item, value };
-    if (value === 0 || 10 * value > scale.max) {
-      this.finishRating(true);
-      return;
-    }
-    this.showSaveState("idle", `Rating ${value} …`);
-    clearTimeout(this.ratingTimer);
-    this.ratingTimer = setTimeout(() => this.actions.add(() => this.finishRating(true)), DIGITS_MS);
-  }
-
-  /** @param {boolean} [goesOn] Also move to the next dimension. */
-  finishRating(goesOn = false) {
-    const { typedRating, info } = this;
-    clearTimeout(this.ratingTimer);
-    this.typedRating = null;
-    if (!typedRating || typedRating.value < info.scales[typedRating.item].min) return;
-    const { item, value } = typedRating;
-    const place = this.ids.indexOf(item);
-    if (goesOn && place === this.position && place < this.ids.length - 1) this.position += 1;
-    this.setValue(item, value);
-    this.drawKeys();
-  }
-
-  /**
-   * Lower or raise the rating by one step; without a rating, start at the end of the scale.
-   *
-   * @param {1 | -1} step
-   */
-  stepRating(step) {
-    const { scales } = this.info;
-    const item = this.focusedLabel;
-    const scale = scales[item];
-    if (!this.document || !scale) return;
-    const value = this.document.values[item];
-    const [start, next] = step > 0 ? [scale.min, Math.floor] : [scale.max, Math.ceil];
-    const rating = typeof value === "number" ? next(value) + step : start;
-    this.setValue(item, Math.min(scale.max, Math.max(scale.min, rating)));
-  }
-
-  /** @param {number} index */
-  toggleLabel(index) {
-    const id = this.ids[index];
-    if (this.info.kind === "choice") this.setValue("label", id);
-    else if (this.info.kind === "multilabel") this.setValue(id, this.document?.values[id] !== true);
-  }
-
-  /**
-   * Return a listener for a button that moves the focus back, so that the keys work after a click.
-   *
-   * @param {() => unknown} action
-   */
-  press(action) {
-    return () => {
-      this.actions.add(action);
-      this.root.focus();
-    };
-  }
-
-  /**
-   * Create a button that shows its key and moves the focus back.
-   *
-   * @param {string} className
-   * @param {string} text
-   * @param {string} key
-   * @param {() => unknown} action
-   */
-  keyButton(className, text, key, action) {
-    return button(`button ${className}`, this.press(action), text, keyHint(key));
-  }
-
-  enterNote() {
-    this.isInNote = true; // Also after the view was removed from the page, where nothing has the focus.
-    this.note?.focus();
-  }
-
-  leaveNote() {
-    this.isInNote = false;
-    this.note?.blur();
-    this.root.focus();
-  }
-
   // Drawing
 
   draw() {
+    this.form.draw(this.document);
     this.drawDocument();
-    this.drawForm();
-    this.side.draw(this.document, this.focusedLabel);
+    this.side.draw(this.document, this.form.focused);
     this.drawKeys();
+  }
+
+  /** Draw what depends on the focused label, except the form. */
+  drawFocus() {
+    this.drawText();
+    this.side.focus(this.form.focused);
+    this.drawKeys();
+  }
+
+  drawKeys() {
+    this.keys.draw(this.form.focused, this.blind, this.progress);
   }
 
   drawBlind() {
@@ -791,40 +501,18 @@ class FocusView {
   }
 
   drawDocument() {
-    const { document, info } = this;
-    if (!document) {
-      this.middle.replaceChildren(this.emptyNode());
-      return;
-    }
-    const { id, note, hidden, reasons } = document;
-    const name = el("span", "mono bold ellipsis", id);
-    const badges = el("span", "row push badges", ...reasonBadges(reasons));
-    const blind = document.second_reading
-      ? "Second review: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
-      : "Blind: the verdict is shown after you have decided every label.";
-    this.drawText(document);
-    const content = el(
-      "div",
-      "scroll",
-      hidden && el("div", "veil", icon("eye"), blind),
-      messageNode(document),
-      this.text,
-      !hidden && evidenceTable(document, info),
-    );
-    makeScrollable(content, "Document");
-    this.middle.replaceChildren(
-      el("div", "panel-head", name, el("span", "secondary small ellipsis", note), badges),
-      content,
-      this.sideButtons,
-    );
+    const { document, info, text } = this;
+    this.drawText();
+    const nodes = document ? [...documentPanel(document, info, text), this.sideButtons] : [this.emptyNode()];
+    this.middle.replaceChildren(...nodes);
   }
 
-  /** @param {ReviewDocument} document */
-  drawText({ fields, evidence, roles }) {
-    const { labels } = this.info;
-    this.drawnPosition = this.position;
-    const focused = this.focusedLabel;
-    this.text.replaceChildren(...documentNodes(fields, evidence, labels, disputedItems(Object.values(roles)), focused));
+  /** Draw the text with the evidence, that of the focused label first. */
+  drawText() {
+    if (!this.document) return;
+    const { fields, evidence, roles } = this.document;
+    const disputed = disputedItems(Object.values(roles));
+    this.text.replaceChildren(...documentNodes(fields, evidence, this.info.labels, disputed, this.form.focused));
   }
 
   emptyNode() {
@@ -853,7 +541,7 @@ class FocusView {
   togglePart(name) {
     this.side.toggle(name);
     this.drawColumns();
-    this.side.draw(this.document, this.focusedLabel);
+    this.side.draw(this.document, this.form.focused);
   }
 
   toggleQueue() {
@@ -869,176 +557,6 @@ class FocusView {
     this.queueButton.ariaExpanded = String(this.left.checkVisibility());
   }
 
-  drawForm() {
-    const { document, info } = this;
-    const title = el("h2", "", "Your verdict");
-    if (!document) {
-      this.form.replaceChildren(el("div", "panel-head", title, this.saveState));
-      this.note = null;
-      return;
-    }
-    if (this.drawnPosition !== this.position) this.drawText(document);
-    const field = focusedIn(this.form);
-    if (field instanceof HTMLInputElement && this.note?.dataset.id === document.id) {
-      field.onblur = () => setTimeout(() => this.drawForm()); // The user types numbers until then.
-      return;
-    }
-    const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
-    const wasFocused = this.note !== null && focusedIn(this.root) === this.note;
-    const note = this.noteField(document);
-    this.note = note;
-    const rows = formRows(document, info, this.position, (item, value) => {
-      const set = () => {
-        if (this.document?.id !== document.id) return; // the click was on the form of an earlier document
-        this.position = this.ids.indexOf(info.kind === "choice" ? String(value) : item);
-        this.setValue(item, value);
-      };
-      if (focusedIn(this.form) instanceof HTMLInputElement) this.actions.add(set);
-      else this.press(set)();
-    });
-    const scroll = el(
-      "div",
-      "scroll",
-      ...rows,
-      roleLegend(document, info),
-      this.problem ? el("div", "problem", this.problem) : null,
-      el(
-        "div",
-        "part",
-        el("h3", "row small secondary", "Error type", keyHint("E"), el("span", "muted tiny", "optional")),
-        this.tagButtons(document),
-      ),
-      el("div", "part", el("h3", "row small secondary", "Note", keyHint("N")), note),
-    );
-    this.form.replaceChildren(
-      el("div", "panel-head", title, el("span", "badge", document.status), this.saveState),
-      scroll,
-      this.actionButtons(document),
-    );
-    scroll.scrollTop = scrollTop;
-    if (wasFocused) note.focus();
-    this.form.querySelector(".form-row.focused")?.scrollIntoView({ block: "nearest" });
-  }
-
-  /**
-   * Return the text area of the note; the same one for the same document, because the user may be typing. Its default
-   * value is the stored comment: text that differs from the default value is not saved yet and is kept.
-   *
-   * @param {ReviewDocument} document
-   */
-  noteField({ id, comment }) {
-    if (this.note?.dataset.id === id) {
-      if (this.note.value === this.note.defaultValue) this.note.value = comment;
-      this.note.defaultValue = comment;
-      return this.note;
-    }
-    this.isInNote = false;
-    const note = el("textarea", { defaultValue: comment, placeholder: "Reason for your verdict", ariaLabel: "Note" });
-    note.dataset.id = id;
-    note.onfocus = () => {
-      this.isInNote = true;
-    };
-    note.onblur = () => {
-      this.isInNote = false;
-      this.saveNote();
-    };
-    note.onkeydown = (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      this.leaveNote();
-    };
-    return note;
-  }
-
-  /** @param {ReviewDocument} document */
-  tagButtons({ tags }) {
-    const pills = this.data.tags.map((name, index) => {
-      const toggle = this.press(() => this.toggleTag(name));
-      return button(
-        { className: "pill", ariaPressed: String(tags.includes(name)) },
-        toggle,
-        name,
-        keyHint(String(index + 1)),
-      );
-    });
-    return el("div", "pills", ...pills);
-  }
-
-  /** @param {ReviewDocument} document */
-  actionButtons({ hidden, second_reading: isSecond, flagged, status }) {
-    const submit = hidden && !isSecond ? "Show verdict" : "Submit and continue";
-    const flag = this.keyButton(flagged ? "ghost active" : "ghost", "Flag", "F", () => this.toggleFlag());
-    flag.ariaPressed = String(flagged);
-    const discard = isSettled(status) ? "Reopen" : "Discard";
-    const more = [
-      this.keyButton("ghost", "Undo", "U", () => this.undo("undo")),
-      this.keyButton("ghost", "Redo", "Y", () => this.undo("redo")),
-      flag,
-      this.keyButton("ghost", "Skip", "S", () => this.skip()),
-      this.keyButton("ghost", discard, "D", () => this.toggleDiscarded()),
-    ];
-    const main = this.keyButton("primary", submit, "Enter", () => this.submit());
-    return el("div", "actions", main, el("div", "more", ...more));
-  }
-
-  /** Draw the line of the most important keys, with the progress at its end. */
-  drawKeys() {
-    const { kind } = this.info;
-    const { first, last, action } = this.digitKeys();
-    const part = (/** @type {string[]} */ keys, /** @type {string} */ text) =>
-      el("span", "", ...keys.map(keyHint), text);
-    const more = this.keyButton("ghost", "all keys", "?", () => this.openHelp());
-    this.keys.replaceChildren(
-      part(["←", "→"], "document"),
-      part(["↑", "↓"], kind === "rating" ? "dimension" : "label"),
-      el("span", "", keyHint(first), "to ", keyHint(last), action),
-      part(["Enter"], this.blind ? "reveal" : "submit"),
-      more,
-      el("span", "row push", ...this.progressNodes()),
-    );
-  }
-
-  /** Return the keys that change a label, and their actions. */
-  digitKeys() {
-    const { kind, scales } = this.info;
-    const scale = scales[this.focusedLabel];
-    if (kind === "rating") {
-      const ends = [scale?.min ?? 0, scale?.max ?? 9].map((end) => String(Math.max(0, end)));
-      return { first: ends[0], last: ends[1], action: "rate" };
-    }
-    return { first: "1", last: String(Math.min(9, this.ids.length)), action: kind === "choice" ? "choose" : "toggle" };
-  }
-
-  progressNodes() {
-    if (!this.progress) return [];
-    const { documents, decided, urgent, seconds } = this.progress;
-    const bar = el("i");
-    bar.style.width = `${documents ? (100 * decided) / documents : 0}%`;
-    const left = seconds && urgent ? `, about ${formatDuration(seconds * urgent)}` : "";
-    return [
-      el("span", { title: DECIDED }, el("b", "", formatCount(decided)), ` of ${formatCount(documents)} decided`),
-      el("span", "progress-bar", bar),
-      el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${left}`),
-    ];
-  }
-
-  /** @param {SaveState} state @param {string} text */
-  showSaveState(state, text) {
-    if (state === "gone") {
-      this.showGone(text);
-      return;
-    }
-    const failed = state === "lost" || state === "refused";
-    const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";
-    this.saveState.className = `save-state push tiny ${tone} ${state}`;
-    const texts = { saved: `✓ ${text}`, saving: "Saving…", refused: "Not saved", idle: text, lost: text };
-    setText(this.saveState, texts[state]);
-    this.saveState.title = texts[state];
-    if (state !== "refused") return;
-    this.problem = text;
-    this.drawForm();
-  }
-
   /**
    * Stop, because the studio has no data for this view any more.
    *
@@ -1049,14 +567,6 @@ class FocusView {
     this.leaving.abort();
     this.client.close();
     this.root.replaceChildren(el("div", "empty", el("b", "", text)));
-  }
-
-  openHelp() {
-    const shown = this.keyLines().filter(([, , , isUnused]) => !isUnused);
-    const close = this.keyButton("ghost push", "Close", "Esc", () => this.help.hidePopover());
-    const list = shown.flatMap(([hints, text]) => [el("dt", "", ...hints.map(keyHint)), el("dd", "", text)]);
-    this.help.replaceChildren(el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
-    this.help.showPopover();
   }
 }
 

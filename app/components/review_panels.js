@@ -1,8 +1,8 @@
 // Parts of the Focus view: functions that create nodes from data.
 
-import { button, el, keyHint } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
 import { isSupported } from "./evidence.js";
-import { formatDuration, formatRating, formatTime } from "./format.js";
+import { formatCount, formatDuration, formatRating, formatTime } from "./format.js";
 import { findLabel, isOpen, labelName, valueText } from "./labels.js";
 import { isSettled } from "./review_queue.js";
 import { avatar, findRole } from "./roles.js";
@@ -51,12 +51,14 @@ import { avatar, findRole } from "./roles.js";
  * @property {string} error
  * @property {string} ended Status of the verdict; "open" before the end of the debate.
  */
+/** @typedef {{ documents: number, decided: number, urgent: number, seconds: number | null }} Progress */
 /** @typedef {(item: string, value: Value) => void} OnChange */
 
+const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
 const MAX_STEPS = 10;
 
 /** @param {Reason[]} reasons */
-export function reasonBadges(reasons) {
+function reasonBadges(reasons) {
   return reasons.map(({ text, tone }) => el("span", `badge ${tone}`, text));
 }
 
@@ -83,13 +85,65 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
   return node;
 }
 
+/** @param {Progress} progress */
+export function progressNodes({ documents, decided, urgent, seconds }) {
+  const bar = el("i");
+  bar.style.width = `${documents ? (100 * decided) / documents : 0}%`;
+  const left = seconds && urgent ? `, about ${formatDuration(seconds * urgent)}` : "";
+  return [
+    el("span", { title: DECIDED }, el("b", "", formatCount(decided)), ` of ${formatCount(documents)} decided`),
+    el("span", "progress-bar", bar),
+    el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${left}`),
+  ];
+}
+
+// The document
+
+/**
+ * Create the head of a document, and its content: messages, the text and the evidence.
+ *
+ * @param {ReviewDocument} document
+ * @param {RunInfo} info
+ * @param {HTMLElement} text
+ */
+export function documentPanel(document, info, text) {
+  const { id, note, hidden, second_reading: isSecond, reasons } = document;
+  const name = el("span", "mono bold ellipsis", id);
+  const badges = el("span", "row push badges", ...reasonBadges(reasons));
+  const blind = isSecond
+    ? "Second review: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
+    : "Blind: the verdict is shown after you have decided every label.";
+  const content = el(
+    "div",
+    "scroll",
+    hidden && el("div", "veil", icon("eye"), blind),
+    messageNode(document),
+    text,
+    !hidden && evidenceTable(document, info),
+  );
+  makeScrollable(content, "Document");
+  return [el("div", "panel-head", name, el("span", "secondary small ellipsis", note), badges), content];
+}
+
+/**
+ * Create the message above the text of a document whose debate failed, or did not begin.
+ *
+ * @param {ReviewDocument} document
+ */
+function messageNode({ error, ended }) {
+  const retry = "Retry failed documents on the Run page, or decide the labels here.";
+  const skip = "Decide the labels yourself, or skip it and see its verdict later.";
+  if (error) return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} ${retry}`));
+  return ended === "open" ? el("div", "veil", el("span", "", el("b", "", "Not debated yet. "), skip)) : null;
+}
+
 /**
  * Create the table of the evidence, quotes that are not in the text first.
  *
  * @param {ReviewDocument} document
  * @param {RunInfo} run
  */
-export function evidenceTable({ evidence }, { labels, roles }) {
+function evidenceTable({ evidence }, { labels, roles }) {
   /** @type {Map<string, Evidence & { by: Set<string> }>} */
   const rows = new Map();
   for (const { role, ...one } of evidence) {

@@ -22,7 +22,7 @@ export class ReviewSidePanel {
   /**
    * @param {ReviewInfo} info
    * @param {ReviewClient} client
-   * @param {(title: string, key: string, name: SideName) => HTMLButtonElement} createButton Create the button of a part.
+   * @param {(title: string, key: string) => HTMLButtonElement} createButton Create the button of a part.
    */
   constructor(info, client, createButton) {
     this.info = info;
@@ -40,7 +40,7 @@ export class ReviewSidePanel {
       const content = el("div", "scroll");
       makeScrollable(content, title);
       const section = el("div", "side-part", el("div", "panel-head", el("h2", "", title), note), content);
-      return [name, { button: createButton(title, key, name), note, section, content }];
+      return [name, { button: createButton(title, key), note, section, content }];
     };
     this.parts = new Map([
       part("transcript", "Transcript", "T"),

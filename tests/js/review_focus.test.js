@@ -309,7 +309,7 @@ const keyPress = (/** @type {string} */ key) => {
 test("a digit after the key E sets an error type, otherwise a label", async () => {
   await openView({}, null, { tags: ["ambiguous text", "edge case"] });
   const tags = () => [...document.querySelectorAll(".pill")].map(({ ariaPressed }) => ariaPressed);
-  const offered = () => document.querySelector(".form.picks-tag") !== null;
+  const offered = () => document.querySelector(".picks-tag .form") !== null;
   await keyPress("e");
   assert.ok(offered());
   await keyPress("2");

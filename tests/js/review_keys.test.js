@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "./dom.js";
+import { digitRange, helpLines } from "../../app/components/review_keys.js";
+import { makeRun } from "./factories.js";
+
+test("the digits are those of the labels, or of the scale of the focused dimension", () => {
+  const scales = { a: { min: -2, max: 7 } };
+  for (const [kind, focused, expected] of [
+    ["multilabel", "a", { first: "1", last: "3", action: "toggle" }],
+    ["choice", "a", { first: "1", last: "3", action: "choose" }],
+    ["rating", "a", { first: "0", last: "7", action: "rate" }],
+    ["rating", "b", { first: "0", last: "9", action: "rate" }],
+  ]) {
+    assert.deepEqual(digitRange({ ...makeRun(kind), scales }, focused), expected);
+  }
+});
+
+test("the help says what a digit and the space bar do with labels of the kind", () => {
+  const digits = { first: "1", last: "5", action: "choose" };
+  const texts = (/** @type {"choice" | "rating"} */ kind) => helpLines(kind, digits).map(([, text]) => text);
+  assert.deepEqual(texts("choice").slice(1, 4), ["previous, next label", "choose a label", "choose the focused label"]);
+  const rating = ["previous, next dimension", "rate the focused dimension", "lower or raise the rating"];
+  assert.deepEqual(texts("rating").slice(1, 4), rating);
+});
