@@ -111,7 +111,7 @@ def test_ended_run_has_the_requested_state(world: World, engine: RayEngine, end:
 
     async def go() -> None:
         running = asyncio.create_task(engine.run())
-        while engine.progress.in_flight == 0:
+        while engine.totals.in_flight == 0:
             await asyncio.sleep(0.01)
         getattr(engine, end)(reason)
         await running
