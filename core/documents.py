@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 Value: TypeAlias = bool | int | float | str
 """The value of an annotation: present or absent, a rating, or a label's id."""
@@ -74,6 +74,9 @@ It is a little less than a point, because means are rounded.
 
 VERDICT = "verdict"
 """The annotator of verdicts; a role's own decisions are annotated under the role's name."""
+
+ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
+"""Status of a document's review; Draft has decisions, Submitted counts as reference."""
 
 Reference: TypeAlias = str
 """Name of the annotations to compare with: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,

@@ -176,8 +176,8 @@ def _act(session: ProjectSession, run_id: str, message: Any, actor: str) -> acti
         case {"action": "set", "document": str(document), "item": str(item), "value": value}:
             return actions.edit(session, run_id, [document], item, value, by)
         case {"action": "submit", "document": str(document)}:
-            sampling = queue.parse_sampling_record(document, message.get("sampling"))
-            return actions.submit(session, run_id, [document], by, draws={document: sampling})
+            sampling = queue.parse_sampling_record(message.get("sampling"))
+            return actions.submit(session, run_id, [document], by, sampling={document: sampling})
         case {"action": "discard", "document": str(document)}:
             return actions.set_status(session, run_id, [document], "Discarded", by)
         case {"action": "reopen", "document": str(document)}:

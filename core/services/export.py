@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.debate.turns import Turn
-from core.documents import VERDICT, Evidence
+from core.documents import VERDICT, Evidence, ReviewStatus
 from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
@@ -29,7 +29,6 @@ from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Viewpoint
-from core.store.reviews import ReviewStatus
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -90,7 +90,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
     positions = {row: number for number, row in enumerate(loaded.order.tolist())}
     groups = session.store.annotations.groups(run.run_id)
-    methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
+    methods = {selection.document_id: selection.how for selection in session.store.sampling_frames.selections()}
     rows = []
     for row in np.flatnonzero(loaded.population).tolist():
         document, values, review = loaded.documents[row], {"model": loaded.verdicts[row]}, {}
@@ -322,7 +322,7 @@ def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> t
     loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
     design = annotation_arrays.sampling_design(session, run, report.reference, loaded)
     assert design.sample is not None
-    methods = {selection.document_id: selection.method for selection in session.store.sampling_frames.selections()}
+    methods = {selection.document_id: selection.how for selection in session.store.sampling_frames.selections()}
     rows = design.order[~design.sample.draws].tolist()
     return design.sample, Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,21 +45,6 @@ MIN_EVEN = 0.1
 """Minimum part of the draws that is spread evenly over all documents: nobody knows in advance where errors are."""
 _DOUBT_SHARE = 1 / 3  # of the uneven part, the part of documents with a reason for doubt
 _RARITY_POWER = 0.2  # a label with a 16th of the documents has 16 ** _RARITY_POWER times the part per document set
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingRecord:
-    """Selection of a document as the next one of the review queue.
-
-    ``probability`` is the chance that this one of the ``remaining`` documents (itself included) was next, by the sizes
-    of ``frame``.
-    """
-
-    document_id: str
-    probability: float
-    remaining: int
-    frame: int
-    how: Literal["drawn"] = "drawn"
 
 
 def draw_sizes(predicted: npt.ArrayLike, doubted: npt.ArrayLike, even: float) -> Numbers:

@@ -10,10 +10,10 @@ import duckdb
 
 from core.codebook import Codebook
 from core.debate.turns import ReplyError
-from core.documents import Document, Evidence, Value
+from core.documents import Document, Evidence, ReviewStatus, Value
 from core.store.database import DatabaseConnection, ReadRepository, translate_error
 from core.store.documents import document_of
-from core.store.reviews import PENDING, SUBMITTED, Review, ReviewStatus, second_readings
+from core.store.reviews import PENDING, SUBMITTED, Review, second_readings
 from core.store.rows import load, scalar, value_of, values_by_key
 from core.store.runs import Runs
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from core.documents import RATING_TOLERANCE, Value
+from core.documents import RATING_TOLERANCE, ReviewStatus, Value
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
-from core.store.reviews import PENDING, ReviewStatus
+from core.store.reviews import PENDING
 from core.store.rows import clean, dump
 from core.store.sampling_frames import SamplingFrame
 from core.store.write_queue import Repository

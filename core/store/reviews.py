@@ -5,20 +5,20 @@ Also the values of several reviewers, and of one reviewer before and after the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.documents import Value
+from core.documents import ReviewStatus, Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import SELECT_EVENTS, Event, event_of, record
 from core.store.rows import load, values_by_key
+from core.store.sampling_frames import SamplingRecord
 from core.store.write_queue import Repository
 
-ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
 REVIEW = "review"
 STATUS = "review_status"
 MARK = "mark"
@@ -53,15 +53,15 @@ class ReviewChange:
 class Decision:
     """A reviewer's decision about one document: changed values, marks and, if given, the new status.
 
-    ``sampling`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is
-    stored with the status. ``adjudicated`` changes resolve a disagreement between reviewers.
+    ``sampling`` records how a submitted document was drawn, None if the reviewer chose it. ``adjudicated`` changes
+    resolve a disagreement between reviewers.
     """
 
     document_id: str
     changes: Sequence[ReviewChange] = ()
     status: ReviewStatus | None = None
     marks: Sequence[ReviewChange] = ()
-    sampling: Mapping[str, Any] | None = None
+    sampling: SamplingRecord | None = None
     adjudicated: bool = False
 
 
@@ -121,7 +121,9 @@ class Reviews(Repository):
                 ]
                 before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
-                    common["payload"] = common["payload"] | (decision.sampling or {})  # of this event only
+                    if decision.status == "Submitted":
+                        selection = asdict(decision.sampling) if decision.sampling else {"how": "chosen"}
+                        common["payload"] = common["payload"] | selection  # of this event only
                     events.append(Event(STATUS, before=before, after=decision.status, **common))
             return record(cursor, actor, events)
 

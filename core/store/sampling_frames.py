@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +28,25 @@ class SamplingFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class SamplingRecord:
+    """Selection of a document as the next one of the review queue.
+
+    ``probability`` is the chance that this one of the ``remaining`` documents (itself included) was next, by the sizes
+    of ``frame``.
+    """
+
+    probability: float
+    remaining: int
+    frame: int
+    how: Literal["drawn"] = "drawn"
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
-    """Selection of a submitted document: its ``method`` and, if it was drawn, the run and the frame of the draw."""
+    """Selection of a submitted document: ``how`` and, if it was drawn, the run and the frame of the draw."""
 
     document_id: str
-    method: str
+    how: str
     run_id: str | None
     frame: int | None
 

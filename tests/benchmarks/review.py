@@ -167,14 +167,14 @@ def main() -> None:
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)
-        drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
+        drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).sampling.items())
         document, draw = next(drawn)
-        actions.submit(session, run_id, [document], actions.Attribution(ACTOR), draws={document: draw})
+        actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling={document: draw})
         accuracy_estimate.estimate_accuracy(session, run)
 
         def estimate() -> None:
             document, draw = next(drawn)
-            actions.submit(session, run_id, [document], actions.Attribution(ACTOR), draws={document: draw})
+            actions.submit(session, run_id, [document], actions.Attribution(ACTOR), sampling={document: draw})
             accuracy_estimate.estimate_accuracy(session, run)
 
         timed("a submission and the estimate", estimate)

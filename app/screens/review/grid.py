@@ -21,7 +21,7 @@ from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import choose, pagination
 from app.widgets.labels import select_label
 from core.codebook import Codebook
-from core.documents import Value
+from core.documents import ReviewStatus, Value
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow
@@ -91,7 +91,7 @@ def grid_view(
 
 
 def _with_edited(
-    session: ProjectSession, run: RunRow, actor: str, status: actions.Status | None, page: queue.ReviewPage
+    session: ProjectSession, run: RunRow, actor: str, status: ReviewStatus | None, page: queue.ReviewPage
 ) -> queue.ReviewPage:
     """Return the page with the focused row, which its first edit made a Draft, until the user leaves it.
 
@@ -220,8 +220,8 @@ def _detail(
     def submit() -> actions.SavedAction:
         """Submit the document. It is a drawn one if it is the first of the queue at the time of the click."""
         rows = queue.review_page(session, run, replace(filters, number=1, size=1), actor=actor).rows
-        draws = {row.document_id: row.sampling for row in rows}
-        return actions.submit(session, run_id, ids, attribution, draws=draws)
+        sampling = {row.document_id: row.sampling for row in rows}
+        return actions.submit(session, run_id, ids, attribution, sampling=sampling)
 
     def button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
         """Draw a button of this document: with the same key, a click could run the callback of another document."""

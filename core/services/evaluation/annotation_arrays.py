@@ -170,9 +170,9 @@ def _draws(
 
     def draw_sizes(selection: Selection) -> Numbers | None:
         """Return the sizes of a draw over the population, None where they are unknown."""
-        if selection.method == "audit":
+        if selection.how == "audit":
             return sizes["", 0]
-        if selection.method != "drawn" or selection.run_id is None or selection.frame is None:
+        if selection.how != "drawn" or selection.run_id is None or selection.frame is None:
             return None
         if (key := (selection.run_id, selection.frame)) not in sizes:
             frame = frame_sizes(session, run, *key)[represented]

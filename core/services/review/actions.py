@@ -5,25 +5,24 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Evidence, Value, storable
+from core.documents import Evidence, ReviewStatus, Value, storable
 from core.errors import NoSuchRun, UsageError
 from core.formatting import format_clock, format_count, join_names
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
-from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.events import Event
-from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, MarkName, ReviewChange, ReviewStatus
+from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, MarkName, ReviewChange
+from core.store.sampling_frames import SamplingRecord
 
-Status: TypeAlias = ReviewStatus
-STATUSES: tuple[Status, ...] = ("Pending", "Draft", "Submitted", "Discarded")
-RESOLVED: tuple[Status, ...] = ("Submitted", "Discarded")
+STATUSES: tuple[ReviewStatus, ...] = ("Pending", "Draft", "Submitted", "Discarded")
+RESOLVED: tuple[ReviewStatus, ...] = ("Submitted", "Discarded")
 ERROR_TAGS = ("ambiguous text", "guideline gap", "model error", "edge case", "subjective")
 """Reasons for a wrong verdict or a hard document."""
 MAX_NOTE = 4000
@@ -121,7 +120,7 @@ def edit(
     decisions = []
     for record in session.store.document_records.load(run_id, list(document_ids), actor=by.actor, debate=False):
         change = ReviewChange(item, record.value(item), value)
-        status: Status | None = "Draft" if record.review_status == "Pending" else None
+        status: ReviewStatus | None = "Draft" if record.review_status == "Pending" else None
         decisions.append(Decision(record.document.id, (change,), status))
     return _record_action(session, run_id, decisions, by)
 
@@ -132,14 +131,14 @@ def submit(
     document_ids: Sequence[str],
     by: Attribution = DEFAULT_REVIEWER,
     *,
-    draws: Mapping[str, SamplingRecord | None] = MappingProxyType({}),
+    sampling: Mapping[str, SamplingRecord | None] = MappingProxyType({}),
 ) -> SavedAction:
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
-    since. They then count as reference like changed ones. ``draws`` records how documents were selected, by id; others
-    were chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a label
-    of some document has no value; nothing is submitted then.
+    since. They then count as reference like changed ones. ``sampling`` records how documents were selected, by id;
+    others were chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a
+    label of some document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
     require_documents(session, document_ids)
@@ -161,12 +160,9 @@ def submit(
                 or (review.codebook_version is not None and (item, review.codebook_version) in outdated)
             )
         ]
-        draw = draws.get(record.document.id)
-        selection = asdict(draw) if draw else {"how": "chosen"}
-        selection.pop("document_id", None)
         blind = record.current_values(codebook.items) if record.second_reading else None
         marks = (ReviewChange("blind", None, blind),) if blind else ()
-        decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, selection))
+        decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, sampling.get(record.document.id)))
     return _record_action(session, run_id, decisions, by)
 
 
@@ -215,7 +211,7 @@ def set_status(
     session: ProjectSession,
     run_id: str,
     document_ids: Sequence[str],
-    status: Status,
+    status: ReviewStatus,
     by: Attribution = DEFAULT_REVIEWER,
 ) -> SavedAction:
     """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""

@@ -19,9 +19,9 @@ from core.services.live_state import debate_events
 from core.services.project_session import ProjectSession, document_source
 from core.services.review import actions, queue
 from core.services.runs.configuration import role_titles
-from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Filter, QueueLine
+from core.store.sampling_frames import SamplingRecord
 
 Json: TypeAlias = dict[str, Any]
 MAX_EVENTS = 100
@@ -42,11 +42,11 @@ def queue_rows(session: ProjectSession, run: RunRow, filters: queue.QueueFilter,
     second = session.store.reviews.second_readings(actor, [line.document_id for line in queue_page.lines])
     return {
         "rows": [
-            _row(line, queue_page.draws.get(line.document_id), blind=blind or line.document_id in second)
+            _row(line, queue_page.sampling.get(line.document_id), blind=blind or line.document_id in second)
             for line in queue_page.lines
         ],
         "total": queue_page.total,
-        "queue_order": bool(queue_page.draws) or (filters.sort == "queue" and not filters.narrowed),
+        "queue_order": bool(queue_page.sampling) or (filters.sort == "queue" and not filters.narrowed),
     }
 
 

@@ -9,18 +9,19 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 
 from core.codebook import Codebook
-from core.documents import Value, differs, majority_reference
+from core.documents import ReviewStatus, Value, differs, majority_reference
 from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import review_plan, sampling_frames
-from core.services.review.actions import RESOLVED, STATUSES, Status
+from core.services.review.actions import RESOLVED, STATUSES
 from core.services.runs.configuration import role_titles
-from core.stats.sampling import MIN_EVEN, SamplingRecord
+from core.stats.sampling import MIN_EVEN
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Filter, QueueLine, Reason, Sort, Viewpoint
+from core.store.sampling_frames import SamplingRecord
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
@@ -87,7 +88,7 @@ class ReviewRow:
     supported: int
     reasons: tuple[Reason, ...]
     """The most urgent first."""
-    status: Status
+    status: ReviewStatus
     certainty: float | None = None
     sampling: SamplingRecord | None = None
 
@@ -116,7 +117,7 @@ class QueuePage:
     """Part of the queue for Focus: lines, their sampling records (none outside of queue order), and the total."""
 
     lines: tuple[QueueLine, ...]
-    draws: Mapping[str, SamplingRecord]
+    sampling: Mapping[str, SamplingRecord]
     total: int
 
 
@@ -133,7 +134,7 @@ class QueueFilter:
     search: str = ""
     label: str | None = None
     reason: Reason | None = None
-    status: Status | None = None
+    status: ReviewStatus | None = None
     length: str | None = None
     by_others: bool = False
     sort: Order = "position"
@@ -187,10 +188,10 @@ def list_queue(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
     view = viewpoint(session, run, actor)
     offset = (max(1, filters.number) - 1) * filters.size
     if filters.sort == "queue" and not filters.narrowed:
-        draws, total = _sample_queue(session, run, view, offset, filters.size)
-        ids = Filter(ids=tuple(draw.document_id for draw in draws))
+        sampling, total = _sample_queue(session, run, view, offset, filters.size)
+        ids = Filter(ids=tuple(sampling))
         listed = session.store.review_queue.lines(view, filter=ids, sort="given", limit=filters.size)
-        return QueuePage(listed.rows, {draw.document_id: draw for draw in draws}, total)
+        return QueuePage(listed.rows, sampling, total)
     listed = session.store.review_queue.lines(
         view,
         offset=offset,
@@ -213,10 +214,11 @@ def review_page(session: ProjectSession, run: RunRow, filters: QueueFilter, *, a
         filters = replace(filters, number=pages)
         queue_page = list_queue(session, run, filters, actor=actor)
     number = max(1, filters.number)
-    draws = {line.document_id: queue_page.draws.get(line.document_id) for line in queue_page.lines if not line.skipped}
+    skipped = {line.document_id for line in queue_page.lines if line.skipped}
+    sampling = {id: record for id, record in queue_page.sampling.items() if id not in skipped}
     rows = _rows(session, run, queue_page.lines, actor)
     if number == 1:
-        rows = tuple(replace(row, sampling=draws.get(row.document_id)) for row in rows)
+        rows = tuple(replace(row, sampling=sampling.get(row.document_id)) for row in rows)
     return ReviewPage(rows, queue_page.total, number, pages)
 
 
@@ -235,7 +237,7 @@ def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None
     return session.store.review_queue.count(Viewpoint(run.run_id, actor), waiting)
 
 
-def parse_sampling_record(document_id: str, sent: Mapping[str, Any] | None) -> SamplingRecord | None:
+def parse_sampling_record(sent: Mapping[str, Any] | None) -> SamplingRecord | None:
     """Return the sampling record that the browser sends back; None for a document picked by hand.
 
     ValueError for an impossible record.
@@ -246,7 +248,7 @@ def parse_sampling_record(document_id: str, sent: Mapping[str, Any] | None) -> S
     frame = int(sent["frame"])
     if sent["how"] != "drawn" or not 0 < probability <= 1 or remaining < 1 or frame < 1:
         raise ValueError("draw")
-    return SamplingRecord(document_id, probability, remaining, frame)
+    return SamplingRecord(probability, remaining, frame)
 
 
 def _rows(session: ProjectSession, run: RunRow, lines: Sequence[QueueLine], actor: str | None) -> tuple[ReviewRow, ...]:
@@ -260,15 +262,15 @@ def _rows(session: ProjectSession, run: RunRow, lines: Sequence[QueueLine], acto
 
 def _sample_queue(
     session: ProjectSession, run: RunRow, view: Viewpoint, offset: int, size: int
-) -> tuple[list[SamplingRecord], int]:
-    """Return part of the queue in its own order, and the number of waiting documents."""
+) -> tuple[dict[str, SamplingRecord], int]:
+    """Return the sampling records of a part of the queue by document, and the number of waiting documents."""
     planned = review_plan.current_plan(session, run)
     even = review_settings(session).even
     even = planned.even(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
     draws, total = session.store.review_queue.draws(view, frame, seed=seed, offset=offset, limit=size)
-    return [SamplingRecord(*draw, frame.frame) for draw in draws], total
+    return {id: SamplingRecord(chance, remaining, frame.frame) for id, chance, remaining in draws}, total
 
 
 def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:

@@ -47,11 +47,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     run = annotate(session, "ecj")
     review_plan.save_plan(session, run, ReviewPlan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
     actions.submit(
         session,
         run.run_id,
-        [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)],
+        [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.sampling)],
         actions.Attribution("ada"),
     )
     yield session, run
@@ -270,7 +270,9 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
 
         def review(size: int) -> Manuscript:
             listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=size), actor="ada")
-            actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+            actions.submit(
+                session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling
+            )
             return manuscript.build(session, run, "reviewed")
 
         paper = review(30)
@@ -290,7 +292,9 @@ def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Pat
     with studio(tmp_path, documents=20) as (_, session):
         pilot = annotate(session)
         listed = queue.list_queue(session, pilot, QueueFilter(sort="queue", size=8), actor="ada")
-        actions.submit(session, pilot.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+        actions.submit(
+            session, pilot.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling
+        )
         session.store.documents.add([Document(f"new{n}", {"text": f"The room was clean {n}."}) for n in range(20)])
         run = annotate(session)
 

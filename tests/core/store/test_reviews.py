@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import asdict
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +14,7 @@ from core.codebook import Codebook, Label
 from core.store.project import Project
 from core.store.reviews import Decision, Review, ReviewChange
 from core.store.rows import load
+from core.store.sampling_frames import SamplingRecord
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 
@@ -89,7 +91,7 @@ def test_changes_of_one_action_are_undone_and_redone_together(reviews):
 
 
 def test_selection_of_a_document_is_stored_with_its_status_only(reviews):
-    change, selection = ReviewChange("a", True, False), {"how": "drawn", "probability": 0.5}
+    change, selection = ReviewChange("a", True, False), SamplingRecord(probability=0.5, remaining=3, frame=1)
     recorded = reviews.record(
         [Decision("d0", (change,), "Submitted", (ReviewChange("flag", None, True),), selection)],
         actor="me",
@@ -98,7 +100,7 @@ def test_selection_of_a_document_is_stored_with_its_status_only(reviews):
     assert {event.kind: event.payload for event in recorded} == {
         "review": {"seconds": 2.0},
         "mark": {"seconds": 2.0},
-        "review_status": {"seconds": 2.0} | selection,
+        "review_status": {"seconds": 2.0} | asdict(selection),
     }
 
 

@@ -250,9 +250,9 @@ def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen
     rows = queue.review_page(session, run, queue.QueueFilter(sort="queue"), actor="ann").rows
     first, second = (row.document_id for row in rows[:2])
     app = screen("review", review_reviewer="ann", review__sort="queue", **selected_rows(run_id, "ann", second))
-    actions.submit(session, run_id, [first], by, draws={first: rows[0].sampling})  # by a key in the grid
+    actions.submit(session, run_id, [first], by, sampling={first: rows[0].sampling})  # by a key in the grid
     app.button(key=f"review-submit-{second}").click().run()
-    assert [selection.method for selection in session.store.sampling_frames.selections()] == ["drawn", "drawn"]
+    assert [selection.how for selection in session.store.sampling_frames.selections()] == ["drawn", "drawn"]
 
 
 def test_row_stays_among_the_pending_ones_while_it_is_edited(screen, project, session):

@@ -25,7 +25,7 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     review_plan.save_plan(session, run, new_plan)
     assert "0 reviewed, about 20 more" in plan_sentence(run, review_plan.plan_status(session, run, new_plan))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
     result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in result
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))

@@ -59,9 +59,9 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     session.store.codebooks.save(BOOK)
     run = annotate(session).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")
-    wrong = [id for id in listed.draws if (n := int(id[1:])) % 2 and n % 3 < 2]
+    wrong = [id for id in listed.sampling if (n := int(id[1:])) % 2 and n % 3 < 2]
     actions.edit(session, run.run_id, wrong, CLEAN, False, actions.Attribution("ada"))
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
     return session, run
 
 

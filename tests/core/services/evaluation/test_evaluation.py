@@ -655,9 +655,9 @@ def test_strict_score_of_a_sample_weights_documents_by_their_chance_to_be_drawn(
     listed = queue.list_queue(session, finished, queue.QueueFilter(sort="queue", size=80), actor="ada")
     assert "d151" in [line.document_id for line in listed.lines]
     for truth in (True, False):
-        chosen = [id for id in listed.draws if (documents.index(id) % 2 == 0) == truth]
+        chosen = [id for id in listed.sampling if (documents.index(id) % 2 == 0) == truth]
         actions.edit(session, run.run_id, chosen, "a", truth, ada)
-    actions.submit(session, run.run_id, list(listed.draws), ada, draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), ada, sampling=listed.sampling)
     report = evaluation.evaluate(session, finished, "reviewed")
     assert (report.n, report.excluded) == (79, 1)
     strict = report.strict["accuracy"]

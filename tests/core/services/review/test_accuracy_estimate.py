@@ -40,9 +40,9 @@ def world(tmp_path_factory: pytest.TempPathFactory):
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     """Review the next documents of the queue."""
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
-    wrong = [id for id in listed.draws if int(id[1:]) % 4 == 3]  # the word lists are right on the others
+    wrong = [id for id in listed.sampling if int(id[1:]) % 4 == 3]  # the word lists are right on the others
     actions.edit(session, run.run_id, wrong, CLEAN, False, actions.Attribution("ada"))
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
@@ -120,7 +120,7 @@ def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> N
     ada = actions.Attribution("ada")
     actions.edit(session, run.run_id, documents[:2], "c", 5, ada)
     actions.edit(session, run.run_id, documents[2:8], "c", 4, ada)
-    actions.submit(session, run.run_id, list(listed.draws), ada, draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), ada, sampling=listed.sampling)
     result = accuracy_estimate.estimate_accuracy(session, finished)
     assert result.right.value == pytest.approx(10 / 12)
     assert evaluate(session, finished, "reviewed").scores["near"].value == pytest.approx(10 / 12)

@@ -59,10 +59,10 @@ def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]
 
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
-    records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
+    records = [document for document in listed.sampling if int(document[1:]) % 4 == 3]
     if records:
         actions.edit(session, run.run_id, records, CLEAN, False, actions.Attribution("ada"))
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
 
 
 def test_simulated_reviews_favour_documents_that_differ_from_later_gold(world: tuple[ProjectSession, RunRow]) -> None:
@@ -208,7 +208,7 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     review_plan.save_plan(session, run, new_plan)
     assert review_plan.current_plan(session, run) == new_plan
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
-    assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, (
+    assert sum(int(document[1:]) % 4 == 3 for document in listed.sampling) > 12, (
         "documents on which the runs differ come first"
     )
     status = review_plan.plan_status(session, run, new_plan)
@@ -292,11 +292,11 @@ def rated(workspace: Workspace, tmp_path: Path) -> tuple[ProjectSession, RunRow,
 def _rate(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     ada = actions.Attribution("ada")
-    actions.edit(session, run.run_id, list(listed.draws), "c", 2, ada)
+    actions.edit(session, run.run_id, list(listed.sampling), "c", 2, ada)
     for value in set(TRUE_FLUENCY):
-        documents = [id for id in listed.draws if TRUE_FLUENCY[int(id[1:]) % 4] == value]
+        documents = [id for id in listed.sampling if TRUE_FLUENCY[int(id[1:]) % 4] == value]
         actions.edit(session, run.run_id, documents, "f", value, ada)
-    actions.submit(session, run.run_id, list(listed.draws), ada, draws=listed.draws)
+    actions.submit(session, run.run_id, list(listed.sampling), ada, sampling=listed.sampling)
 
 
 def _status_after(session: ProjectSession, run: RunRow, planned: ReviewPlan, count: int) -> review_plan.PlanStatus:

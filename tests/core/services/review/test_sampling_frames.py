@@ -48,7 +48,7 @@ def test_each_document_is_drawn_once_with_probability_by_size(world: tuple[Proje
     sizes = _sizes(session, run, 1)
     left = sum(sizes.values())
     for position, document in enumerate(ids):
-        draw = result.draws[document]
+        draw = result.sampling[document]
         assert (draw.remaining, draw.frame) == (60 - position, 1)
         assert draw.probability == pytest.approx(sizes[document] / left)
         left -= sizes[document]
@@ -62,7 +62,7 @@ def test_each_document_is_drawn_once_with_probability_by_size(world: tuple[Proje
 
 def test_grid_rows_have_a_sampling_record_on_the_first_page_of_the_queue(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    draws = _queue(session, run).draws
+    draws = _queue(session, run).sampling
     ids = list(draws)
 
     def page(**options: int) -> list[queue.ReviewRow]:
@@ -80,13 +80,13 @@ def test_grid_rows_have_a_sampling_record_on_the_first_page_of_the_queue(world: 
 def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     listed = _queue(session, run, size=20)
-    actions.submit(session, run.run_id, list(listed.draws), actions.Attribution("ada"), draws=listed.draws)
-    frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
+    frames = Counter(draw.frame for draw in _queue(session, run).sampling.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
-    assert {(selection.method, selection.frame) for selection in selections} == {("drawn", 1)}
+    assert {(selection.how, selection.frame) for selection in selections} == {("drawn", 1)}
     queue.save_review_settings(session, ReviewSettings(even=1.0))
-    assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
+    assert {draw.frame for draw in _queue(session, run).sampling.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
     loaded = annotation_arrays.verdict_arrays(session, run, "reviewed")
     design = annotation_arrays.sampling_design(session, run, "reviewed", loaded)
@@ -118,4 +118,4 @@ def test_first_document_is_drawn_in_proportion_to_its_size(world: tuple[ProjectS
 )
 def test_invalid_sampling_record_is_refused(record: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="draw"):
-        queue.parse_sampling_record("d", record)
+        queue.parse_sampling_record(record)
