@@ -9,7 +9,8 @@ import { disputedItems } from "./labels.js";
 /** @typedef {{ id: string, fields: Record<string, string>, note: string }} DocumentData */
 /**
  * A turn as the studio sends it (`core/services/live_state.py`). `text` is the part of the reply from `offset` to `end`, in code
- * points; `attempt` counts its attempts. `labels` are the labels that the reply assigns, or null if it has no list.
+ * points; `attempt` counts its attempts. `labels` are the labels that the reply assigns, null if it decides
+ * nothing and for ratings; `values` leave out what it left open.
  *
  * @typedef {object} TurnEvent
  * @property {"turn"} kind
@@ -77,14 +78,11 @@ export class Debate {
   /**
    * Add a turn, or a later state of it.
    *
-   * @param {TurnEvent} event
-   * @returns {TurnEvent} The turn with its labels in the same form for all kinds of codebooks.
+   * @param {TurnEvent} turn
    */
-  addTurn(event) {
-    const turn = normalizeLabels(event, this.run.kind);
+  addTurn(turn) {
     this.turns.set(turn.turn, turn);
     if (turn.done) this.disputed = disputedItems(this.doneTurns.map((one) => this.opinion(one)));
-    return turn;
   }
 
   /** Turns in order. */
@@ -103,43 +101,18 @@ export class Debate {
 
   /** Evidence of all finished turns. */
   get evidence() {
-    return this.doneTurns.flatMap((turn) => this.evidenceOf(turn));
+    return this.doneTurns.flatMap(({ evidence = [] }) => evidence);
   }
 
   /**
-   * Return the evidence of a turn. In a choice, evidence counts for the label that is chosen with it.
-   *
-   * @param {TurnEvent} turn
-   * @returns {Evidence[]}
-   */
-  evidenceOf(turn) {
-    const chosen = this.run.kind === "choice" ? turn.labels?.[0] : undefined;
-    return (turn.evidence ?? []).map((row) => (chosen && row.item === "label" ? { ...row, item: chosen } : row));
-  }
-
-  /**
-   * Return the values that a turn gives to the labels; empty for a turn without a list.
+   * Return the values that a turn gives to the labels that it is about; empty for a turn without a decision.
    *
    * @param {TurnEvent} turn
    * @returns {Values}
    */
   opinion({ labels, values }) {
-    if (this.run.kind === "rating") {
-      return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== null));
-    }
+    if (this.run.kind !== "choice") return values ?? {};
     if (!labels) return {};
     return Object.fromEntries([...this.run.labels.keys()].map((id) => [id, labels.includes(id)]));
   }
-}
-
-/**
- * @param {TurnEvent} turn
- * @param {Kind} kind
- * @returns {TurnEvent}
- */
-function normalizeLabels(turn, kind) {
-  if (kind === "rating") return { ...turn, labels: null };
-  if (kind !== "choice") return turn;
-  if (typeof turn.values?.label === "string") return { ...turn, labels: [turn.values.label] };
-  return { ...turn, labels: turn.labels?.length ? turn.labels : null };
 }

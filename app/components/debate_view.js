@@ -21,11 +21,11 @@ export class DebateView {
   /**
    * Show a turn, or a later state of it.
    *
-   * @param {TurnEvent} event
+   * @param {TurnEvent} turn
    */
-  showTurn(event) {
+  showTurn(turn) {
     const disputed = [...this.debate.disputed].join();
-    const turn = this.debate.addTurn(event);
+    this.debate.addTurn(turn);
     let view = this.views.get(turn.turn);
     if (!view) {
       view = new TurnView(this.debate);

@@ -115,7 +115,7 @@ export class TurnView {
   /** @param {TurnEvent} turn */
   drawReply(turn) {
     const { debate } = this;
-    const nodes = replyNodes(this.text, debate.run.labels, debate.evidenceOf(turn), debate.disputed);
+    const nodes = replyNodes(this.text, debate.run.labels, turn.evidence ?? [], debate.disputed);
     this.reply.replaceChildren(...nodes, this.caret);
     this.details.replaceChildren(
       ...detailNodes(turn, debate.run.labels),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Document, Evidence, Value
+from core.documents import Document, Evidence, Value, is_number
 from core.prompts import Message
 from core.runs import RoleModel
 
@@ -233,8 +233,16 @@ class Turn:
 
     @property
     def labels(self) -> tuple[str, ...] | None:
-        """Ids of the labels that the role's own decision selects, None if it gave none."""
-        return None if self.values is None else self.reply.reading.selected
+        """Ids of the labels that the role's own decision selects; None for ratings, and if it gave or chose none."""
+        if self.values is None or self.form == "ratings" or any(map(is_number, self.values.values())):
+            return None
+        selected = self.reply.reading.selected
+        return selected or None if CHOICE_ITEM in self.values else selected
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The quotes of the reply; in a choice, for the label that the role chose."""
+        return quotes_of_choice(self.reply.evidence, self.values or {})
 
     @property
     def decided(self) -> dict[str, Value] | None:
@@ -247,6 +255,14 @@ class Turn:
     def problem(self) -> str:
         """The reason why a reply that needs a decision could not be read; else empty."""
         return self.reply.reading.problem if self.form != "text" else ""
+
+
+def quotes_of_choice(quotes: Iterable[Evidence], values: Mapping[str, Value | None]) -> tuple[Evidence, ...]:
+    """Return quotes with the chosen label as their item, if ``values`` have one and the quotes are for a choice."""
+    chosen = values.get(CHOICE_ITEM)
+    if not isinstance(chosen, str):
+        return tuple(quotes)
+    return tuple(replace(quote, item=chosen) if quote.item == CHOICE_ITEM else quote for quote in quotes)
 
 
 @dataclass(frozen=True, slots=True)

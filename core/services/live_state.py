@@ -114,7 +114,7 @@ class _LiveTurn:
                 "values": turn.decided,
                 "unknown": list(reply.reading.unknown),
                 "certainty": dict(reply.reading.certainty),
-                "evidence": [asdict(quote) for quote in reply.evidence],
+                "evidence": [asdict(quote) for quote in turn.evidence],
                 "prompt_tokens": reply.usage.prompt_tokens,
                 "completion_tokens": reply.usage.completion_tokens,
                 "cost_usd": reply.cost_usd,

@@ -11,21 +11,6 @@ function makeView(kind) {
   return new DebateView(new Debate("d1", makeRun(kind)));
 }
 
-test("a choice has one label in every form of the event", () => {
-  const debate = new Debate("d1", makeRun("choice"));
-  assert.deepEqual(debate.addTurn(makeTurn(0, "extractor", { values: { label: "b" } })).labels, ["b"]);
-  assert.equal(debate.addTurn(makeTurn(1, "critic", { labels: [] })).labels, null);
-});
-
-test("evidence of a choice counts for the chosen label", () => {
-  const debate = new Debate("d1", makeRun("choice"));
-  debate.addTurn(makeTurn(0, "extractor", { values: { label: "b" }, evidence: [makeEvidence("label", "x", 0)] }));
-  assert.deepEqual(
-    debate.evidence.map(({ item }) => item),
-    ["b"],
-  );
-});
-
 test("labels are disputed when replies differ", () => {
   const debate = new Debate("d1", makeRun());
   debate.addTurn(makeTurn(0, "extractor", { labels: ["a", "b"] }));
@@ -35,9 +20,16 @@ test("labels are disputed when replies differ", () => {
   assert.deepEqual(debate.disputed, new Set(["b"]));
 });
 
+test("a reply about one label disputes no other", () => {
+  const debate = new Debate("d1", makeRun());
+  debate.addTurn(makeTurn(0, "extractor", { item: "a", labels: ["a"], values: { a: true } }));
+  debate.addTurn(makeTurn(1, "extractor", { item: "b", labels: [], values: { b: false } }));
+  assert.deepEqual(debate.disputed, new Set());
+});
+
 test("ratings are disputed when they differ", () => {
   const debate = new Debate("d1", makeRun("rating"));
-  debate.addTurn(makeTurn(0, "extractor", { values: { a: 3, b: null } }));
+  debate.addTurn(makeTurn(0, "extractor", { values: { a: 3 } }));
   debate.addTurn(makeTurn(1, "judge", { values: { a: 4, b: 2 } }));
   assert.deepEqual(debate.disputed, new Set(["a"]));
 });

@@ -14,7 +14,7 @@ export function makeRun(kind = "multilabel", roles = ["extractor", "critic", "ju
 }
 
 export function makeTurn(turn, role, fields = {}) {
-  const { text = "words" } = fields;
+  const { text = "words", labels = null } = fields;
   return {
     kind: "turn",
     document_id: "d1",
@@ -30,8 +30,8 @@ export function makeTurn(turn, role, fields = {}) {
     end: text.length,
     text,
     done: true,
-    labels: null,
-    values: null,
+    labels,
+    values: labels && Object.fromEntries(LABELS.map(({ id }) => [id, labels.includes(id)])),
     evidence: [],
     ...fields,
   };

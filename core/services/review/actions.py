@@ -5,11 +5,12 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from core.codebook import CHOICE_ITEM, Codebook
+from core.codebook import Codebook
+from core.debate.turns import quotes_of_choice
 from core.documents import Evidence, ReviewStatus, Value, storable
 from core.errors import NoSuchRun, UsageError
 from core.formatting import format_clock, format_count, join_names
@@ -343,16 +344,12 @@ def quotes_by_role(record: DocumentRecord) -> tuple[tuple[str, Evidence], ...]:
     none.
     """
     return tuple(
-        (role, _with_chosen_label(quote, record.roles.get(role, {}).get(CHOICE_ITEM)))
+        (role, quote)
         for role, quotes in record.evidence.items()
-        for quote in quotes
+        for quote in quotes_of_choice(quotes, record.roles.get(role, {}))
     )
 
 
 def all_quotes(record: DocumentRecord) -> tuple[Evidence, ...]:
     """Return the quotes of all roles."""
     return tuple(quote for _, quote in quotes_by_role(record))
-
-
-def _with_chosen_label(quote: Evidence, chosen: object) -> Evidence:
-    return replace(quote, item=chosen) if quote.item == CHOICE_ITEM and isinstance(chosen, str) else quote

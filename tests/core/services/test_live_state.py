@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
-from core.debate.turns import Reading, Reply, Turn, Usage, Verdict
+from core.debate.turns import Reading, Reply, ReplyForm, Turn, Usage, Verdict
+from core.documents import Evidence, Value
 from core.runs import RoleModel
 from core.services.live_state import (
     KEPT_FINISHED,
@@ -20,6 +21,7 @@ from core.services.live_state import (
     StoredDebate,
     debate_events,
 )
+from tests.each_row import each_row
 
 RUN = "r1"
 MODEL = RoleModel(connection="x", model="m")
@@ -318,6 +320,29 @@ def test_stored_debate_gives_the_same_events_as_a_live_one() -> None:
     assert [event["kind"] for event in events] == ["turn", "turn", "verdict"]
     assert [event["text"] for event in events[:2]] == ["one", "two"]
     assert events[1]["labels"] is None
+
+
+@each_row(
+    ("form", "values", "labels"),
+    [
+        ("labels", {"a": True, "b": False, "c": None}, ["a"]),
+        ("labels", {"a": False}, []),
+        ("choice", {"label": "b"}, ["b"]),
+        ("choice", {"label": None}, None),
+        ("ratings", {"a": None}, None),
+        ("text", {"a": 3}, None),
+        ("text", None, None),
+    ],
+)
+def test_turn_has_the_labels_that_its_reply_assigns(
+    form: ReplyForm, values: dict[str, Value | None] | None, labels: list[str] | None
+) -> None:
+    decided = {item: value for item, value in (values or {}).items() if value is not None}
+    reply = Reply("x", reading=Reading(decided), evidence=(Evidence("label", "good", "text", 0, 4, "exact"),))
+    turn = Turn(RUN, "d1", 0, "extractor", MODEL, form=form, reply=reply, values=values)
+    (event,) = debate_events(StoredDebate(DocumentText("d1", {"text": "good"}), (turn,)))
+    assert event["labels"] == labels
+    assert [quote["item"] for quote in event["evidence"]] == [decided.get("label", "label")]
 
 
 def test_deltas_from_another_thread_arrive_complete_and_in_order() -> None:
