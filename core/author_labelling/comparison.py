@@ -29,7 +29,7 @@ from core.author_labelling.screening import spam_authors, without_spam_authors
 from core.codebook import normalise
 from core.runs import total_cost
 from core.stats.agreement import cohen_kappa, divergence, with_interval
-from core.stats.arrays import Ratings
+from core.stats.arrays import Numbers
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 
@@ -232,7 +232,7 @@ def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) 
     for index, row in enumerate(positions):
         coded[index, : len(row)] = [-1 if option is None else option for option in row]
 
-    def coefficient(answers: npt.NDArray[Any], weights: Ratings) -> float | None:
+    def coefficient(answers: npt.NDArray[Any], weights: Numbers) -> float | None:
         kappas = [cohen_kappa(first, second, weights) for first, second in combinations(answers.T, 2)]
         defined = [kappa for kappa in kappas if kappa is not None]
         return mean(defined) if defined else None

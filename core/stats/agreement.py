@@ -22,18 +22,18 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import TINY, Codes, Ratings, distinct_rows, ratings
+from core.stats.arrays import TINY, Codes, Numbers, distinct_rows, ratings
 from core.stats.intervals import Estimate, t_quantile
 from core.stats.metric_intervals import Shape, Spread, interval
 
 _MAX_PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
 
-Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Ratings], float | None]
+Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Numbers], float | None]
 """Function of answers ``[unit, rater]`` and weights ``[unit]``."""
 
 
-def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Ratings | None = None) -> float | None:
+def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Numbers | None = None) -> float | None:
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
     p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). ``weights`` is
@@ -48,7 +48,7 @@ def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Ratings | 
     return None if np.isnan(kappa) else kappa
 
 
-def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> float | None:
+def fleiss_kappa(answers: npt.ArrayLike, weights: Numbers | None = None) -> float | None:
     """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 
     p_o is the share of pairs of raters that agree, averaged over units. p_e is the sum of squared shares of the
@@ -71,7 +71,7 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Ratings | None = None) -> floa
 
 
 def krippendorff_alpha(
-    answers: npt.ArrayLike, weights: Ratings | None = None, level: Literal["nominal", "ordinal"] = "nominal"
+    answers: npt.ArrayLike, weights: Numbers | None = None, level: Literal["nominal", "ordinal"] = "nominal"
 ) -> float | None:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
@@ -155,14 +155,14 @@ def with_interval(
     return Estimate(estimate, interval(shape, estimate, Spread(variance, t_quantile(units - 1))))
 
 
-def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:
+def mid_ranks(values: Numbers, weights: Numbers) -> Numbers:
     """Return the weight below each value and half of that at it."""
     _, inverse = np.unique(values, return_inverse=True)
     value_weights = np.bincount(inverse, weights)
     return np.asarray((value_weights.cumsum() - value_weights / 2)[inverse])
 
 
-def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"]) -> Ratings:
+def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"]) -> Numbers:
     """Return a coefficient of two annotators from their confusion matrices ``[..., first, second]``, NaN where 0/0.
 
     A matrix has a row for every category that could be chosen (q). Counts may be weighted. Kappa and alpha equal those
@@ -209,7 +209,7 @@ def _nominal(answers: npt.ArrayLike) -> Codes:
     return result
 
 
-def _table(coded: Codes) -> Ratings:
+def _table(coded: Codes) -> Numbers:
     """Return the number of times each value was given to each unit, ``[unit, value]``."""
     size = int(coded.max(initial=-1)) + 1
     rows, columns = np.nonzero(coded >= 0)
@@ -222,7 +222,7 @@ PRIOR = 0.5
 _TOKEN = re.compile(r"\w+")
 
 
-def pearson(first: Ratings, second: Ratings, weights: Ratings | None = None) -> float | None:
+def pearson(first: Numbers, second: Numbers, weights: Numbers | None = None) -> float | None:
     """Return Pearson's correlation of pairs, weighted if weights are given.
 
     None for fewer than two different values on a side.
@@ -236,13 +236,13 @@ def pearson(first: Ratings, second: Ratings, weights: Ratings | None = None) -> 
     return float(np.clip((weights * a) @ b / np.sqrt((weights * a) @ a * ((weights * b) @ b)), -1.0, 1.0))
 
 
-def spearman(first: Ratings, second: Ratings, weights: Ratings | None = None) -> float | None:
+def spearman(first: Numbers, second: Numbers, weights: Numbers | None = None) -> float | None:
     """Return Spearman's correlation, ties at their mid-rank; weights and None as for ``pearson``."""
     weights = np.ones(len(first)) if weights is None else weights
     return pearson(mid_ranks(first, weights), mid_ranks(second, weights), weights)
 
 
-def kendall(first: Ratings, second: Ratings, weights: Ratings | None = None) -> float | None:
+def kendall(first: Numbers, second: Numbers, weights: Numbers | None = None) -> float | None:
     """Return Kendall's tau-b; weights and None as for ``pearson``."""
     weights = np.ones(len(first)) if weights is None else weights
     used = weights > 0
@@ -261,7 +261,7 @@ def kendall(first: Ratings, second: Ratings, weights: Ratings | None = None) -> 
     return float(np.clip(concordance / np.sqrt(untied[0] * untied[1]), -1.0, 1.0))
 
 
-def divergence(reference: npt.ArrayLike, predicted: npt.ArrayLike) -> Ratings:
+def divergence(reference: npt.ArrayLike, predicted: npt.ArrayLike) -> Numbers:
     """Return the Kullback-Leibler divergence of the annotator's categories from the reference's in nats, 0 or more.
 
     Both are counts ``[..., category]``; NaN where a side has no case. KL = sum p log(p / q) with p the reference's

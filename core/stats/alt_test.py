@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Kind
-from core.stats.arrays import TINY, Codes, Ratings, check_shapes, known_mean, ratings
+from core.stats.arrays import TINY, Codes, Numbers, check_shapes, known_mean, ratings
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -127,7 +127,7 @@ def alternative_test(
     return Alternative(epsilon, judged, rate, advantage, rate >= 0.5)
 
 
-def _lead_of_model(name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], kind: Kind) -> Ratings:
+def _lead_of_model(name: str, model_ratings: Numbers, grids: Mapping[str, Numbers], kind: Kind) -> Numbers:
     """Return the agreement of the model with the others minus that of a person, ``[document]``, NaN without others."""
     person_ratings = grids[name]
     other_ratings = [grid for other, grid in grids.items() if other != name]
@@ -138,7 +138,7 @@ def _lead_of_model(name: str, model_ratings: Ratings, grids: Mapping[str, Rating
     return np.asarray(by_model - by_person)
 
 
-def _left_out(name: str, lead_of_model: Ratings, epsilon: float, groups: Codes | None) -> LeftOut:
+def _left_out(name: str, lead_of_model: Numbers, epsilon: float, groups: Codes | None) -> LeftOut:
     compared = ~np.isnan(lead_of_model)
     wins = lead_of_model >= -TINY, lead_of_model <= TINY  # of the model and of the person; both win on a tie
     lead = (wins[1].astype(np.float64) - wins[0])[compared]
@@ -150,7 +150,7 @@ def _left_out(name: str, lead_of_model: Ratings, epsilon: float, groups: Codes |
     return LeftOut(name, int(compared.sum()), by_model, by_person, p, False)
 
 
-def _agreement(values: Ratings, other_ratings: Sequence[Ratings], kind: Kind) -> Ratings:
+def _agreement(values: Numbers, other_ratings: Sequence[Numbers], kind: Kind) -> Numbers:
     """Return the agreement with the others who labelled the document, ``[document]``; NaN without others.
 
     It is the mean over other people and items: of equal values; for ratings of squared distances, as minus its root.
@@ -161,7 +161,7 @@ def _agreement(values: Ratings, other_ratings: Sequence[Ratings], kind: Kind) ->
     return -np.sqrt(mean) if kind == "rating" else mean
 
 
-def _short_by(lead: Ratings, epsilon: float) -> float:
+def _short_by(lead: Numbers, epsilon: float) -> float:
     """Return p of H0: the mean lead of the person, ``[document]`` or ``[group]``, is epsilon or more."""
     from scipy import stats
 

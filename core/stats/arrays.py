@@ -21,7 +21,6 @@ from core.documents import RATING_TOLERANCE
 
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
 Codes: TypeAlias = npt.NDArray[np.int64]
-Ratings: TypeAlias = npt.NDArray[np.float64]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -48,7 +47,7 @@ def codes(values: npt.ArrayLike) -> Codes:
     return result
 
 
-def ratings(values: npt.ArrayLike) -> Ratings:
+def ratings(values: npt.ArrayLike) -> Numbers:
     """Return numbers of any shape as float64, NaN for None ("no value"). Raises ValueError for an infinity."""
     array = np.asarray(values, dtype=np.float64)
     if np.isinf(array).any():
@@ -76,12 +75,12 @@ def distinct_rows(rows: npt.NDArray[Any]) -> tuple[Codes, Codes, Codes]:
     return first, inverse.reshape(-1), counts
 
 
-def known_mean(values: Ratings, axis: int = 0) -> Ratings:
+def known_mean(values: Numbers, axis: int = 0) -> Numbers:
     """Return the mean along an axis of the values that are not NaN; NaN where all are (numpy's nanmean warns there)."""
     return np.asarray(np.ma.masked_invalid(values).mean(axis=axis).filled(np.nan))
 
 
-def known_median(values: Ratings, axis: int = 0) -> Ratings:
+def known_median(values: Numbers, axis: int = 0) -> Numbers:
     """Return the median along an axis, as ``known_mean``."""
     median = np.ma.median(np.ma.masked_invalid(values), axis=axis)  # type: ignore[no-untyped-call]
     return np.asarray(median.filled(np.nan))
@@ -107,7 +106,7 @@ def counted_documents(has_gold: Mask, *has_value: Mask) -> tuple[Mask, int]:
     return gold & complete, int((gold & ~complete).sum())
 
 
-def is_right(reference: Ratings, predicted: Ratings, *, kind: Kind) -> Mask:
+def is_right(reference: Numbers, predicted: Numbers, *, kind: Kind) -> Mask:
     """Return a mask of right values: equal to the reference, or a rating less than a point away.
 
     False if either value is missing.
@@ -118,7 +117,7 @@ def is_right(reference: Ratings, predicted: Ratings, *, kind: Kind) -> Mask:
     return right
 
 
-def coded(reference: Ratings, *annotations: Ratings, kind: Kind) -> list[Codes]:
+def coded(reference: Numbers, *annotations: Numbers, kind: Kind) -> list[Codes]:
     """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
 
     The code of a rating is 1 if it is less than a point off the reference, else 0. Ratings have no finite set of

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from core.codebook import Codebook, Kind, label_noun
 from core.formatting import capitalised, format_count, format_p_value, format_points, format_signed
 from core.stats import flips, metrics, scoring, significance
-from core.stats.arrays import Codes, Mask, Ratings, coded, counted_documents, one_hot
+from core.stats.arrays import Codes, Mask, Numbers, coded, counted_documents, one_hot
 from core.stats.intervals import LEVEL, Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
@@ -69,7 +69,7 @@ class Side:
     id: str
     name: str
     """in sentences"""
-    verdicts: Ratings
+    verdicts: Numbers
     """``[document, item]``, NaN for no value"""
     by_iteration: Mapping[int, float] = field(default_factory=dict)
     """main score in points (0 to 100) by the number of the iteration, NaN where it is undefined"""
@@ -180,7 +180,7 @@ class Compared:
 
 def compare_annotators(
     codebook: Codebook,
-    reference: Ratings,
+    reference: Numbers,
     sides: Sequence[Side],
     design: Design | None = None,
     margin: float | None = None,
@@ -220,7 +220,7 @@ class _SharedDocuments:
     """The reference on the documents of a comparison, and how these were selected."""
 
     codebook: Codebook
-    gold: Ratings
+    gold: Numbers
     design: Design
 
     def coded(self, *sides: Side) -> list[Codes]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from core.codebook import Kind
 from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
-from core.stats.arrays import Codes, Mask, Ratings, check_shapes, is_right, known_median, ratings
+from core.stats.arrays import Codes, Mask, Numbers, check_shapes, is_right, known_median, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -89,7 +89,7 @@ class Bound:
     """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more"""
 
 
-def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Ratings:
+def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Numbers:
     """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
     stack = np.stack([ratings(values_of_agent) for values_of_agent in predicted])
     if len(stack) == 1:
@@ -120,7 +120,7 @@ def rounds(
     """
     debate = _Debate(ratings(reference), kind, design or Design(), Design(groups=groups))
     debate_rounds: list[Round] = []
-    latest_by_group: list[dict[str, Ratings]] = []
+    latest_by_group: list[dict[str, Numbers]] = []
     for name, agents in steps:
         answers = {agent: ratings(values) for agent, values in agents.items()}
         check_shapes(debate.reference, *answers.values())
@@ -169,7 +169,7 @@ def bound(
 class _Debate:
     """The reference, the kind of values, and the selection of the documents of all rounds."""
 
-    reference: Ratings
+    reference: Numbers
     kind: Kind
     reference_design: Design
     """of the documents with a reference, for shares of right cells"""
@@ -181,7 +181,7 @@ class _Debate:
         """``[document, item]``: True if there is a reference."""
         return ~np.isnan(self.reference)
 
-    def right(self, values: Ratings) -> Mask:
+    def right(self, values: Numbers) -> Mask:
         """Return a mask of right values."""
         return is_right(self.reference, values, kind=self.kind)
 
@@ -190,7 +190,7 @@ class _Debate:
         return _share_of_cells(right, among, self.reference_design)
 
     def round(
-        self, name: str, earlier: Mapping[str, Ratings], answers: Mapping[str, Ratings], latest: Mapping[str, Ratings]
+        self, name: str, earlier: Mapping[str, Numbers], answers: Mapping[str, Numbers], latest: Mapping[str, Numbers]
     ) -> Round:
         """Return a round from values by agent: those before it, those given in it, and the latest ones after it."""
         stack = np.stack(list(latest.values()))
@@ -218,7 +218,7 @@ class _Debate:
             upper_bound=self.accuracy(np.any(right, axis=0), voted),
         )
 
-    def agent(self, name: str, earlier: Ratings | None, current: Ratings | None, latest: Ratings) -> AgentRound:
+    def agent(self, name: str, earlier: Numbers | None, current: Numbers | None, latest: Numbers) -> AgentRound:
         """Return an agent after a round; the values before the round and in the round are None if there are none."""
         accuracy = self.accuracy(self.right(latest), self.has_reference & ~np.isnan(latest))
         if current is None or earlier is None:
@@ -235,7 +235,7 @@ class _Debate:
             sideways=int((changed & (right == was_right)).sum()),
         )
 
-    def agreement(self, stack: Ratings) -> Estimate:
+    def agreement(self, stack: Numbers) -> Estimate:
         """Return Krippendorff's alpha of ratings or Fleiss' kappa of labels, ``[agent, document, item]``."""
         groups = self.document_design.groups
         if stack.shape[2] > 1:  # the cells of a document depend on each other
@@ -243,7 +243,7 @@ class _Debate:
         coefficient = partial(krippendorff_alpha, level="ordinal") if self.kind == "rating" else fleiss_kappa
         return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
 
-    def share_with_majority(self, stack: Ratings, vote: Ratings) -> Estimate:
+    def share_with_majority(self, stack: Numbers, vote: Numbers) -> Estimate:
         """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
         count = (~np.isnan(stack)).sum(axis=0)
         comparable = count >= 2
@@ -253,18 +253,18 @@ class _Debate:
         shares = np.where(comparable, leading / np.maximum(count, 1), 0.0)
         return ratio(shares.sum(axis=1), comparable.sum(axis=1), self.document_design)
 
-    def share_alike(self, first: Ratings, second: Ratings) -> Estimate:
+    def share_alike(self, first: Numbers, second: Numbers) -> Estimate:
         """Return the share of cells with values of both agents on which they agree."""
         agrees = is_right(first, second, kind=self.kind)
         return _share_of_cells(agrees, ~np.isnan(first + second), self.document_design)
 
 
-def _has_answer(predicted: Ratings) -> Mask:
+def _has_answer(predicted: Numbers) -> Mask:
     """Return ``[document]``: True if any item has a value."""
     return np.asarray(~np.isnan(predicted).all(axis=1))
 
 
-def count_votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
+def count_votes(stack: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
     """Return the values that agents gave, ascending, and how many gave each to a cell, ``[value, document, item]``."""
     values = np.unique(stack[~np.isnan(stack)])
     votes = np.array([(stack == value).sum(axis=0) for value in values], dtype=np.int64)

@@ -24,7 +24,7 @@ import numpy as np
 from core.codebook import Kind
 from core.documents import RATING_TOLERANCE
 from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
-from core.stats.arrays import Mask, Ratings
+from core.stats.arrays import Mask, Numbers
 from core.stats.metric_intervals import Shape
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
@@ -46,10 +46,10 @@ class Counts:
         return self.tp + self.fn
 
 
-def _cells(reference: int, predicted: int) -> cached_property[Ratings]:
+def _cells(reference: int, predicted: int) -> cached_property[Numbers]:
     """Return the property of samples that is the weight of the cells with these values, ``[sample, label]``."""
 
-    def count(samples: Samples) -> Ratings:
+    def count(samples: Samples) -> Numbers:
         cells: Mask = (samples.reference == reference) & (samples.predicted == predicted)
         return samples.weights @ cells.astype(np.float64)
 
@@ -64,9 +64,9 @@ class Samples:
     NaN where the reference has no value. ``weights`` is ``[sample, row]``: how many documents each row stands for.
     """
 
-    weights: Ratings
-    reference: Ratings
-    predicted: Ratings
+    weights: Numbers
+    reference: Numbers
+    predicted: Numbers
 
     tp = _cells(1, 1)
     fp = _cells(0, 1)
@@ -74,33 +74,33 @@ class Samples:
     tn = _cells(0, 0)
 
     @property
-    def cells(self) -> Ratings:
+    def cells(self) -> Numbers:
         """Compared cells, ``[sample, label]``."""
         return self.tp + self.fp + self.fn + self.tn
 
     @property
-    def positives(self) -> Ratings:
+    def positives(self) -> Numbers:
         """Documents that have the label in the reference, ``[sample, label]``."""
         return self.tp + self.fn
 
     @property
-    def labelled(self) -> Ratings:
+    def labelled(self) -> Numbers:
         """Documents that have the label in the reference or from the annotator, ``[sample, label]``."""
         return self.tp + self.fp + self.fn
 
     @cached_property
-    def documents(self) -> Ratings:
+    def documents(self) -> Numbers:
         """Documents, ``[sample]``."""
         return np.asarray(self.weights.sum(axis=1))
 
     @cached_property
-    def exact(self) -> Ratings:
+    def exact(self) -> Numbers:
         """Documents whose every label with a reference is right, ``[sample]``."""
         right: Mask = np.all((self.reference == self.predicted) | np.isnan(self.reference), axis=1)
         return self.weights @ right.astype(np.float64)
 
     @cached_property
-    def confusion(self) -> Ratings:
+    def confusion(self) -> Numbers:
         """Confusion matrices of a choice, ``[sample, reference, predicted]``."""
         labels = self.reference.shape[1]
         cells = np.zeros((len(self.reference), labels * labels))
@@ -131,17 +131,17 @@ class Metric:
     """its name on the screen"""
     kinds: tuple[Kind, ...]
     """the kinds of codebook that have it"""
-    compute: Callable[[Samples], Ratings]
+    compute: Callable[[Samples], Numbers]
     """its values, ``[sample]``, or ``[sample, label]`` of a score per label; NaN where it is undefined"""
     per_label: bool = False
     interval: Shape | None = None
     """the shape of its interval; None for a metric that is shown without one"""
-    cases: Callable[[Samples], Ratings] | None = None
+    cases: Callable[[Samples], Numbers] | None = None
     """of a share: the weight of its cases, the denominator; of a correlation on a label: that of the cases that matter.
     Few independent units among them widen the interval."""
     averages: tuple[Average, ...] = ()
     """of a score per label: its means over labels, which are metrics of their own"""
-    support: Callable[[Samples], Ratings] = attrgetter("positives")
+    support: Callable[[Samples], Numbers] = attrgetter("positives")
     """of a score per label: the weight of each label in the weighted mean; means leave out a label without any"""
     average: Average | None = None
     """of a mean over labels: which one"""
@@ -183,39 +183,39 @@ def nest_averages(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     return result
 
 
-def _divide(numerator: Ratings, denominator: Ratings) -> Ratings:
+def _divide(numerator: Numbers, denominator: Numbers) -> Numbers:
     """Return numerator / denominator, NaN where the denominator is 0."""
     result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
 
 
-def _precision(s: Samples) -> Ratings:
+def _precision(s: Samples) -> Numbers:
     predicted = s.tp + s.fp
     return np.where((predicted == 0) & (s.positives > 0), 0.0, _divide(s.tp, predicted))
 
 
-def _recall(s: Samples) -> Ratings:
+def _recall(s: Samples) -> Numbers:
     return _divide(s.tp, s.positives)
 
 
-def _f1(s: Samples) -> Ratings:
+def _f1(s: Samples) -> Numbers:
     return np.where(s.positives > 0, _divide(2 * s.tp, 2 * s.tp + s.fp + s.fn), np.nan)
 
 
-def _accuracy(s: Samples) -> Ratings:
+def _accuracy(s: Samples) -> Numbers:
     return _divide(s.tp + s.tn, s.cells)
 
 
-def _tables(s: Samples) -> Ratings:
+def _tables(s: Samples) -> Numbers:
     """Return the confusion matrix of each label, ``[sample, label, reference, predicted]``, absent first."""
     return np.stack([np.stack([s.tn, s.fp], axis=-1), np.stack([s.fn, s.tp], axis=-1)], axis=-2)
 
 
-def _of_ratings(function: Callable[[Ratings, Ratings, Ratings], float | None]) -> Callable[[Samples], Ratings]:
+def _of_ratings(function: Callable[[Numbers, Numbers, Numbers], float | None]) -> Callable[[Samples], Numbers]:
     """Return a metric per dimension from a function of three vectors: the reference, the ratings and their weights."""
 
-    def compute(s: Samples) -> Ratings:
+    def compute(s: Samples) -> Numbers:
         values = np.full((len(s.weights), s.reference.shape[1]), np.nan)
         for column, (gold, predicted) in enumerate(zip(s.reference.T, s.predicted.T, strict=True)):
             has_gold = ~np.isnan(gold)
@@ -227,10 +227,10 @@ def _of_ratings(function: Callable[[Ratings, Ratings, Ratings], float | None]) -
     return compute
 
 
-def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Samples], Ratings]:
+def _mean_of_cells(cells: Callable[[Numbers, Numbers], Numbers]) -> Callable[[Samples], Numbers]:
     """Return a metric per dimension that is the mean of ``cells(reference, predicted)`` over documents."""
 
-    def compute(s: Samples) -> Ratings:
+    def compute(s: Samples) -> Numbers:
         has_gold = ~np.isnan(s.reference)
         values = np.where(has_gold, cells(np.nan_to_num(s.reference), s.predicted), 0.0)
         return _divide(s.weights @ values, s.weights @ has_gold.astype(np.float64))
@@ -238,25 +238,25 @@ def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Sa
     return compute
 
 
-def _all_cells(s: Samples) -> Ratings:
+def _all_cells(s: Samples) -> Numbers:
     return np.asarray(s.cells.sum(axis=1))
 
 
-def _rated(s: Samples) -> Ratings:
+def _rated(s: Samples) -> Numbers:
     return np.asarray(s.weights @ (~np.isnan(s.reference)).astype(np.float64))
 
 
-def _near(reference: Ratings, predicted: Ratings) -> Ratings:
+def _near(reference: Numbers, predicted: Numbers) -> Numbers:
     return (np.abs(predicted - reference) < RATING_TOLERANCE).astype(np.float64)
 
 
-def _near_of_all(s: Samples) -> Ratings:
+def _near_of_all(s: Samples) -> Numbers:
     has_gold = (~np.isnan(s.reference)).astype(np.float64)
     right = has_gold * _near(np.nan_to_num(s.reference), s.predicted)
     return _divide((s.weights @ right).sum(axis=1), (s.weights @ has_gold).sum(axis=1))
 
 
-def _matthews(tables: Ratings) -> Ratings:
+def _matthews(tables: Numbers) -> Numbers:
     """Return Matthews' correlation for any number of classes, -1 to 1; NaN when either side has one class only.
 
     Source: Gorodkin 2004 (Comput. Biol. Chem. 28). scikit-learn gives 0 where the formula is 0/0.
@@ -267,14 +267,14 @@ def _matthews(tables: Ratings) -> Ratings:
     return _divide(covariance, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
 
 
-def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
+def _mean(metric: Metric, average: Average) -> Callable[[Samples], Numbers]:
     """Return the mean of a metric over labels.
 
     Macro and weighted means are over the labels with support where the score is defined. Micro comes from the summed
     counts. NaN without such a label.
     """
 
-    def compute(s: Samples) -> Ratings:
+    def compute(s: Samples) -> Numbers:
         samples = s.pooled() if average == "micro" else s
         values = metric.compute(samples)
         weight = label_weights(metric, average, samples, values)
@@ -316,7 +316,7 @@ def _registry(*entries: Metric) -> tuple[Metric, ...]:
 
 
 def _of_tables(
-    key: str, name: str, function: Callable[[Ratings], Ratings], *, interval: Shape | None = "correlation"
+    key: str, name: str, function: Callable[[Numbers], Numbers], *, interval: Shape | None = "correlation"
 ) -> tuple[Metric, Metric]:
     """Return a score of each label, and of a choice, from a function of confusion matrices ``[..., q, q]``."""
     of_label = Metric(
@@ -424,7 +424,7 @@ less than a point off. ``exact`` is never reached where the reference is a mean 
 is ordinal. ``kl`` is the divergence of how often labels are given."""
 
 
-def label_weights(metric: Metric, average: Average | None, s: Samples, values: Ratings) -> Ratings:
+def label_weights(metric: Metric, average: Average | None, s: Samples, values: Numbers) -> Numbers:
     """Return the weight of each label in a mean of a metric over labels, ``[sample, label]``; 0 if it is left out."""
     support = np.where(np.isnan(values), 0.0, _rated(s) if metric.kinds == ("rating",) else metric.support(s))
     return support if average == "weighted" else (support > 0).astype(np.float64)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.agreement import krippendorff_alpha, with_interval
-from core.stats.arrays import Codes, Ratings, known_mean, ratings
+from core.stats.arrays import Codes, Numbers, known_mean, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.scoring import difference, score
@@ -96,7 +96,7 @@ def gains(
     gold, design = ratings(reference)[:, None], Design(groups=groups)
     differences = difference("rating", gold, before, after, ("",), design=design).labels[""]
 
-    def gain(answers: Ratings, times: Ratings) -> float | None:
+    def gain(answers: Numbers, times: Numbers) -> float | None:
         sides = (answers[:, : len(old)], answers[:, len(old) :])
         first, second = (krippendorff_alpha(side, times, "ordinal") for side in sides)
         return None if first is None or second is None else second - first
@@ -109,12 +109,12 @@ TEAM_DIGITS = 4
 """Digits of a mean over teams, as many as a panel's verdict has, so that equal means are ties."""
 
 
-def panel_mean(members: Sequence[npt.ArrayLike], teams: Sequence[str] = ()) -> Ratings:
+def panel_mean(members: Sequence[npt.ArrayLike], teams: Sequence[str] = ()) -> Numbers:
     """Return the mean of the members' ratings ``[document, ...]``, NaN without a rating.
 
     With ``teams``, the team of each member, it is the mean within teams and then over teams, as in a panel's verdict.
     """
-    by_team: dict[str, list[Ratings]] = {}
+    by_team: dict[str, list[Numbers]] = {}
     for team, member in zip(teams or [""] * len(members), members, strict=True):
         by_team.setdefault(team, []).append(ratings(member))
     means = [known_mean(np.stack(side)) for side in by_team.values()]

@@ -23,7 +23,7 @@ from core.stats.arrays import (
     BinaryGrid,
     Codes,
     Mask,
-    Ratings,
+    Numbers,
     check_shapes,
     codes,
     counted_documents,
@@ -189,7 +189,7 @@ def randomization_test(
     differs = ~np.equal(*sides).all(axis=1)
     rows = np.concatenate([gold, gold]), np.concatenate(sides)
 
-    def gap(exchanged: Ratings) -> Ratings:
+    def gap(exchanged: Numbers) -> Numbers:
         unexchanged = data.frequency - exchanged
         before, after = (
             metric.compute(Samples(np.concatenate(both, axis=1), *rows))
@@ -313,7 +313,7 @@ class _Estimated:
     """A metric of one annotator: its outputs, one for each label or one over all, and the roots of their covariance."""
 
     outputs: list[Estimate]
-    roots: Ratings
+    roots: Numbers
     cases: list[float] = field(default_factory=list)
     """independent cases of each output of a label, by which a difference is judged"""
 
@@ -323,11 +323,11 @@ class _Patterns:
     """Documents as patterns of outcomes."""
 
     kind: Kind
-    sides: tuple[Ratings, ...]
+    sides: tuple[Numbers, ...]
     """the reference and each annotator, ``[pattern, label]``"""
-    frequency: Ratings
+    frequency: Numbers
     """documents of each pattern"""
-    weights: Ratings
+    weights: Numbers
     """design weight of each pattern"""
     inverse: Codes
     """the pattern of each compared document"""
@@ -339,7 +339,7 @@ class _Patterns:
     """compared documents"""
     excluded: int
     """documents with a reference and without a verdict"""
-    cells: Ratings
+    cells: Numbers
     """compared documents by label"""
     design: Design
     level: float
@@ -403,7 +403,7 @@ class _Patterns:
         return self.design.quantile(self.units, self.level)
 
     @cached_property
-    def changes(self) -> tuple[Ratings, bool]:
+    def changes(self) -> tuple[Numbers, bool]:
         """Weights to measure influences on, ``[change, pattern]``, and True if each change is one pattern."""
         count = len(self.weights)
         if count <= _MAX_PATTERNS[self.kind] or self.design.sample is not None:
@@ -449,7 +449,7 @@ class _Patterns:
         ]
         return _Estimated(outputs, roots, [spread.units for spread in spreads] if metric.cases is not None else [])
 
-    def _spreads(self, metric: Metric, base: Samples, values: Ratings, variances: Ratings) -> list[Spread]:
+    def _spreads(self, metric: Metric, base: Samples, values: Numbers, variances: Numbers) -> list[Spread]:
         """Return the spread of each output of a metric. ``variances`` are those of its influences."""
         if metric.cases is None:
             return [Spread(float(variance), self.quantile, level=self.level) for variance in variances]
@@ -475,7 +475,7 @@ class _Patterns:
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 
-    def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
+    def _roots(self, influence: Numbers, *, single: bool) -> Numbers:
         """Return roots of the covariance of outputs: their product with themselves, summed, is the covariance."""
         if not single:
             return np.asarray(influence * sqrt(len(influence) / max(1, len(influence) - 1)))
@@ -485,7 +485,7 @@ class _Patterns:
         by_document[self.rows] = influence[self.inverse]
         return self.design.roots(by_document)
 
-    def _case_units(self, cases: Callable[[Samples], Ratings], base: Samples) -> tuple[Ratings, Ratings]:
+    def _case_units(self, cases: Callable[[Samples], Numbers], base: Samples) -> tuple[Numbers, Numbers]:
         """Return the unweighted cases of each output, and the independent units among them."""
         documents = _two_dimensional(cases(replace(base, weights=self.frequency[None, :])))[0]
         if self.design.plain or len(self.weights) > 2 * _MAX_PATTERNS["choice"]:
@@ -636,7 +636,7 @@ def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     return one_hot(label_codes, labels)
 
 
-def _two_dimensional(values: Ratings) -> Ratings:
+def _two_dimensional(values: Numbers) -> Numbers:
     return values[:, None] if values.ndim == 1 else values
 
 

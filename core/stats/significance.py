@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.formatting import format_number, format_p_value, format_signed
-from core.stats.arrays import Codes, Ratings, check_shapes, codes, ratings
+from core.stats.arrays import Codes, Numbers, check_shapes, codes, ratings
 from core.stats.intervals import Estimate, Interval, t_quantile, wilson
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
@@ -192,7 +192,7 @@ def welch_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     return _t_test("welch", first_scores, second_scores, np.size(first) + np.size(second) - n - m, error, df)
 
 
-def _defined(scores: npt.ArrayLike) -> Ratings:
+def _defined(scores: npt.ArrayLike) -> Numbers:
     """Return the scores that are not missing, ``[iteration]``."""
     values = ratings(scores)
     return values[~np.isnan(values)]
@@ -200,8 +200,8 @@ def _defined(scores: npt.ArrayLike) -> Ratings:
 
 def _t_test(
     kind: Literal["paired", "welch"],
-    first: Ratings,
-    second: Ratings,
+    first: Numbers,
+    second: Numbers,
     excluded: int,
     error: float,
     df: float | None,
@@ -234,7 +234,7 @@ def _t_test(
     )
 
 
-def _variance(values: Ratings) -> float:
+def _variance(values: Numbers) -> float:
     return float(values.var(ddof=1))
 
 

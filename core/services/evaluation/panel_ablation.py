@@ -24,7 +24,7 @@ from core.services.evaluation import annotation_arrays, coverage
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import panels
-from core.stats.arrays import Mask, Ratings
+from core.stats.arrays import Mask, Numbers
 from core.stats.intervals import Estimate, format_interval
 from core.store.annotation_sources import REVIEWED, source_of
 
@@ -109,7 +109,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     teams = {ALL_GROUPS: [*members_of(run).values()]}
 
     def measured(
-        measure: Callable[..., dict[str, Estimate]], group: str, *sides: Sequence[Ratings]
+        measure: Callable[..., dict[str, Estimate]], group: str, *sides: Sequence[Numbers]
     ) -> dict[str, Estimate]:
         """Return measures; without intervals for reviewed documents, which are not a random sample."""
         estimates = measure(gold, *sides, codes, teams=teams.get(group, ()))
@@ -174,7 +174,7 @@ def _counted(
 
 def _group_ratings(
     session: ProjectSession, run: RunRow, documents: Sequence[str], column: int
-) -> dict[str, tuple[list[Ratings], list[Ratings]]]:
+) -> dict[str, tuple[list[Numbers], list[Numbers]]]:
     """Return the first and the last ratings of each group, ``[document]`` of each member, and those of everybody."""
     rows = annotation_arrays.rows_in(annotation_arrays.verdict_arrays(session, run).documents, documents)
     steps = [stage for stage in annotation_arrays.stages(session, run) if stage.family == personas.FAMILY]
@@ -182,7 +182,7 @@ def _group_ratings(
     last = annotation_arrays.last_lists(steps)
     members = members_of(run)
 
-    def ratings_of(grids: Mapping[str, annotation_arrays.Grid], roles: Sequence[str]) -> list[Ratings]:
+    def ratings_of(grids: Mapping[str, annotation_arrays.Grid], roles: Sequence[str]) -> list[Numbers]:
         missing = np.full(len(rows), np.nan)
         return [grids[role][rows, column] if role in grids else missing for role in roles]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.documents import Value
-from core.stats.arrays import Codes, Mask, Ratings
+from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.flips import Tally
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
@@ -93,7 +93,7 @@ class TrialResult:
 
 def trial_result(
     documents: Sequence[str],
-    reference: Ratings,
+    reference: Numbers,
     before: Side,
     after: Side,
     codebook: Codebook,

@@ -21,7 +21,7 @@ from core.services.result_cache import cached_until_commit
 from core.services.review import actions
 from core.services.runs.configuration import role_titles
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
-from core.stats.arrays import Ratings
+from core.stats.arrays import Numbers
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
 from core.stats.metric_intervals import Design, ratio
@@ -192,7 +192,7 @@ def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
     )
 
 
-def _share_of_units(part: Ratings, total: Ratings) -> Share:
+def _share_of_units(part: Numbers, total: Numbers) -> Share:
     """Return a share over units, ``[unit]``: the values of a document or of a group depend on each other."""
     return Share(int(part.sum()), int(total.sum()), ratio(part, total, Design()))
 

@@ -21,7 +21,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit, cached_while
 from core.services.review import sampling_frames
 from core.stats import scoring, sequential_tests
-from core.stats.arrays import Mask, is_right
+from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.sampling import MIN_EVEN, WeightedSample
@@ -389,7 +389,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     return needed if needed <= MAX_REVIEWS else None
 
 
-def _draw(sizes: Grid, rng: np.random.Generator) -> tuple[NDArray[np.intp], WeightedSample]:
+def _draw(sizes: Numbers, rng: np.random.Generator) -> tuple[NDArray[np.intp], WeightedSample]:
     """Return the documents of a simulated review in the order of their draws, in proportion to sizes, as a sample."""
     count = len(sizes)
     order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
