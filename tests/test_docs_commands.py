@@ -202,7 +202,10 @@ def test_json_output_matches_the_schemas(tmp_path: Path) -> None:
         assert set(result) - scores <= set(schemas["$defs"][schema]["properties"]), f"{name} has undocumented keys"
         reports = result["runs"] if schema == "evaluate" else result.get("reports", [])
         for report in reports:
-            assert set(report) <= set(schemas["$defs"]["evaluation"]["properties"]), f"{name} has undocumented keys"
+            documented = schemas["$defs"]["evaluation"]["properties"]
+            assert set(report) <= set(documented), f"{name} has undocumented keys"
+            for average in {"macro", "micro", "weighted"} & set(report):
+                assert set(report[average]) <= set(documented[average]["properties"]), f"{name} has undocumented means"
 
 
 NOT_RUN = re.compile("moot$|moot (demo|studio|regress)|--reference reviewed")
