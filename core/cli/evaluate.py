@@ -181,10 +181,12 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
 
     Print differences to the first run, significance, and the full cost: as if no reply had been reused.
     """
-    from core.services.evaluation.run_comparison import comparison_report
+    from core.services.evaluation.run_comparison import comparison, comparison_report
 
     with console.open_session(project) as session:
-        result = comparison_report(session, runs, reference, margin / 100 if margin else None)
+        share = margin / 100 if margin else None
+        result = comparison_report(session, runs, reference, share)
+        equivalences = [pair.equivalence for pair in comparison(session, runs, reference, share).pairs]
     if as_json:
         console.print_json(result)
         return
@@ -192,9 +194,9 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     console.print_table(*_column_table(result))
     for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
         console.print_line(warning)
-    for pair in result.get("pairs", [result]):
-        if pair.get("equivalence"):
-            console.print_line(pair["equivalence"]["sentence"])
+    for equivalence in equivalences:
+        if equivalence is not None:
+            console.print_line(equivalence.sentence)
     for label in result.get("labels", {}).values():
         console.print_line(f"  {label['sentence']}")
 

@@ -5,10 +5,9 @@ The metrics are in ``core.stats.metrics.METRICS``; ``core.stats.scoring`` comput
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,7 +17,7 @@ from core.codebook import Codebook, label_noun, nearest_point
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.formatting import format_count
-from core.runs import RoleModel, RunRow, total_cost
+from core.runs import RunRow, total_cost
 from core.services.evaluation import annotation_arrays, coverage, latent_truth
 from core.services.evaluation.annotation_arrays import (
     Grid,
@@ -31,13 +30,14 @@ from core.services.evaluation.annotation_arrays import (
     verdict_arrays,
 )
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
 from core.stats.agreement import krippendorff_alpha, rouge_l, with_interval
 from core.stats.arrays import Mask, coded, counted_documents, known_median
-from core.stats.intervals import Estimate, Interval, ends
+from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import LabelScores, Scores
 from core.store.annotation_sources import LATENT, AnnotationSource
@@ -58,11 +58,11 @@ class FieldOverlap:
     """ROUGE-L of the rated text with one of its other fields, and how it correlates with the reference."""
 
     n: int
-    """documents with words in both fields"""
+    """Documents with words in both fields."""
     mean: Estimate
-    """mean F1"""
+    """Mean F1."""
     labels: Mapping[str, LabelScores]
-    """scores of the overlap, read as a rating of each dimension: only the correlations have a meaning"""
+    """Scores of the overlap, read as a rating of each dimension: only the correlations have a meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Basis:
 
     design: Literal["documents", "groups", "sample", "by_hand"]
     units: int
-    """independent documents, groups, random draws, or documents that represent no others"""
+    """Independent documents, groups, random draws, or documents that represent no others."""
     population: int | None = None
-    """of a sample: the documents that it represents"""
+    """Of a sample: the documents that it represents."""
     complete: bool = False
-    """of a sample: all these documents are reviewed, so the scores are exact"""
+    """Of a sample: all these documents are reviewed, so the scores are exact."""
     warning: str = ""
-    """what the reference assumes"""
+    """What the reference assumes."""
 
     @classmethod
     def from_design(cls, design: Design, scored: Mask, warning: str = "") -> Self:
@@ -113,24 +113,24 @@ class EvaluationReport:
     run: RunRow
     reference: Reference
     annotator: str
-    """``verdict``, a role of the run, or the name of a source"""
+    """``verdict``, a role of the run, or the name of a source."""
     scores: Scores
-    """every metric, over all labels and per label"""
+    """Every metric, over all labels and per label."""
     basis: Basis
     coverage: Coverage
-    """the documents of the run that its scores are based on, and the others by the reason why they are left out"""
+    """The documents of the run that its scores are based on, and the others by the reason why they are left out."""
     strict: Mapping[str, Estimate]
-    """macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings.
+    """Macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings.
 
     A sample of reviewed documents represents all documents of the run here, also those without a verdict."""
     raters: Mapping[str, Scores] = field(default_factory=dict)
-    """gold by several raters: the scores against each of them; else empty"""
+    """Gold by several raters: the scores against each of them; else empty."""
     median: Scores | None = None
-    """ratings by several raters: the scores against their median"""
+    """Ratings by several raters: the scores against their median."""
     agreement: Mapping[str, Estimate] = field(default_factory=dict)
-    """Krippendorff's alpha among the raters by label or dimension, ordinal for ratings, else nominal"""
+    """Krippendorff's alpha among the raters by label or dimension, ordinal for ratings, else nominal."""
     overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
-    """ratings of documents with several fields: ROUGE-L by field"""
+    """Ratings of documents with several fields: ROUGE-L by field."""
 
     def describe_basis(self, other: Coverage | None = None) -> str:
         """Return the documents that the scores are based on and how they were selected, in words.
@@ -300,27 +300,6 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
         "mean_interval": ends(overlap.mean.interval),
         "labels": labels,
     }
-
-
-def json_data(value: Any) -> Any:
-    """Return a value as JSON data: an interval as its ends, a model as ``connection/model``, a dataclass as an object.
-
-    The object has the fields and properties of the dataclass, without arrays. Renaming a field or a property
-    of a dataclass that is passed here renames a key of the JSON.
-    """
-    if isinstance(value, Interval):
-        return [value.low, value.high]
-    if isinstance(value, RoleModel):
-        return value.spec
-    if isinstance(value, Mapping):
-        return {str(key): json_data(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [json_data(item) for item in value]
-    if is_dataclass(value):
-        properties = [name for name, item in inspect.getmembers(type(value)) if isinstance(item, property)]
-        values = {name: getattr(value, name) for name in [field.name for field in fields(value)] + properties}
-        return {name: json_data(item) for name, item in values.items() if not isinstance(item, np.ndarray)}
-    return value
 
 
 def _several_raters(

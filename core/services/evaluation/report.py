@@ -44,10 +44,10 @@ from core.services.evaluation.evaluation import (
     EvaluationReport,
     cost_of_run,
     evaluate,
-    json_data,
     rating_confusion,
     to_json,
 )
+from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import available_references, default_reference, reference_names
 from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics, scoring
@@ -66,10 +66,9 @@ def full_report(
 ) -> dict[str, Any]:
     """Return one run of ``moot evaluate --json``: ``scoring.to_json`` and every further analysis under its own key.
 
-    The keys are ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that
-    rates), ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with the fields of its value (see
-    ``json_data``). ``errors`` adds the error analysis of each label, which reads texts. Raises UsageError for an
-    unknown reference.
+    The keys are ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that rates),
+    ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with its ``JSON_KEYS``. ``errors`` adds
+    the error analysis of each label, which reads texts. Raises UsageError for an unknown reference.
     """
     evaluation = evaluate(session, run, reference, annotator)
     has_iterations = len(repeated_runs.siblings(session, run)) > 1

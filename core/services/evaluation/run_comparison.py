@@ -16,7 +16,8 @@ from core.formatting import join_names
 from core.runs import RunRow
 from core.services.evaluation import repeated_runs
 from core.services.evaluation.annotation_arrays import AnnotationArrays, Grid, rows_in, sampling_design, verdict_arrays
-from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, json_data, to_json
+from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, to_json
+from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import check_reference
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -36,13 +37,13 @@ class ComparedRun:
 
     run: RunRow
     scores: Scores
-    """on the documents of the comparison, so that a difference is the difference of two columns"""
+    """On the documents of the comparison, so that a difference is the difference of two columns."""
     cost: Mapping[str, float | None]
-    """``cost_of_run``"""
+    """``cost_of_run``."""
     efficient: bool
-    """True if no other run is as good at a lower cost, or better at the same cost"""
+    """True if no other run is as good at a lower cost, or better at the same cost."""
     unit: str
-    """unit of the cost: ``usd``, or ``tokens`` if a price is unknown or nothing cost anything"""
+    """Unit of the cost: ``usd``, or ``tokens`` if a price is unknown or nothing cost anything."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +51,14 @@ class Comparison:
     """Runs side by side; the first is what the others are compared with."""
 
     documents: tuple[str, ...]
-    """shared by all runs"""
+    """Shared by all runs."""
     verdicts: Sequence[Grid]
-    """of each run on these documents"""
+    """Of each run on these documents."""
     columns: tuple[ComparedRun, ...]
     pairs: tuple[Pair, ...]
-    """each other run against the first"""
+    """Each other run against the first."""
     cochran: CochranQ | None
-    """None with two runs, for which McNemar's test is used"""
+    """None with two runs, for which McNemar's test is used."""
 
 
 @cached_until_commit

@@ -258,7 +258,7 @@ def test_run_without_turns_has_no_flip_table(project):
     assert report["iterations"] is None
     assert report["left_out"] == {"waiting": 1}
     assert report["errors"]["Alpha"]["wrong"] == 0
-    assert "at least three people" in report["alternative_test"]["sentence"]
+    assert "at least three people" in report["alternative_test"]["why_not"]
 
 
 def test_gain_on_all_documents_counts_missing_values_as_wrong(session, run):
