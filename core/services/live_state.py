@@ -81,7 +81,7 @@ class _LiveTurn:
     waiting: str = ""
     waiting_until: float = 0.0
     retries: bool = False
-    """True if another attempt follows the wait"""
+    """True if another attempt follows the wait."""
     revision: int = 0
 
     @property
@@ -168,7 +168,7 @@ class _LiveTurn:
 class _LiveDebate:
     id: str
     started: int = 0
-    """revision of its first event, from which its turns count their attempts: an earlier debate has lower ones"""
+    """Revision of its first event, from which its turns count their attempts: an earlier debate has lower ones."""
     turns: dict[int, _LiveTurn] = field(default_factory=dict)
     reached: VerdictReached | None = None
     revision: int = 0

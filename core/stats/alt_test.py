@@ -38,15 +38,15 @@ class LeftOut:
 
     person: str
     n: int
-    """documents on which this person, the model and at least one other person labelled the same item"""
+    """Documents on which this person, the model and at least one other person labelled the same item."""
     model_wins: Estimate
-    """share of documents on which the model agrees with the others at least as well as the person does"""
+    """Share of documents on which the model agrees with the others at least as well as the person does."""
     person_wins: Estimate
-    """the reverse; both count a tie"""
+    """The reverse; both count a tie."""
     p: float | None
-    """one-sided, for the model being worse by epsilon or more; None for fewer than two documents (or groups)"""
+    """One-sided, for the model being worse by epsilon or more; None for fewer than two documents (or groups)."""
     replaceable: bool
-    """rejected at ``Q`` after the correction for several people"""
+    """Rejected at ``Q`` after the correction for several people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Alternative:
     epsilon: float
     people: tuple[LeftOut, ...] = ()
     winning_rate: float | None = None
-    """share of the tested people whom the model may replace; None if nobody could be tested"""
+    """Share of the tested people whom the model may replace; None if nobody could be tested."""
     advantage: Estimate = Estimate()
-    """mean of ``model_wins``: the probability that the model is as good as a person or better"""
+    """Mean of ``model_wins``: the probability that the model is as good as a person or better."""
     passed: bool = False
-    """winning rate of a half or more"""
+    """Winning rate of a half or more."""
     why_not: str = ""
-    """reason for a missing test, in plain words; empty if there is a test"""
+    """Reason for a missing test, in plain words; empty if there is a test."""
 
     @property
     def sentence(self) -> str:

@@ -23,9 +23,9 @@ class CalibrationBin:
     high: float
     n: int
     certainty: float
-    """mean certainty of its cases"""
+    """Mean certainty of its cases."""
     right: Estimate
-    """share of its cases that are right, with Wilson's interval over independent documents, groups or draws"""
+    """Share of its cases that are right, with Wilson's interval over independent documents, groups or draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Calibration:
 
     n: int
     excluded: int
-    """cases without a certainty or without a reference"""
+    """Cases without a certainty or without a reference."""
     bins: tuple[CalibrationBin, ...]
-    """bins that contain a case"""
+    """Bins that contain a case."""
     ece: float | None
-    """expected calibration error: mean distance of certainty and share right over the cases of each bin, 0 to 1"""
+    """Expected calibration error: mean distance of certainty and share right over the cases of each bin, 0 to 1."""
     worst: float | None
-    """the largest of these distances"""
+    """The largest of these distances."""
     brier: Estimate
-    """mean squared distance of certainty and outcome, 0 to 1"""
+    """Mean squared distance of certainty and outcome, 0 to 1."""
 
 
 def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design | None = None) -> Calibration:

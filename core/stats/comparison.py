@@ -68,11 +68,11 @@ class Side:
 
     id: str
     name: str
-    """in sentences"""
+    """In sentences."""
     verdicts: Numbers
-    """``[document, item]``, NaN for no value"""
+    """``[document, item]``, NaN for no value."""
     by_iteration: Mapping[int, float] = field(default_factory=dict)
-    """main score in points (0 to 100) by the number of the iteration, NaN where it is undefined"""
+    """Main score in points (0 to 100) by the number of the iteration, NaN where it is undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class LabelTest:
     name: str
     colour: int
     difference: Estimate
-    """in F1; of ratings in the share off by less than a point"""
+    """In F1; of ratings in the share off by less than a point."""
     positives: int
-    """documents with the label in the reference, of a dimension those with a rating"""
+    """Documents with the label in the reference, of a dimension those with a rating."""
     test: McNemar
     adjusted: float | None
-    """McNemar's p after Holm's correction over the labels"""
+    """McNemar's p after Holm's correction over the labels."""
     verdict: DifferenceVerdict
     sentence: str
 
@@ -100,9 +100,9 @@ class MainTest:
     metric: str
     difference: Estimate
     p: float | None
-    """of ``scoring.randomization_test``, with many documents of ``scoring.interval_p``"""
+    """Of ``scoring.randomization_test``, with many documents of ``scoring.interval_p``."""
     adjusted: float | None
-    """p after Holm's correction over the compared pairs"""
+    """p after Holm's correction over the compared pairs."""
     verdict: DifferenceVerdict
 
 
@@ -112,7 +112,7 @@ class Equivalence:
 
     margin: float
     interval: Interval | None
-    """90% interval of the difference: two one-sided tests at 5%"""
+    """90% interval of the difference: two one-sided tests at 5%."""
 
     @property
     def equivalent(self) -> bool:
@@ -144,25 +144,25 @@ class Pair:
 
     first: str
     second: str
-    """ids"""
+    """Ids."""
     scores: Scores
-    """the difference of every metric on the ``n`` documents with a reference and a complete verdict of all compared
-    annotators; ``excluded`` are those with a reference that one of them has no verdict on"""
+    """The difference of every metric on the ``n`` documents with a reference and a complete verdict of all compared
+    annotators; ``excluded`` are those with a reference that one of them has no verdict on."""
     main: MainTest
     equivalence: Equivalence | None
-    """None without a margin"""
+    """None without a margin."""
     labels: tuple[LabelTest, ...]
     documents: McNemar
-    """on whole documents: right in every label"""
+    """On whole documents: right in every label."""
     paired: TTest | None
     welch: TTest | None
-    """over iterations, None when either has fewer than two"""
+    """Over iterations, None when either has fewer than two."""
     effect_size: float | None
-    """Hedges' g over iterations"""
+    """Hedges' g over iterations."""
     changes: flips.Changes
-    """corrected and regressed cells of the second, ``[document, item]`` of all documents"""
+    """Corrected and regressed cells of the second, ``[document, item]`` of all documents."""
     flip_table: flips.FlipTable
-    """their counts and shares"""
+    """Their counts and shares."""
     sentence: str
 
 
@@ -171,11 +171,11 @@ class Compared:
     """Annotators side by side; the first is what the others are compared with."""
 
     scores: tuple[Scores, ...]
-    """of each on the documents of the comparison, so that a difference is the difference of two columns"""
+    """Of each on the documents of the comparison, so that a difference is the difference of two columns."""
     pairs: tuple[Pair, ...]
-    """each other annotator against the first"""
+    """Each other annotator against the first."""
     cochran: CochranQ | None
-    """None with two annotators, for which McNemar's test is used, and for dependent or sampled documents"""
+    """None with two annotators, for which McNemar's test is used, and for dependent or sampled documents."""
 
 
 def compare_annotators(

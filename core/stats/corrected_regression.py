@@ -62,7 +62,7 @@ class Coefficient:
     estimate: Estimate
     error: float
     p: float
-    """two-sided, of the hypothesis that the coefficient is 0"""
+    """Two-sided, of the hypothesis that the coefficient is 0."""
     naive: Estimate
 
 

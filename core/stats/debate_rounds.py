@@ -39,13 +39,13 @@ class AgentRound:
     agent: str
     accuracy: Estimate
     kept: int
-    """cells with the same value again"""
+    """Cells with the same value again."""
     to_right: int
-    """cells that the agent changed from wrong to right"""
+    """Cells that the agent changed from wrong to right."""
     to_wrong: int
-    """from right to wrong"""
+    """From right to wrong."""
     sideways: int
-    """from one wrong value to another, or a change without gold"""
+    """From one wrong value to another, or a change without gold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +55,23 @@ class Round:
     name: str
     agents: tuple[AgentRound, ...]
     asked: int
-    """documents with a value by any agent in this round"""
+    """Documents with a value by any agent in this round."""
     documents: int
-    """documents that every agent has answered completely, in this round or before"""
+    """Documents that every agent has answered completely, in this round or before."""
     unanimous: Estimate
-    """share of these on which all agents agree on every item"""
+    """Share of these on which all agents agree on every item."""
     agreement: Estimate
-    """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha"""
+    """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha."""
     with_majority: Estimate
-    """mean share of agents per cell with the most common value (of ratings: less than a point from the median)"""
+    """Mean share of agents per cell with the most common value (of ratings: less than a point from the median)."""
     consecutive: tuple[tuple[str, str, Estimate], ...]
-    """each agent and the next, and the share of cells on which they agree: judges who answer in sequence"""
+    """Each agent and the next, and the share of cells on which they agree: judges who answer in sequence."""
     vote: Estimate
-    """accuracy of the vote (a tie is wrong)"""
+    """Accuracy of the vote (a tie is wrong)."""
     mean: Estimate
-    """mean accuracy of the agents"""
+    """Mean accuracy of the agents."""
     upper_bound: Estimate
-    """share of cells with gold on which at least one agent is right: the best result of a perfect referee"""
+    """Share of cells with gold on which at least one agent is right: the best result of a perfect referee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,13 @@ class Bound:
 
     cells: int
     at_first: Estimate
-    """some agent of the first step was right"""
+    """Some agent of the first step was right."""
     ever: Estimate
-    """some agent was right at some step"""
+    """Some agent was right at some step."""
     reached: Estimate
-    """the verdict is right"""
+    """The verdict is right."""
     gap: Estimate
-    """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more"""
+    """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more."""
 
 
 def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Numbers:
@@ -172,9 +172,9 @@ class _Debate:
     reference: Numbers
     kind: Kind
     reference_design: Design
-    """of the documents with a reference, for shares of right cells"""
+    """Of the documents with a reference, for shares of right cells."""
     document_design: Design
-    """of all documents, for agreement, which needs no reference"""
+    """Of all documents, for agreement, which needs no reference."""
 
     @property
     def has_reference(self) -> Mask:

@@ -38,11 +38,11 @@ class Cue:
 
     word: str
     weight: float
-    """mean TF-IDF in the errors minus that in the hits, 0 to 1"""
+    """Mean TF-IDF in the errors minus that in the hits, 0 to 1."""
     errors: tuple[int, ...]
-    """indices of the errors that contain it"""
+    """Indices of the errors that contain it."""
     hits: int
-    """number of hits that contain it"""
+    """Number of hits that contain it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Flip:
     total: Tally
     labels: Mapping[str, Tally]
     gain: Estimate
-    """net / cells, -1 to 1, with a 95% interval that accounts for the dependence of the cells of a document and of the
+    """Net / cells, -1 to 1, with a 95% interval that accounts for the dependence of the cells of a document and of the
     documents of a group. From reviewed documents it is estimated for all documents."""
     label_gains: Mapping[str, Estimate]
 
@@ -73,21 +73,21 @@ class FlipTable:
 
     roles: tuple[str, ...]
     documents: int
-    """documents that count"""
+    """Documents that count."""
     excluded: int
-    """documents with gold that do not count: the first or the last role left a label without a value"""
+    """Documents with gold that do not count: the first or the last role left a label without a value."""
     cells: int
-    """(document, label) pairs with gold"""
+    """(document, label) pairs with gold."""
     shares: tuple[Estimate, ...]
-    """share of right cells after each role, with an interval as that of ``Flip.gain``; None without cells"""
+    """Share of right cells after each role, with an interval as that of ``Flip.gain``; None without cells."""
     steps: tuple[Flip, ...]
-    """one for each role after the first, against the one before it"""
+    """One for each role after the first, against the one before it."""
     whole: Flip
-    """the last role against the first"""
+    """The last role against the first."""
     errors_by: Mapping[str, int]
-    """number of cells that ended wrong, by the role that lost them: the first from which they stayed wrong"""
+    """Number of cells that ended wrong, by the role that lost them: the first from which they stayed wrong."""
     label_errors_by: Mapping[str, Mapping[str, int]]
-    """the same for each label: ``[label][role]``"""
+    """The same for each label: ``[label][role]``."""
 
 
 class Changes(NamedTuple):
@@ -105,11 +105,11 @@ class Trace:
 
     roles: tuple[str, ...]
     counted: Mask
-    """``[document, label]``: included in the flip table"""
+    """``[document, label]``: included in the flip table."""
     right: Mask
-    """``[role, document, label]``: right after that role"""
+    """``[role, document, label]``: right after that role."""
     error_at: Codes
-    """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count"""
+    """``[document, label]``: index of the role that lost the cell, -1 if it ended right, -2 if it does not count."""
     excluded: int
 
     def changes(self, before: int, after: int) -> Changes:
@@ -236,25 +236,25 @@ class Objections:
 
     cells: int
     raised: int
-    """the critic contradicts the claim"""
+    """The critic contradicts the claim."""
     justified: int
-    """raised, and the claim was wrong"""
+    """Raised, and the claim was wrong."""
     followed: int
-    """raised, and the verdict equals the critic's value"""
+    """Raised, and the verdict equals the critic's value."""
     followed_rightly: int
-    """justified and followed: errors that the critic corrected"""
+    """Justified and followed: errors that the critic corrected."""
     followed_wrongly: int
-    """followed although the claim was right: errors that the critic introduced"""
+    """Followed although the claim was right: errors that the critic introduced."""
     ignored_rightly: int
-    """raised without justification and not followed"""
+    """Raised without justification and not followed."""
     missed: int
-    """wrong claims without an objection"""
+    """Wrong claims without an objection."""
     precision: Estimate
-    """share of objections that were justified; None without objections"""
+    """Share of objections that were justified; None without objections."""
     recall: Estimate
-    """share of wrong claims that the critic objected to; None if no claim was wrong"""
+    """Share of wrong claims that the critic objected to; None if no claim was wrong."""
     followed_share: Estimate
-    """share of objections that the verdict followed"""
+    """Share of objections that the verdict followed."""
 
 
 def objections(

@@ -171,11 +171,11 @@ class Spread:
 
     variance: float
     quantile: float | None
-    """of the standardised error; None with too few units for an interval, 0 if the value is exact"""
+    """Of the standardised error; None with too few units for an interval, 0 if the value is exact."""
     cases: float = 0.0
-    """the largest effective number of cases"""
+    """The largest effective number of cases."""
     units: float = 0.0
-    """independent units among the cases: their effective number where the variance is 0"""
+    """Independent units among the cases: their effective number where the variance is 0."""
     level: float = LEVEL
 
     def wilson(self, share: float) -> Interval | None:

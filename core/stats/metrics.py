@@ -126,29 +126,29 @@ class Metric:
     """One score: an entry of the registry."""
 
     key: str
-    """its name in JSON and CSV, such as ``f1`` or ``macro_f1``"""
+    """Its name in JSON and CSV, such as ``f1`` or ``macro_f1``."""
     name: str
-    """its name on the screen"""
+    """Its name on the screen."""
     kinds: tuple[Kind, ...]
-    """the kinds of codebook that have it"""
+    """The kinds of codebook that have it."""
     compute: Callable[[Samples], Numbers]
-    """its values, ``[sample]``, or ``[sample, label]`` of a score per label; NaN where it is undefined"""
+    """Its values, ``[sample]``, or ``[sample, label]`` of a score per label; NaN where it is undefined."""
     per_label: bool = False
     interval: Shape | None = None
-    """the shape of its interval; None for a metric that is shown without one"""
+    """The shape of its interval; None for a metric that is shown without one."""
     cases: Callable[[Samples], Numbers] | None = None
-    """of a share: the weight of its cases, the denominator; of a correlation on a label: that of the cases that matter.
+    """Of a share: the weight of its cases, the denominator; of a correlation on a label: that of the cases that matter.
     Few independent units among them widen the interval."""
     averages: tuple[Average, ...] = ()
-    """of a score per label: its means over labels, which are metrics of their own"""
+    """Of a score per label: its means over labels, which are metrics of their own."""
     support: Callable[[Samples], Numbers] = attrgetter("positives")
-    """of a score per label: the weight of each label in the weighted mean; means leave out a label without any"""
+    """Of a score per label: the weight of each label in the weighted mean; means leave out a label without any."""
     average: Average | None = None
-    """of a mean over labels: which one"""
+    """Of a mean over labels: which one."""
     base: str = ""
-    """of a mean over labels: the key of the metric that it averages, whose interval it has over a single label"""
+    """Of a mean over labels: the key of the metric that it averages, whose interval it has over a single label."""
     headline: bool = False
-    """one of the key numbers at the top of the page; of a score per label, its macro and micro means are"""
+    """One of the key numbers at the top of the page; of a score per label, its macro and micro means are."""
 
     @property
     def path(self) -> tuple[str, ...]:

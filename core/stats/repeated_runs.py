@@ -34,21 +34,21 @@ class Repeated:
     """Score over iterations, in its own unit."""
 
     n: int
-    """iterations with the score"""
+    """Iterations with the score."""
     missing: int
-    """iterations where it is undefined"""
+    """Iterations where it is undefined."""
     mean: float | None
-    """None when n is 0"""
+    """None when n is 0."""
     sd: float | None
-    """standard deviation of the sample (n - 1); None under two iterations"""
+    """Standard deviation of the sample (n - 1); None under two iterations."""
     interval: Interval | None
-    """interval of the mean, Student's t with n - 1 degrees of freedom; None under two iterations.
+    """Interval of the mean, Student's t with n - 1 degrees of freedom; None under two iterations.
 
     Its width is 0 if all are equal, which shows that the runs repeat each other and not that the score is exact.
     """
     low: float | None
     high: float | None
-    """the smallest and the largest"""
+    """The smallest and the largest."""
 
 
 def repeated(scores: Sequence[float | None]) -> Repeated:
@@ -73,19 +73,19 @@ class Stability:
 
     iterations: int
     counts: Mapping[Consistency, int]
-    """documents with gold by class; with one iteration none can be inconsistent"""
+    """Documents with gold by class; with one iteration none can be inconsistent."""
     labels: Mapping[str, Mapping[Consistency, int]]
-    """the same for the cells of each label"""
+    """The same for the cells of each label."""
     documents: Codes
-    """``[document]``: index into ``CONSISTENCIES``, -1 without gold"""
+    """``[document]``: index into ``CONSISTENCIES``, -1 without gold."""
     cells: Codes
-    """``[document, label]``: index into ``CONSISTENCIES``, -1 without gold"""
+    """``[document, label]``: index into ``CONSISTENCIES``, -1 without gold."""
     inconsistent: Estimate
-    """share of the documents with gold that are inconsistent"""
+    """Share of the documents with gold that are inconsistent."""
     unanimous: Estimate
-    """share of cells (with gold or without) on which all iterations with a value agree; None for fewer than two
+    """Share of cells (with gold or without) on which all iterations with a value agree; None for fewer than two
     iterations and without a cell that two of them have a value for
-    """
+."""
 
 
 def stability(

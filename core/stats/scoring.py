@@ -71,15 +71,15 @@ class Scores:
 
     kind: Kind
     n: int
-    """documents with a reference and a complete verdict"""
+    """Documents with a reference and a complete verdict."""
     excluded: int
-    """documents with a reference and without a verdict (for a difference: of either annotator)"""
+    """Documents with a reference and without a verdict (for a difference: of either annotator)."""
     overall: Mapping[str, Estimate]
-    """each metric over all labels by key, in the order of the registry"""
+    """Each metric over all labels by key, in the order of the registry."""
     labels: Mapping[str, LabelScores]
-    """each label by name, in the order of the codebook"""
+    """Each label by name, in the order of the codebook."""
     confusion: tuple[tuple[int, ...], ...] = ()
-    """of a choice ``[reference][predicted]`` in the order of the labels"""
+    """Of a choice ``[reference][predicted]`` in the order of the labels."""
 
     def __getitem__(self, key: str) -> Estimate:
         return self.overall[key]
@@ -315,7 +315,7 @@ class _Estimated:
     outputs: list[Estimate]
     roots: Numbers
     cases: list[float] = field(default_factory=list)
-    """independent cases of each output of a label, by which a difference is judged"""
+    """Independent cases of each output of a label, by which a difference is judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,23 +324,23 @@ class _Patterns:
 
     kind: Kind
     sides: tuple[Numbers, ...]
-    """the reference and each annotator, ``[pattern, label]``"""
+    """The reference and each annotator, ``[pattern, label]``."""
     frequency: Numbers
-    """documents of each pattern"""
+    """Documents of each pattern."""
     weights: Numbers
-    """design weight of each pattern"""
+    """Design weight of each pattern."""
     inverse: Codes
-    """the pattern of each compared document"""
+    """The pattern of each compared document."""
     rows: Codes
-    """the row of each compared document in the arguments"""
+    """The row of each compared document in the arguments."""
     documents: int
-    """rows of the arguments"""
+    """Rows of the arguments."""
     n: int
-    """compared documents"""
+    """Compared documents."""
     excluded: int
-    """documents with a reference and without a verdict"""
+    """Documents with a reference and without a verdict."""
     cells: Numbers
-    """compared documents by label"""
+    """Compared documents by label."""
     design: Design
     level: float
 

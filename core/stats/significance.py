@@ -27,17 +27,17 @@ class McNemar:
     """McNemar's exact test on cases of two annotators."""
 
     n: int
-    """cases with gold and a value from both"""
+    """Cases with gold and a value from both."""
     excluded: int
-    """cases with gold and without a value from at least one annotator"""
+    """Cases with gold and without a value from at least one annotator."""
     only_first: int
-    """right with the first annotator alone (lost)"""
+    """Right with the first annotator alone (lost)."""
     only_second: int
-    """right with the second annotator alone (gained)"""
+    """Right with the second annotator alone (gained)."""
     p: float | None
-    """two-sided; 1 without discordant pairs, None if no case was compared"""
+    """Two-sided; 1 without discordant pairs, None if no case was compared."""
     groups: int | None = None
-    """groups of dependent cases that were exchanged as a whole; None if cases are independent"""
+    """Groups of dependent cases that were exchanged as a whole; None if cases are independent."""
 
     @property
     def direction(self) -> Direction:
@@ -131,18 +131,18 @@ class TTest:
     n_first: int
     n_second: int
     excluded: int
-    """scores left out: missing ones and, when paired, the partners of missing ones"""
+    """Scores left out: missing ones and, when paired, the partners of missing ones."""
     mean_first: float | None
     mean_second: float | None
     difference: float | None
-    """mean of second minus mean of first"""
+    """Mean of second minus mean of first."""
     t: float | None
-    """signed as the difference; None for fewer than two scores on a side or without any spread (0/0, or infinite)"""
+    """Signed as the difference; None for fewer than two scores on a side or without any spread (0/0, or infinite)."""
     df: float | None
     p: float | None
-    """two-sided; None as t"""
+    """Two-sided; None as t."""
     interval: Interval | None
-    """of the difference; None as t"""
+    """Of the difference; None as t."""
 
     @property
     def direction(self) -> Direction:
@@ -267,16 +267,16 @@ class CochranQ:
 
     names: tuple[str, ...]
     n: int
-    """cases with a value from every annotator"""
+    """Cases with a value from every annotator."""
     excluded: int
-    """cases with gold and without a value from at least one annotator"""
+    """Cases with gold and without a value from at least one annotator."""
     right: tuple[int, ...]
-    """number of right cases of each annotator"""
+    """Number of right cases of each annotator."""
     statistic: float | None
-    """Q; None if every case is right with all or with none, or without a case"""
+    """Q; None if every case is right with all or with none, or without a case."""
     df: int
     p: float | None
-    """of Q as chi-squared; 1 if all are right on the very same cases, None without a case"""
+    """Of Q as chi-squared; 1 if all are right on the very same cases, None without a case."""
 
     def sentence(self) -> str:
         """Return the result in plain words."""

@@ -30,11 +30,11 @@ class DocumentSubset:
 
     documents: int
     share: float | None
-    """share of the run's documents in the pre-pass, None if there are none"""
+    """Share of the run's documents in the pre-pass, None if there are none."""
     scores: scoring.Scores | None
-    """over those with a reference and a verdict; None without documents"""
+    """Over those with a reference and a verdict; None without documents."""
     rounds: tuple[Round, ...]
-    """steps in which several agents answered"""
+    """Steps in which several agents answered."""
 
 
 def is_prepass(settings: RunSettings) -> bool:

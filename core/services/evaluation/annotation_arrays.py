@@ -249,13 +249,13 @@ class Stage:
     """
 
     name: str
-    """unique in the run"""
+    """Unique in the run."""
     title: str
     family: str
     round: int
     members: Mapping[str, Grid]
     predicted: Grid
-    """``TIED`` where the members had values and none of these won"""
+    """``TIED`` where the members had values and none of these won."""
 
 
 @cached_while(lambda _, run: (run.state, run.turns, run.verdicts, run.unresolved, run.failed))

@@ -48,9 +48,9 @@ class Analysis:
     terms: Mapping[str, Coefficient]
     regression: Regression
     left_out: int
-    """documents with a verdict that lack a value of a column"""
+    """Documents with a verdict that lack a value of a column."""
     groups: int | None
-    """independent groups of documents, None if documents are independent"""
+    """Independent groups of documents, None if documents are independent."""
 
     @property
     def sentence(self) -> str:

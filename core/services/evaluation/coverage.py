@@ -57,9 +57,9 @@ class Coverage:
 
     n: int
     left_out: Mapping[Reason, int]
-    """reasons without a document are absent"""
+    """Reasons without a document are absent."""
     runs: int = 1
-    """number of runs with these numbers each, or, if ``pooled``, over which both are summed"""
+    """Number of runs with these numbers each, or, if ``pooled``, over which both are summed."""
     pooled: bool = False
 
     def count(self, *reasons: Reason) -> int:

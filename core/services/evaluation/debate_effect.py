@@ -42,11 +42,11 @@ class StepCost:
     """Cost of a step on the documents with a reference, in total and per label gained."""
 
     cost_usd: float | None
-    """None when a reply has no price"""
+    """None when a reply has no price."""
     tokens: int
     seconds: float
     net: int
-    """labels corrected minus labels regressed"""
+    """Labels corrected minus labels regressed."""
 
     @property
     def per_label(self) -> float | None:
@@ -64,22 +64,22 @@ class DebateEffect:
     """Effect of a run's debates against a reference."""
 
     flip_table: FlipTable | None
-    """None with a single step. For a choice, the cells of a label are the documents with that reference label"""
+    """None with a single step. For a choice, the cells of a label are the documents with that reference label."""
     on_all: Flip | None
-    """the last step against the first on all debated documents with a reference, where a missing value is wrong"""
+    """The last step against the first on all debated documents with a reference, where a missing value is wrong."""
     noun: str
-    """noun for one cell of the flip table: label, document or rating"""
+    """Noun for one cell of the flip table: label, document or rating."""
     titles: Mapping[str, str]
-    """titles of roles and of the steps of the flip table"""
+    """Titles of roles and of the steps of the flip table."""
     prices: Mapping[str, StepCost]
-    """of each step of the flip table after the first, by its name, and of all of them as ``whole``"""
+    """Of each step of the flip table after the first, by its name, and of all of them as ``whole``."""
     critic: Objections | None
-    """None without a critic that gives lists"""
+    """None without a critic that gives lists."""
     rounds: tuple[Round, ...]
-    """steps in which several agents answered in parallel"""
+    """Steps in which several agents answered in parallel."""
     upper_bound: Bound
     panels: Mapping[str, Mapping[str, panels.BeforeAfter]]
-    """for ratings, by family with several rounds: dimension -> before and after"""
+    """For ratings, by family with several rounds: dimension -> before and after."""
 
     @property
     def sentence(self) -> str | None:

@@ -42,7 +42,7 @@ class SideErrors:
     side: Side
     wrong: int
     consistent: int
-    """documents with this error in every iteration"""
+    """Documents with this error in every iteration."""
     cues: tuple[Cue, ...]
 
 
@@ -56,13 +56,13 @@ class LabelErrors:
     iterations: int
     sides: tuple[SideErrors, ...]
     by_length: tuple[Band, ...]
-    """error rate by number of words of the text"""
+    """Error rate by number of words of the text."""
     by_labels: tuple[Band, ...]
-    """error rate by number of reference labels; empty unless multilabel"""
+    """Error rate by number of reference labels; empty unless multilabel."""
     tags: Mapping[str, int]
-    """error tag given by reviewers -> number of wrong documents"""
+    """Error tag given by reviewers -> number of wrong documents."""
     counted: coverage.Coverage
-    """documents with a reference and a value of this label, and the excluded ones"""
+    """Documents with a reference and a value of this label, and the excluded ones."""
 
     @property
     def wrong(self) -> int:
@@ -78,7 +78,7 @@ class Mistake:
     text: str
     side: Side
     times: int
-    """iterations in which the label is wrong"""
+    """Iterations in which the label is wrong."""
     tags: tuple[str, ...]
 
 
@@ -88,11 +88,11 @@ class _Outcomes:
 
     documents: tuple[str, ...]
     column: int
-    """index of the label's item in ``reference``"""
+    """Index of the label's item in ``reference``."""
     reference: annotation_arrays.Grid
     judged: Mask
     positive: Mask
-    """documents with the label in the reference; none for ratings"""
+    """Documents with the label in the reference; none for ratings."""
     sides: Mapping[Side, Mask]
     times: Mapping[Side, Codes]
     iterations: int

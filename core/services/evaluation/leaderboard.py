@@ -23,17 +23,17 @@ class LeaderboardRow:
 
     run: RunRow
     configuration: Mapping[str, str]
-    """``core.services.runs.configuration``"""
+    """``core.services.runs.configuration``."""
     cost: Mapping[str, float | None]
-    """``core.services.evaluation.evaluation.cost_of_run``"""
+    """``core.services.evaluation.evaluation.cost_of_run``."""
     report: EvaluationReport | None = None
     group: int = 0
-    """number of the group of runs with the same labels and documents, in which costs are compared"""
+    """Number of the group of runs with the same labels and documents, in which costs are compared."""
     efficient: bool = False
-    """no other run of the group has as high a ``rank_score`` at a lower cost, nor a higher one at the same cost; False
-    if no other run of the group has a score"""
+    """No other run of the group has as high a ``rank_score`` at a lower cost, nor a higher one at the same cost; False
+    if no other run of the group has a score."""
     unit: str = "usd"
-    """unit in which costs are compared, as in ``cost_unit``"""
+    """Unit in which costs are compared, as in ``cost_unit``."""
 
     @property
     def main(self) -> Estimate | None:

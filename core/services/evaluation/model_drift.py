@@ -31,19 +31,19 @@ class Drift:
     run_id: str
     later: str
     days: float
-    """days between the starts of the two runs"""
+    """Days between the starts of the two runs."""
     changed: tuple[str, ...]
     share: Estimate
-    """share of documents that changed, with Wilson's interval over independent documents or groups"""
+    """Share of documents that changed, with Wilson's interval over independent documents or groups."""
     chance: Estimate
-    """share of documents on which the run's own iterations differ at the same time: what would change without drift;
-    None with one iteration"""
+    """Share of documents on which the run's own iterations differ at the same time: what would change without drift;
+    None with one iteration."""
     counted: coverage.Coverage
-    """canaries with a complete verdict in both runs, and the excluded documents of the run"""
+    """Canaries with a complete verdict in both runs, and the excluded documents of the run."""
     problem: str
-    """why canaries have no verdict: how many failed, and why the canary run is not running; else empty"""
+    """Why canaries have no verdict: how many failed, and why the canary run is not running; else empty."""
     models: tuple[str, ...]
-    """server names of models that differ between the runs: ``role: before → now``"""
+    """Server names of models that differ between the runs: ``role: before → now``."""
 
     @property
     def documents(self) -> int:

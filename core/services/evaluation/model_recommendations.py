@@ -52,7 +52,7 @@ class ModelScores:
     spec: str
     role: str
     title: str
-    """the role in words"""
+    """The role in words."""
     run_id: str
     scores: Scores
 
@@ -65,7 +65,7 @@ class Recommendation:
     model: RoleModel | None
     reason: str
     title: str = ALL_ROLES
-    """the role in words"""
+    """The role in words."""
 
     @property
     def sentence(self) -> str:

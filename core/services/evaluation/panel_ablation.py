@@ -52,9 +52,9 @@ class Styles:
     counted: coverage.Coverage
     parts: tuple[GroupScores, ...]
     gains: Mapping[str, Mapping[str, Estimate]]
-    """group -> measure -> personas minus simple roles after the debate; empty with one style"""
+    """Group -> measure -> personas minus simple roles after the debate; empty with one style."""
     sentence: str
-    """the outcome in plain words, or what to do where there is one style only"""
+    """The outcome in plain words, or what to do where there is one style only."""
 
 
 def style_of(run: RunRow) -> Style | None:

@@ -19,11 +19,11 @@ class ReferenceNames:
     """The names of one reference."""
 
     title: str
-    """alone: "Gold", "Reviewed by Ann" """
+    """Alone: "Gold", "Reviewed by Ann"."""
     noun: str
-    """within a sentence, without an article: "gold", "review by Ann" """
+    """Within a sentence, without an article: "gold", "review by Ann"."""
     missing: str
-    """what a document without this reference lacks: "gold", "a review by Ann" """
+    """What a document without this reference lacks: "gold", "a review by Ann"."""
 
 
 def reference_names(reference: Reference) -> ReferenceNames:

@@ -25,16 +25,16 @@ class RepeatedRuns:
     runs: tuple[str, ...]
     measures: Mapping[str, Repeated]
     labels: Mapping[str, Repeated]
-    """F1 of each label; of a choice likewise, of a rating Spearman's correlation"""
+    """F1 of each label; of a choice likewise, of a rating Spearman's correlation."""
     by_run: Mapping[str, Mapping[str, float | None]]
-    """run -> measure -> value"""
+    """Run -> measure -> value."""
     by_label: Mapping[str, Mapping[str, float | None]]
-    """label -> run -> value"""
+    """Label -> run -> value."""
     stability: Stability
     documents: tuple[str, ...]
-    """documents of ``stability``, in its order"""
+    """Documents of ``stability``, in its order."""
     counted: coverage.Coverage
-    """coverage: documents with a reference; unreadable verdicts are included"""
+    """Coverage: documents with a reference; unreadable verdicts are included."""
 
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:

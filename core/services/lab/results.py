@@ -54,10 +54,10 @@ class TrialResult:
 
     documents: tuple[DocumentResult, ...]
     before: Estimate
-    """main score of the run before the change"""
+    """Main score of the run before the change."""
     after: Estimate
     comparison: Pair
-    """the run after the change against the one before it"""
+    """The run after the change against the one before it."""
 
     @property
     def labelled(self) -> int:

@@ -73,7 +73,7 @@ class TrialStatus:
     after: RunRow
     state: TrialState
     new_runs: tuple[RunRow, ...]
-    """the runs that no earlier trial had made"""
+    """The runs that no earlier trial had made."""
     error: BaseException | None = None
 
     @property

@@ -102,7 +102,7 @@ class PlanStatus:
     accepted_documents: int = 0
     tested: int = 0
     names: tuple[str, str] = ("", "")
-    """the names of the run and of the one that it is compared with"""
+    """The names of the run and of the one that it is compared with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
