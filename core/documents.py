@@ -18,7 +18,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One row of the user's file.
+    """A text to annotate: one row of the user's file, or several rows with the same id, one for each rater.
 
     ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into; ``source``
     the columns as they came; ``gold`` maps a rater to values by item (a label id); a missing item was not labelled.

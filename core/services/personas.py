@@ -26,7 +26,7 @@ from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cos
 from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan, uses_project_personas, with_defaults
-from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
+from core.store.saved_versions import PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.PERSONA_WRITER)

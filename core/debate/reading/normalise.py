@@ -44,11 +44,12 @@ class Folded:
 
 
 def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
-    """``text`` in NFKC, casefolded, every run of white space as one space.
+    """Return ``text`` in NFKC, casefolded, with every run of white space as one space.
 
-    ``swap`` replaces single characters before and after that; an empty replacement drops them. Agrees with
-    ``codebook.normalise`` but for the characters which that removes, for variation selectors, which are dropped
-    ("❤" is "❤️"), and for typographic hyphens. Empty text folds to empty text.
+    ``swap`` replaces single characters before and after that; an empty replacement drops them. Variation selectors are
+    dropped ("❤" is "❤️"), and typographic hyphens are replaced by plain ones. Otherwise the result equals that of
+    ``codebook.normalise``, which also removes hashes, asterisks, quotes and hidden characters. Empty text folds to
+    empty text.
     """
     if text.isascii() and text.isprintable() and "  " not in text and not (swap and any(map(text.__contains__, swap))):
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))  # nothing moves: most of what is said
