@@ -36,7 +36,7 @@ from core.stats.flips import FlipTable, Objections
 from core.stats.intervals import Estimate, format_estimate, format_interval
 from core.stats.panels import MEASURES
 
-SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
+SERIES = {"vote": "run", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -195,7 +195,7 @@ def _format_share(share: Estimate) -> str:
 
 # -- groups of a panel
 
-LANES = {"full": "bar", "simple": "tx3"}
+LANES = {"full": "run", "simple": "tx3"}
 
 
 @st.fragment
