@@ -51,6 +51,7 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
         ),
         ("labels:\n- name: A\n  unit: note: b", "line 3: this is not YAML. Put a text with a colon in quotes"),
         ("labels:\n\t- name: A", "line 2: this is not YAML. Indent with spaces, not with tabs."),
+        ("name: A\n\tunit: b", "line 2: this is not YAML. Indent with spaces, not with tabs."),
         ("name: [unclosed", "line"),
         ("kind: rating\nscale: {min: 5, max: 1}", "below"),
     ],
