@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.codebook import Codebook, normalise
+from core.codebook import MAX_NAME, Codebook, normalise
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, unspaced
 
 IGNORED = "#*\"'`“”„‘’«»" + INVISIBLE
@@ -17,6 +17,8 @@ IGNORED = "#*\"'`“”„‘’«»" + INVISIBLE
 _GAP = f"[{re.escape(IGNORED)}]*+"
 _SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|\\?_)"
 """Between the words of a name: "#" begins another name there. Some replies write "_", in Markdown "\\_"."""
+_LONGEST = 10 * MAX_NAME
+"""Longest text that is compared with names: NFKC takes quadratic time for many accents on one letter."""
 _SLASHED = re.compile(r" ?([/&]) ?")
 _JOINT = re.compile(r"(?<=.)( and |[ /&]|(?<=[^\W\d])-(?=[^\W\d]))(?=.)")
 """Joints between the words of a name, in its visible form."""
@@ -82,6 +84,8 @@ class Names:
         """Return the item with this name, or None; other names match only if they differ in what joins their words."""
         if name.isascii() and (item := self._exact.get(name)) is not None:
             return item  # the name is normalised
+        if len(name) > _LONGEST:
+            return None
         key = normalise(name)
         if item := self._exact.get(key):
             return item

@@ -149,7 +149,7 @@ _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
 _BELOW = re.compile(rf"(?P<named>[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?)?{_GIVEN}(?(named).*|\W*)")
 """The line below a title that is a dimension: "Score: 4", "4"."""
 _DIGIT = re.compile(r"\d")
-_REPORT = re.compile(rf"\b{ROLE}[^.:\n]*\b(?:follows|following)[.:]", re.IGNORECASE)
+_REPORT = re.compile(rf"\b{ROLE}[^.:\n]{{0,200}}\b(?:follows|following)[.:]", re.IGNORECASE)
 """A sentence after which another role's ratings follow."""
 _OTHERS = re.compile(rf"\W*{ROLE}")
 _WITHOUT_EMPHASIS = dict.fromkeys('*_`#"“”', "")

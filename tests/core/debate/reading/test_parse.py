@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise, parse_codebook
-from core.debate.reading.decision_markers import without_reasoning
+from core.debate.reading.decision_markers import parse_markers, without_reasoning
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
 from core.debate.turns import Reading
 from tests.each_row import each_row
@@ -841,6 +841,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     def read_pieces(size: int) -> None:
         text = piece * (size // len(piece))
         for finish_reason in ("stop", "length"):
+            parse_markers.cache_clear()
             read(text, HOTEL, finish_reason=finish_reason)
         mentions(text, HOTEL)
 
@@ -860,6 +861,7 @@ AFTER_A_DECISION = (
 def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, codebook: Codebook) -> None:
     def read_pieces(size: int) -> None:
         for decision in ("Final Decision: ", "Final Decision: Food\n"):
+            parse_markers.cache_clear()
             read(decision + piece * (size // len(piece)), codebook)
 
     check_linear_time(read_pieces, 6_000)
