@@ -31,7 +31,8 @@ def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
     """Draw (version, note, time) of the latest versions as a small table."""
     more = len(rows) - SHOWN_VERSIONS
     body = "".join(
-        f'<div class="moot-version"><b>{escape(number)}</b><span>{escape(note)}</span><time>{escape(at)}</time></div>'
+        f'<div class="moot-version"><b>{escape(number)}</b><span title="{escape(note)}">{escape(note)}</span>'
+        f"<time>{escape(at)}</time></div>"
         for number, note, at in rows[:SHOWN_VERSIONS]
     )
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
