@@ -122,7 +122,7 @@ export function compactValues(ids, values, labels, kind) {
 }
 
 /**
- * Find the items on which several opinions differ.
+ * Find the items to which several opinions give different values; one that leaves an item open does not count.
  *
  * @param {Iterable<Values>} opinions
  * @returns {Set<string>}
@@ -134,6 +134,7 @@ export function disputedItems(opinions) {
   const disputed = new Set();
   for (const values of opinions) {
     for (const [item, value] of Object.entries(values)) {
+      if (value === null) continue;
       if (!first.has(item)) first.set(item, value);
       else if (first.get(item) !== value) disputed.add(item);
     }

@@ -28,5 +28,10 @@ test("ratings are shown in the order of the codebook", () => {
 });
 
 test("items are disputed if opinions differ", () => {
-  assert.deepEqual(disputedItems([{ a: true, b: false }, { a: true, b: true }, { c: 1 }]), new Set(["b"]));
+  const opinions = [
+    { a: true, b: false, d: null },
+    { a: true, b: true },
+    { c: 1, d: true },
+  ];
+  assert.deepEqual(disputedItems(opinions), new Set(["b"]));
 });

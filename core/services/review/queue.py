@@ -73,8 +73,8 @@ class ReviewRow:
 
     ``values`` are the current ones (the reviewer's, else the verdict's), ``gold`` the reference where it has a value.
     ``roles`` holds each role's last list, None for a role without one. ``edited`` are items whose reviewed value
-    differs from the verdict, ``disputed`` those on which the roles differ. ``sampling`` is the sampling record on the
-    first page of the queue, None elsewhere and for a skipped document.
+    differs from the verdict, ``disputed`` those to which the roles give different values. ``sampling`` is the sampling
+    record on the first page of the queue, None elsewhere and for a skipped document.
     """
 
     document_id: str
@@ -299,7 +299,9 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
             for item, review in record.reviews.items()
             if not record.second_reading and review.value != record.values.get(item)
         ),
-        disputed=frozenset(item for item in codebook.items if len({values.get(item) for values in role_values}) > 1),
+        disputed=frozenset(
+            item for item in codebook.items if len({values.get(item) for values in role_values} - {None}) > 1
+        ),
         quotes=line.quotes,
         supported=line.supported,
         reasons=tuple(reason for reason in REASON_NAMES if reason in line.reasons),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -15,6 +16,7 @@ from core.store.project import Project
 from core.store.runs import set_state
 from tests.core.services import sample_world
 from tests.core.services.sessions import BOOK, annotate, decide, studio
+from tests.core.store.helpers import store_debate
 
 
 def rows(session, run, **wanted):
@@ -33,6 +35,12 @@ def test_row_shows_values_of_every_annotator(session, run):
     assert (d1.edited, d1.status) == (frozenset(), "Pending")
     assert d1.reasons == ("gold", "flipped", "unsupported", "disagree")
     assert d1.reasons[0] == "gold"
+
+
+def test_item_that_a_role_leaves_open_is_not_disputed(project, session, run):
+    lists = {"extractor": {"a": None, "b": True}, "critic": {"a": True, "b": False}}
+    asyncio.run(store_debate(project, run.run_id, "d7", lists, {"a": True, "b": True}))
+    assert rows(session, run)["d7"].disputed == {"b"}
 
 
 def test_unreadable_label_has_no_value(session, run):
