@@ -330,9 +330,10 @@ def test_common_forms_are_read_for_every_subset(form: str) -> None:
 
 @each_row("form", [*COMMON, *HARD])
 def test_no_form_is_misread_after_any_text(form: str) -> None:
-    for present, before in itertools.product(SUBSETS, BEFORE):
-        text = before + (COMMON | HARD)[form](present, [name for name in HOTEL.names if name not in present])
-        assert decided(text) in (None, set(present)), text
+    for place, before in enumerate(BEFORE):
+        for present in SUBSETS[place % 3 :: 3]:  # each subset after a third of the texts
+            text = before + (COMMON | HARD)[form](present, [name for name in HOTEL.names if name not in present])
+            assert decided(text) in (None, set(present)), text
 
 
 @settings(max_examples=150, deadline=None)
