@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def page(open_tab: OpenTab, running: Studio, tab: Page) -> Page:
-    page = open_tab(running.entrance, "/codebook", tab=tab)
-    description(page).wait_for()
-    settle(page)
-    return page
-
-
 def description(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Description")
 
 
-def test_tab_with_unsent_text_asks_before_it_closes_and_saves_the_text(page: Page) -> None:
+def open_page(page: Page, name: str) -> None:
+    """Open a page by a click that presses and releases at once, as by a tap."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
+
+
+def expect_data(page: Page) -> None:
+    """Wait until the page Data is shown."""
+    page.get_by_text("hotel_reviews.csv").first.wait_for()
+
+
+def close_with_unsent_text(page: Page) -> None:
+    """Close the tab, which asks first and then saves the text."""
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:
@@ -47,24 +50,30 @@ def test_tab_with_unsent_text_asks_before_it_closes_and_saves_the_text(page: Pag
     assert asked == ["beforeunload"]
 
 
-def test_link_opens_its_page_right_after_typing_and_every_field_keeps_its_text(page: Page) -> None:
-    links = page.get_by_test_id("stSidebar")
+def follow_link_with_unsent_text(page: Page) -> None:
+    """Open another page right after typing; every field keeps its text."""
     description(page).press_sequentially("Typed later. ")
-    links.get_by_role("link", name="Data", exact=True).click()  # pressed and released at once, as by a tap
-    page.get_by_text("hotel_reviews.csv").first.wait_for()
-    links.get_by_role("link", name="Codebook", exact=True).click()
+    open_page(page, "Data")
+    expect_data(page)
+    open_page(page, "Codebook")
     expect(description(page)).to_have_value(re.compile(r"Typed later\."))
     expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("Cleanliness")
     expect(page.get_by_role("textbox", name="Codebook name")).not_to_be_empty()
 
 
-def test_back_leaves_a_page_with_the_text_that_is_being_typed(page: Page) -> None:
-    links = page.get_by_test_id("stSidebar")
-    links.get_by_role("link", name="Data", exact=True).click()
-    page.get_by_text("hotel_reviews.csv").first.wait_for()
-    links.get_by_role("link", name="Codebook", exact=True).click()
+def go_back_with_unsent_text(page: Page) -> None:
+    """Go back to the page before this one while text is being typed."""
     description(page).press_sequentially("Typed before. ")
     page.evaluate("history.back()")
-    page.get_by_text("hotel_reviews.csv").first.wait_for()
-    links.get_by_role("link", name="Codebook", exact=True).click()
+    expect_data(page)
+    open_page(page, "Codebook")
     expect(description(page)).to_have_value(re.compile(r"Typed before\."))
+
+
+def test_unsent_text_is_kept_when_the_user_leaves_the_page(open_tab: OpenTab, running: Studio, tab: Page) -> None:
+    page = open_tab(running.entrance, "/codebook", tab=tab)
+    description(page).wait_for()
+    settle(page)
+    close_with_unsent_text(page)
+    follow_link_with_unsent_text(page)
+    go_back_with_unsent_text(page)
