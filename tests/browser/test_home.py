@@ -29,10 +29,15 @@ def manage(page: Page, row: int, action: str) -> None:
     page.get_by_role("button", name=action).click()
 
 
-def test_only_the_page_scrolls_and_never_the_frame_around_it(page: Page) -> None:
+def test_only_the_page_scrolls_and_links_do_not_overlap(page: Page) -> None:
     expect(page.get_by_role("button", name=re.compile("^Manage hotel-aspects"))).to_be_visible()
     heights = page.get_by_test_id("stAppViewContainer").evaluate("frame => [frame.scrollHeight, frame.clientHeight]")
     assert heights[0] == heights[1], "hidden elements of the page enlarge the frame"
+    links = page.locator(".st-key-navigation a")
+    expect(links).to_have_count(len(PAGES))
+    boxes = links.evaluate_all("links => links.map((link) => link.getBoundingClientRect())")
+    gaps = [below["top"] - above["bottom"] for above, below in pairwise(boxes)]
+    assert min(gaps) >= 0, "the colour of the current page is behind the name of the next one"
 
 
 def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None:
@@ -46,11 +51,3 @@ def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None
     page.get_by_role("button", name="Empty bin").click()
     page.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_text("The bin is empty")).to_be_in_viewport()
-
-
-def test_links_to_pages_do_not_overlap(page: Page) -> None:
-    links = page.locator(".st-key-navigation a")
-    expect(links).to_have_count(len(PAGES))
-    boxes = links.evaluate_all("links => links.map((link) => link.getBoundingClientRect())")
-    gaps = [below["top"] - above["bottom"] for above, below in pairwise(boxes)]
-    assert min(gaps) >= 0, "the colour of the current page is behind the name of the next one"
