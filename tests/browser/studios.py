@@ -136,14 +136,14 @@ STABLE = """() => {
   const same = now === window.lastSize;
   window.quiet = same ? (window.quiet ?? 0) + 1 : 0;
   window.lastSize = now;
-  return window.quiet >= 4;
+  return window.quiet >= 2;
 }"""
 
 
 def settle(page: Page) -> None:
     """Wait until the page is complete: no script runs, and no element was added or removed for 400 ms."""
     page.evaluate("window.quiet = 0")
-    page.wait_for_function(STABLE, polling=100)
+    page.wait_for_function(STABLE, polling=200)
 
 
 def visit(page: Page, title: str) -> None:
