@@ -49,8 +49,7 @@ with st.sidebar:
     sidebar.navigation(pages, current)
     if session is not None:
         with st.container(key="sidebar-foot", gap="small"), error_boxes():
-            overview = sidebar.path_card(session, name)
-            sidebar.run_status(session, name)
+            overview = sidebar.project_status(session, name)
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)

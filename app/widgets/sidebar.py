@@ -178,11 +178,22 @@ def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage
         _PAGE_OBSERVER(key="observer", data=here.url_path, on_switched_change=lambda: None)
 
 
-def run_status(session: ProjectSession, page: str) -> None:
-    """Draw the current run at the bottom of the sidebar, and again every few seconds: another tab may start a run."""
-    drawn = _run_and_activity(_current_run(session))
+def project_status(session: ProjectSession, page: str) -> guided_path.Overview:
+    """Draw the steps of the project and its current run, and again every few seconds. Return the steps.
+
+    Another tab may start a run. The work of some pages goes on without a rerun of the page.
+    """
+    overview, run = guided_path.overview(session), _run_and_activity(_current_run(session))
+    st.fragment(_draw_status, run_every=1.0 if run[1] else POLL_SECONDS)(session, page, overview, run)
+    return overview
+
+
+def _draw_status(session: ProjectSession, page: str, overview: guided_path.Overview, run: tuple[str, bool]) -> None:
+    """Draw both in one fragment: each fragment that runs again costs as much as both."""
+    with st.container(key="path", gap="small"):
+        _draw_step(session, page, overview)
     with st.container(key="run-status"):
-        st.fragment(_draw_run_status, run_every=1.0 if drawn[1] else POLL_SECONDS)(session, page, drawn)
+        _draw_run_status(session, page, run)
 
 
 def _current_run(session: ProjectSession) -> RunStatus | None:
@@ -268,27 +279,18 @@ STEP_PAGES = ("run", "review")
 """Pages whose work goes on without a rerun of the page."""
 
 
-def path_card(session: ProjectSession, page: str) -> guided_path.Overview:
-    """Draw the steps of the project and the next one in the sidebar, and return them."""
-    overview = guided_path.overview(session)
+def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) -> None:
+    """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
     if page == "data" and (pending := context.pending_import()) is not None:
         hint = "Check the columns and the preview, then press Import."
         if pending.job is not None:
             hint = "Wait until the documents are imported. You may leave the page."
-        with st.container(key="path"):
-            st.html(_path_html("Next: import", "", "", hint))
-        return overview
-    with st.container(key="path", gap="small"):
-        st.fragment(_draw_step, run_every=POLL_SECONDS if page in STEP_PAGES else None)(session, page, overview)
-    return overview
-
-
-def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) -> None:
-    """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
-    try:
-        overview = guided_path.overview(session)
-    except MootError:  # the project was closed in another tab, which the run status says
-        overview = drawn
+        st.html(_path_html("Next: import", "", "", hint))
+        return
+    overview = drawn
+    if page in STEP_PAGES:
+        with suppress(MootError):  # the project was closed in another tab, which the run status says
+            overview = guided_path.overview(session)
     step = overview.next
     if (step and step.name) != (drawn.next and drawn.next.name):
         st.rerun()

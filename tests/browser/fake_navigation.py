@@ -12,6 +12,7 @@ from app.widgets import sidebar
 from app.widgets.alerts import notice
 from app.widgets.labels import label_data, role_data, tags
 from app.widgets.layout import empty, header
+from core.services import guided_path
 
 
 def run() -> None:
@@ -75,5 +76,6 @@ with st.sidebar:
     session = sidebar.project_switcher("")
     sidebar.navigation(pages, chosen)
     if session is not None:
-        sidebar.run_status(session, "")
+        guided_path.overview = lambda session: guided_path.Overview(None, ())  # the project has a run, but no steps
+        sidebar.project_status(session, "")
 chosen.run()

@@ -157,6 +157,15 @@ def test_the_sidebar_names_the_projects_and_the_run(studio: AppTest) -> None:
     assert "$0.83" in text
 
 
+def test_steps_and_run_are_drawn_again_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fragment that runs again makes the browser compare the whole page."""
+    intervals: list[float | None] = []
+    monkeypatch.setattr(guided_path, "overview", lambda session: guided_path.Overview(None, ()))
+    monkeypatch.setattr(st, "fragment", lambda draw, run_every=None: intervals.append(run_every) or draw)
+    sidebar.project_status(ProjectSession(Path("hotel-aspects.duckdb")), "review")  # type: ignore[arg-type]
+    assert intervals == [1.0]
+
+
 def test_names_are_escaped(studio: AppTest) -> None:
     studio.run()
     assert HOSTILE not in html(studio)
