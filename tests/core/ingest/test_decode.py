@@ -62,6 +62,10 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
         (JAPANESE, "euc-jp", "euc_jp"),
         (JAPANESE, "iso2022_jp", "iso2022_jp_ext"),
         (GERMAN, "mac_roman", "mac_roman"),
+        (GERMAN, "cp850", "cp850"),
+        (GERMAN, "cp437", "cp850"),
+        (SPANISH, "cp850", "cp850"),
+        (FRENCH, "mac_roman", "mac_roman"),
     ],
 )
 def test_encoding_is_found_and_shown(text: str, encoding: str, shown: str) -> None:
