@@ -57,7 +57,7 @@ message = state.current_notice(name)
 try:
     above = st.empty()  # always, so that the page below keeps its state when the notice appears or goes
     if message is not None:
-        with above.container(key=f"page-notice-{message[0]}"):
+        with above.container(key=f"page-notice-{state.notice_number % 2}"):
             notice(*message)
     if session is not None:
         sidebar.file_problem(session)

@@ -416,6 +416,8 @@ class SessionState:
     """Run that the pages show. None for the latest run."""
     notice: Value[tuple[NoticeKind, str, str] | None] = Value(None)
     """(kind, head, text) of the message at the top of the page."""
+    notice_number: Value[int] = Value(0)
+    """Number of the notice in this tab."""
     notice_drawn: Value[tuple[str, float] | None] = Value(None)
     """Page and monotonic time of the first complete run that drew the notice. None before."""
     page: Value[str] = Value("")
@@ -440,6 +442,7 @@ class SessionState:
             kept_keys = {
                 SessionState.project_switcher.key,
                 SessionState.notice.key,
+                SessionState.notice_number.key,
                 SessionState.notice_drawn.key,
                 SessionState.url_read.key,
                 SessionState.last_action.key,
@@ -473,6 +476,7 @@ class SessionState:
         Runs of this page within ``NOTICE_SECONDS`` show it again. Use this before ``st.rerun`` or a page switch.
         """
         self.notice = (kind, head, text)
+        self.notice_number += 1
         SessionState.notice_drawn.reset()
 
     def current_notice(self, page: str) -> tuple[NoticeKind, str, str] | None:

@@ -23,7 +23,7 @@ GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
 RUN: Final = "run"
 LATENT: Final = "latent"
-KNOWN: Final = "known"
+KNOWN: Final = "reviewed+gold"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
 """Rater name of authors who label their own texts, which is also the short name of that source.
@@ -38,11 +38,11 @@ class AnnotationSource:
 
     ``source_of`` reads the name of a source: ``gold`` (the majority of several raters, the mean of ratings),
     ``gold@RATER``, ``author`` (short for ``gold@author``), ``reviewed`` (the reviewed labels), ``reviewed@PERSON``,
-    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators), ``known`` (the
-    reviewed label, or gold where there is none).
+    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators), ``reviewed+gold``
+    (the reviewed label, or gold where there is none).
     """
 
-    kind: Literal["gold", "reviewed", "run", "latent", "known"]
+    kind: Literal["gold", "reviewed", "run", "latent", "reviewed+gold"]
     who: str = ""
     """The rater or reviewer, empty for all of them together; for a run its id."""
     role: str = ""
@@ -86,7 +86,7 @@ def source_of(name: str) -> AnnotationSource:
             return AnnotationSource(RUN, run_id, role or VERDICT)
     raise UsageError(
         f"There is no reference '{name}'.",
-        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON, run:ID, latent or known.",
+        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON, run:ID, latent or reviewed+gold.",
     )
 
 
@@ -126,7 +126,7 @@ def source_query(connection: DatabaseConnection, source: AnnotationSource) -> tu
             return f"{rows} reviewed_labels", {}
         case "latent":
             return f"{rows} latent_labels", {}
-        case "known":
+        case "reviewed+gold":
             return f"{rows} ({KNOWN_LABELS})", {}
         case "run":
             annotations = "SELECT document_id, item, value, turn FROM annotations"

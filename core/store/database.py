@@ -110,7 +110,8 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         )
     if (
         isinstance(error, duckdb.IOException | duckdb.PermissionException | OSError)
-        or "Failed to commit: C" in text  # Cannot open, Could not write
+        or "Failed to commit: Cannot open" in text
+        or "Failed to commit: Could not" in text
     ):
         return ProjectError(f"{path}: {_first_line(text)}.", "Check the disk and the file's permissions.")
     return error

@@ -185,10 +185,9 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
     if evaluation.excluded and (strict := evaluation.strict_main).value is not None:
         wrong = "all documents without a verdict" if is_sample else "these"
         notes.append(f"{main_metric(scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
-    missing = reference_names(evaluation.reference).missing
     for reason in coverage.WITHOUT_REFERENCE:
         if count := counted.count(reason):
-            words = coverage.REASONS[reason].format(reference=missing)
+            words = coverage.REASONS[reason].format(reference=evaluation.missing)
             notes.append(f"not counted: {format_count(count, 'document')} {words}")
     share = f" ({format_percent(1 - (scores.coverage or 0.0))})" if evaluation.excluded else ""
     notes = notes or ["All documents are scored."]

@@ -186,8 +186,9 @@ def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> N
     values = [_values(ranked) for ranked in ranking]
     varied = [name for name in (values[0] if values else ()) if len({settings[name] for settings in values}) > 1]
     reports = [ranked.report for ranked in ranking]
-    counted = "count as wrong" if any(report is not None and report.strict for report in reports) else "do not count"
-    measure = Markup('<span title="Unresolved documents {}">{}</span>').format(
+    kind = next((report.scores.kind for report in reports if report is not None), kind)
+    counted = "a correlation of 0" if kind == "rating" else "wrong"
+    measure = Markup('<span title="Unresolved documents count as {}">{}</span>').format(
         counted, history.metric_names(reports, kind)
     )
     text = [*map(prompt_templates.title_of, varied), "Note"]
@@ -214,7 +215,7 @@ def _row(ranked: RankedConfiguration, values: Sequence[str], size: int) -> list[
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     score, n, unresolved = Estimate(), 0, 0
     if (report := ranked.report) is not None:
-        score, unresolved = report.rank_score, report.excluded
+        score, unresolved = sweeps.rank_score(report), report.excluded
         n = report.n + unresolved
     is_stopped = not ranked.remaining and ranked.documents < size
     return [

@@ -42,8 +42,9 @@ def for_settings(settings: RunSettings) -> ProtocolSpec:
 
 
 def known(settings: RunSettings) -> ProtocolSpec | None:
-    """Return the protocol of a run, None if this version of Moot does not have it."""
+    """Return the protocol of a run, None if this version of Moot does not have it or cannot read its parameters."""
     try:
+        roles_of(settings)
         return for_settings(settings)
     except UsageError:
         return None

@@ -90,7 +90,7 @@ def spec(script: str = "") -> ProtocolSpec:
     return ProtocolSpec(
         name=NAME,
         title=protocol.name if protocol else "Custom, from a file",
-        short_title=protocol.name if protocol else "Custom",
+        short_title=protocol.name if protocol and len(protocol.name) <= MAX_SHORT_TITLE else "Custom",
         summary=protocol.about or "A custom protocol." if protocol else "A chain or rounds of roles from a YAML file.",
         source="a file",
         layout="round" if protocol and any(loop.times > 1 for loop in protocol.order) else "chain",
@@ -126,7 +126,7 @@ def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
     return role_templates | prompts.shared_templates()
 
 
-MAX_ROLES, MAX_TIMES = 12, 10
+MAX_ROLES, MAX_TIMES, MAX_SHORT_TITLE = 12, 10, 40
 MAX_CHARACTERS = 200_000
 """Most characters of a description."""
 
@@ -134,7 +134,7 @@ VARIABLES = (
     "labels", "kind", "thing", "things", "unit", "domain", "guideline", "scale", "document", "replies", "expert",
 )  # fmt: skip
 _ROLE_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
-_RESERVED_NAMES = frozenset({"reask", "verdict", "gold", "reviewed", "author", "latent", "known", *prompts.BLOCKS})
+_RESERVED_NAMES = frozenset({"reask", "verdict", "gold", "reviewed", "author", "latent", *prompts.BLOCKS})
 
 _Line: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True)]
 _Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

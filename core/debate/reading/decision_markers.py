@@ -18,10 +18,6 @@ from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS, elsewhere
 from core.prompts import TAGS
 
-MAX_CHARACTERS = 100_000
-"""Most characters of a reply that are read, without its reasoning: other debates wait meanwhile. Only a reply that
-repeats itself is longer, and its decision is expected at its end."""
-
 _THOUGHTS = re.compile(
     r"\s*(?:[<◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>▷].*?(?:[<◁]/\1[>▷]|\Z)"
     r"|\[(thinking|thoughts?|reasoning|analysis|scratchpad)\].*?\[/\2\]|\[(think)\].*?(?:\[/\3\]|\Z)"
@@ -345,20 +341,23 @@ _PLAIN = str.maketrans(
 """Line breaks as line ends; other white space, marks without width and emphasis as spaces."""
 
 
+def answer_of(text: str) -> str:
+    """Return a reply without reasoning and without what follows its end, padded with spaces at the end."""
+    text = without_reasoning(text)
+    if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - LOOK_BACK, 0)):
+        text = text[: end.start()].ljust(len(text))
+    if thought := _OPEN_THOUGHT.search(text, text.rfind("/think") + 1):  # never closed
+        text = text[: thought.start()].ljust(len(text))
+    return text
+
+
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
-    text = without_reasoning(text)
-    if (end := _END_OF_REPLY.search(text)) and not _STRUCK_AT_END.search(text, max(end.start() - LOOK_BACK, 0)):
-        text = text[: end.start()].ljust(len(text))
-    if thought := _OPEN_THOUGHT.search(text, text.rfind("/think") + 1):  # never closed
-        text = text[: thought.start()].ljust(len(text))
-    if (skipped := len(text.rstrip()) - MAX_CHARACTERS) > 0:
-        skipped = max(skipped, text.find("\n", skipped))
-        text = " " * skipped + text[skipped:]
+    text = answer_of(text)
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)

@@ -14,7 +14,7 @@ from core.codebook import Codebook, Kind
 from core.debate.reading.base_reader import CUT as CUT
 from core.debate.reading.base_reader import ReplyReader
 from core.debate.reading.choice_reader import ChoiceReader
-from core.debate.reading.decision_markers import parse_markers, without_reasoning
+from core.debate.reading.decision_markers import answer_of, parse_markers, without_reasoning
 from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK as NOT_IN_CODEBOOK
 from core.debate.reading.labels_grammar import Unreadable
@@ -26,6 +26,10 @@ from core.documents import storable
 EMPTY = "the reply is empty"
 ONLY_REASONING = "the reply is only reasoning"
 NO_DECISION = "no decision line"
+MAX_CHARACTERS = 200_000
+"""Most characters of a reply without its reasoning. A longer one repeats itself, and other debates wait while it is
+read."""
+TOO_LONG = f"the reply has more than {MAX_CHARACTERS:,} characters"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """Most names outside the codebook that a reading keeps, and most characters of each."""
 
@@ -43,8 +47,10 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
     equal to ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts
     instead. Without an announced decision, a reply counts if it answers for every label, consists of names, or starts
     or ends with the one label of a choice. A reading that does not count has a ``problem`` and no values. Empty text,
-    and text that is only reasoning, has a problem like any other. Of a very long reply only the end is read.
+    text that is only reasoning and text that is too long have a problem like any other.
     """
+    if len(text) > MAX_CHARACTERS and len(answer_of(text).strip()) > MAX_CHARACTERS:
+        return Reading(problem=TOO_LONG)
     marked = parse_markers(text, codebook)
     cut = finish_reason == "length"
     if not marked.text.strip():

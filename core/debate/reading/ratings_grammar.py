@@ -258,7 +258,8 @@ def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
     collected = _CollectedRatings(codebook, names)
     pairs = entries(value) if isinstance(value, dict | list) else []
-    if isinstance(value, dict) and is_number(entry_name(value)):  # a dimension has the name of a key: {"label": 4}
+    if isinstance(value, dict) and is_number(entry_name(value)) and all(map(names.find, value)):
+        # a dimension has the name of a key: {"label": 4}
         pairs = list(value.items())
     for name, rating in pairs:
         collected.json(name, None if rating is True and isinstance(value, list) else rating)

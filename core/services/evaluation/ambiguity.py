@@ -40,7 +40,7 @@ class DocumentSubset:
 def is_prepass(settings: RunSettings) -> bool:
     """Return True if a run asked one model several times, so that it measures ambiguity."""
     params = settings.params
-    return params.get("method") in VOTE_METHODS and int(params.get("k", 1)) > 1
+    return params.get("method") in VOTE_METHODS and int(params.get("k") or 1) > 1
 
 
 def prepasses(session: ProjectSession) -> list[str]:

@@ -66,17 +66,18 @@ class Coverage:
         """Return how many documents are left out for one of these reasons."""
         return sum(self.left_out.get(reason, 0) for reason in reasons)
 
-    def describe(self, reference: Reference = "gold") -> str:
+    def describe(self, reference: Reference = "gold", missing: str = "") -> str:
         """Return "n = 120 documents; excluded: 3 unresolved; not counted: 12 without gold", without empty parts.
 
-        Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
+        ``missing`` says what a document without a reference lacks, if that is more than the reference's name says. Over
+        several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
         """
         if self.pooled:
             text = f"n = {format_count(self.n, 'verdict')} of {self.runs:,} runs"
         else:
             over = f" in each of {self.runs:,} runs" if self.runs > 1 else ""
             text = f"n = {format_count(self.n, 'document')}{over}"
-        missing = reference_names(reference).missing
+        missing = missing or reference_names(reference).missing
         parts: dict[str, list[str]] = {"excluded": [], "not counted": []}
         for reason, count in self.left_out.items():
             part = "not counted" if reason in WITHOUT_REFERENCE else "excluded"

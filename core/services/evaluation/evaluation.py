@@ -31,7 +31,7 @@ from core.services.evaluation.annotation_arrays import (
 )
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.json_data import json_data
-from core.services.evaluation.reference import annotating_roles, check_reference
+from core.services.evaluation.reference import annotating_roles, check_reference, reference_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics, scoring
@@ -142,12 +142,18 @@ class EvaluationReport:
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""
-        counted = self.coverage.describe(self.reference)
+        counted = self.coverage.describe(self.reference, self.missing)
         numbers = {label.n for label in self.scores.labels.values()}
         if len(numbers) < 2:
             return counted
         noun = label_noun(self.run.settings.codebook.kind)
         return f"{counted}; n by {noun}: {min(numbers):,} to {max(numbers):,}"
+
+    @property
+    def missing(self) -> str:
+        """What a document without a reference lacks; of several raters of labels, the majority may be missing."""
+        missing = reference_names(self.reference).missing
+        return f"{missing} or with a tie" if self.raters and self.scores.kind != "rating" else missing
 
     @property
     def n(self) -> int:

@@ -43,7 +43,7 @@ def reference_names(reference: Reference) -> ReferenceNames:
             return ReferenceNames("Reviewed", "review", "a review")
         case "latent":
             return ReferenceNames("Estimated truth", "estimated truth", "an estimated label")
-        case "known":
+        case "reviewed+gold":
             return ReferenceNames("Review or gold", "review or gold", "a review or gold")
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"

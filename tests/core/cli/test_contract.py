@@ -102,7 +102,7 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     assert report["labels"]["Service"]["tp"] == 2
     shown = moot("evaluate", "--project", folder / "p.duckdb").stdout
     assert "r0001 ecj: n 4, excluded 0, coverage 1.000" in shown
-    known = moot("evaluate", "--project", folder / "p.duckdb", "--reference", "known", "--json").json["runs"][0]
+    known = moot("evaluate", "--project", folder / "p.duckdb", "--reference", "reviewed+gold", "--json").json["runs"][0]
     assert known["macro"] == report["macro"], "nothing is reviewed"
     f1, (low, high) = report["labels"]["Service"]["f1"], report["intervals"]["labels"]["Service"]["f1"]
     assert f"{f1:.3f} ({low:.3f} to {high:.3f})" in next(line for line in shown.splitlines() if line.startswith("Serv"))

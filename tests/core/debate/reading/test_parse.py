@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise, parse_codebook
 from core.debate.reading.decision_markers import parse_markers, without_reasoning
-from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, mentions, read
+from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, ONLY_REASONING, TOO_LONG, mentions, read
 from core.debate.turns import Reading
 from tests.each_row import each_row
 from tests.linear_time import check_linear_time
@@ -813,17 +813,11 @@ def test_decision_in_a_thought_that_never_ends_does_not_count() -> None:
     assert names(f"{decision}Food\n<think>\nHm.</think> {decision}Service") == {"Service"}
 
 
-def test_only_the_end_of_a_very_long_reply_is_read() -> None:
-    decision, long = "\nThe label is 3", "The label is 1. " * 10_000
-    assert problem(decision + "\nSo be it. " * 10_000, CLAUSES) == NO_DECISION
-    reading = read(long + decision, CLAUSES)
-    assert reading.start > len(long)
-    for reply in (
-        long + decision,
-        f"<think>{long}</think>{decision}",
-        f"{decision}<|im_end|>{long}",
-        decision + " " * 100_000,
-    ):
+def test_reply_that_is_too_long_is_unreadable_unless_its_length_is_reasoning() -> None:
+    decision, long = "\nThe label is 3", "The label is 1. " * 20_000
+    assert problem(long + decision, CLAUSES) == TOO_LONG
+    assert problem(long + decision, CLAUSES, finish_reason="length") == TOO_LONG
+    for reply in (f"<think>{long}</think>{decision}", f"{decision}<|im_end|>{long}", decision + " " * 200_000):
         assert read(reply, CLAUSES).values == {"label": CLAUSES.labels[0].id}
 
 

@@ -255,14 +255,14 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 
 def test_known_label_is_the_review_or_gold_where_there_is_none(session, run_id):
     run = session.run(run_id)
-    gold, before = evaluation.evaluate(session, run), evaluation.evaluate(session, run, "known")
+    gold, before = evaluation.evaluate(session, run), evaluation.evaluate(session, run, "reviewed+gold")
     assert (before.scores, before.strict) == (gold.scores, gold.strict)
     decide(session, run_id, {"d0": {"a": False, "b": True}}, actions.Attribution("ann"))
-    after = evaluation.evaluate(session, run, "known")
+    after = evaluation.evaluate(session, run, "reviewed+gold")
     assert after.n == gold.n
     assert after.scores.counts == {"Alpha": Counts(0, 2, 1, 1), "Beta": Counts(2, 0, 1, 1)}
     assert after.basis.design == "documents", "gold and reviews together are not a sample"
-    assert "known" not in available_references(session, run_id)
+    assert "reviewed+gold" not in available_references(session, run_id)
 
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
@@ -505,6 +505,9 @@ def test_tied_raters_of_a_choice_give_no_reference(project):
     assert (report["n"], report["accuracy"]) == (0, None), "a tie has no reference"
     assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
     assert list(report["agreement"]) == ["label"]
+    session = sample_world.session_on(project)
+    counted = evaluation.evaluate(session, session.run(run.run_id)).describe_coverage()
+    assert counted == "n = 0 documents; not counted: 1 without gold or with a tie"
 
 
 def test_means_in_the_table_of_scores_differ_from_labels_in_name(project):

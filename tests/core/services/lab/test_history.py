@@ -148,7 +148,7 @@ def test_score_of_ratings_is_the_mean_correlation(project):
         for id, value in zip(documents, values, strict=True)
     )
     session = session_on(project)
-    report = evaluate(session, session.run(run_id), "known")
+    report = evaluate(session, session.run(run_id), "reviewed+gold")
     # Spearman with a tie: ranks 1, 2, 3, 4.5, 4.5 against 1, 2, 3, 4, 5 are sqrt(.95).
     assert (report.scores.main.value, report.n, report.excluded) == (pytest.approx(0.95**0.5), 5, 1)
     assert report.rank_score == report.scores.main

@@ -20,6 +20,7 @@ from core.services.runs.configuration import (
     describe_sampling,
     differences,
     propose_name,
+    role_titles,
     undo_details,
 )
 from tests.core.services.sessions import studio
@@ -204,3 +205,10 @@ def test_running_run_cannot_be_deleted(session, monkeypatch):
     monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
     with pytest.raises(UsageError, match="is running"):
         change_details(session, {run.run_id: RunDetails(status="deleted")})
+
+
+def test_run_whose_personas_cannot_be_read_has_titles():
+    """As of a project file that another version of Moot has written."""
+    unreadable = SETTINGS.model_copy(update={"protocol": "panel", "params": {"personas": "groups: [{name: a}]"}})
+    assert role_titles(unreadable) == {role: role.capitalize() for role in SETTINGS.role_models}
+    assert configuration(unreadable, 10)["Protocol"] == "panel"
