@@ -6,7 +6,7 @@
 import { el, setText } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
 import { samplingOf } from "./review_queue.js";
-import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
+import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { SaveState } from "./review_client.js" */
 
@@ -84,6 +84,8 @@ let revision = 0;
 /** The notification that the page received last. */
 let sentRevision = 0;
 let sentState = "";
+/** True after the user has left the grid: a click on another view may follow at once, also while the page runs. */
+let isUrgent = false;
 let refreshing = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let notifyTimer;
@@ -190,12 +192,15 @@ async function refreshRows(api) {
  */
 function notifyLater(api, wait) {
   clearTimeout(notifyTimer);
-  const notify = () => {
-    notifyTimer = undefined;
-    revision += 1;
-    api.getDisplayedRowAtIndex(0)?.setDataValue("_revision", String(revision));
-  };
-  notifyTimer = setTimeout(() => notifyWhenIdle(document.body, notify), wait);
+  notifyTimer = setTimeout(() => notifyWhenIdle(document.body, () => notify(api)), wait);
+}
+
+/** @param {GridApi} api */
+function notify(api) {
+  clearTimeout(notifyTimer);
+  notifyTimer = undefined;
+  revision += 1;
+  api.getDisplayedRowAtIndex(0)?.setDataValue("_revision", String(revision));
 }
 
 /**
@@ -372,10 +377,11 @@ export function shouldReturn({ eventData: { api } }) {
   const selected = api.getSelectedNodes().map(({ id }) => id);
   const state = JSON.stringify([revision, focusedRow, selected.toSorted()]);
   if (state === sentState) return false;
-  if (isLeaving()) {
+  if (isUrgent ? hasLeft() : isLeaving()) {
     notifyLater(api, RETRY_MS);
     return false;
   }
+  isUrgent = false;
   sentState = state;
   sentRevision = revision;
   sentRow = focusedRow;
@@ -533,7 +539,8 @@ export function start({ api }) {
   focusedRow = sentRow = focus;
   window.addEventListener("blur", () => {
     noteFocus({ api, rowIndex: api.getFocusedCell()?.rowIndex ?? null }); // the grid reports a click a moment later
-    if (focusedRow !== sentRow) notifyLater(api, 0); // the user leaves the grid, and may choose another view
+    isUrgent = focusedRow !== sentRow;
+    if (isUrgent) notify(api);
   });
   api.refreshHeader();
   api.refreshCells({ force: true });

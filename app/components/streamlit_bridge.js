@@ -36,11 +36,16 @@ if (page !== window) {
   });
 }
 
+/** Return true if the user has followed a link. */
+export function hasLeft() {
+  return performance.now() - leftAt < LEAVING_MS;
+}
+
 /** Return true if the page runs or is being left. */
 export function isLeaving() {
   const app = page.document.querySelector('[data-testid="stApp"]');
   const state = app?.getAttribute("data-test-script-state") ?? "";
-  return ["running", "rerunRequested"].includes(state) || performance.now() - leftAt < LEAVING_MS;
+  return ["running", "rerunRequested"].includes(state) || hasLeft();
 }
 
 /**

@@ -107,6 +107,7 @@ function startGrid(/** @type {string[]} */ ...ids) {
     getDisplayedRowCount: () => nodes.length,
     getDisplayedRowAtIndex: (/** @type {number} */ index) => nodes[index],
     getRowNode: (/** @type {string} */ id) => nodes.find((node) => node.id === id),
+    getFocusedCell: () => /** @type {any} */ (null),
     refreshCells() {},
     refreshHeader() {},
     setFocusedCell() {},
@@ -190,6 +191,21 @@ test("the page runs once for a click on a label of another row, after the label 
   assert.deepEqual([revision, row], [before + 1, "d8"]);
   await new Promise((resolve) => setTimeout(resolve, 700));
   assert.equal(notifications, 0);
+});
+
+test("the row that was clicked last is sent when the user leaves the grid, also while the page runs", () => {
+  const { api } = startGrid("d7", "d8");
+  const app = document.body.appendChild(document.createElement("div"));
+  app.dataset.testid = "stApp";
+  app.dataset.testScriptState = "running";
+  const event = /** @type {any} */ ({ eventData: { api: { ...api, getSelectedNodes: () => [] } } });
+  noteFocus(/** @type {any} */ ({ api, rowIndex: 1 }));
+  assert.equal(shouldReturn(event), false);
+  api.getFocusedCell = () => ({ rowIndex: 1 });
+  window.dispatchEvent(new window.Event("blur"));
+  assert.equal(shouldReturn(event), true);
+  assert.equal(collectState(event).row, "d8");
+  app.remove();
 });
 
 /** The row that has the focus after a click on d2, and after new rows without some of d1 to d4. */
