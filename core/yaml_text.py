@@ -37,7 +37,7 @@ _REMEDIES = {
     "found a tab character that violates indentation": "Indent with spaces, not with tabs.",
     "found character '\\t' that cannot start any token": "Indent with spaces, not with tabs.",
 }
-"""What to do about frequent problems, as libyaml and PyYAML name them."""
+"""Remedies for frequent problems, by the messages of libyaml and PyYAML."""
 _TEXT = "tag:yaml.org,2002:str"
 _NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 _TYPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp"))

@@ -624,7 +624,7 @@ def _range(metric: Metric, output: Estimate) -> Interval:
 
 
 def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
-    """Return values as a binary grid ``[document, label]``, of a choice one-hot; the code ``labels`` is no label."""
+    """Return values as a binary grid ``[document, label]``, of a choice one-hot; code ``labels`` stands for none."""
     label_codes = codes(values)
     if kind == "multilabel":
         if label_codes.max(initial=-1) > 1:

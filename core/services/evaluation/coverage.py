@@ -69,8 +69,8 @@ class Coverage:
     def describe(self, reference: Reference = "gold", missing: str = "") -> str:
         """Return "n = 120 documents; excluded: 3 unresolved; not counted: 12 without gold", without empty parts.
 
-        ``missing`` says what a document without a reference lacks, if that is more than the reference's name says. Over
-        several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
+        ``missing`` replaces the usual words for a missing reference, such as "gold". Over several runs that differ, the
+        numbers are verdicts: "n = 697 verdicts of 11 runs".
         """
         if self.pooled:
             text = f"n = {format_count(self.n, 'verdict')} of {self.runs:,} runs"

@@ -77,7 +77,7 @@ class Basis:
     complete: bool = False
     """Of a sample: all these documents are reviewed, so the scores are exact."""
     warning: str = ""
-    """What the reference assumes."""
+    """Assumptions of the reference."""
 
     @classmethod
     def from_design(cls, design: Design, scored: Mask, warning: str = "") -> Self:
@@ -151,7 +151,7 @@ class EvaluationReport:
 
     @property
     def missing(self) -> str:
-        """What a document without a reference lacks; of several raters of labels, the majority may be missing."""
+        """Missing from a document without this reference, in words; raters of labels may also lack a majority."""
         missing = reference_names(self.reference).missing
         return f"{missing} or with a tie" if self.raters and self.scores.kind != "rating" else missing
 

@@ -23,7 +23,7 @@ class ReferenceNames:
     noun: str
     """Within a sentence, without an article: "gold", "review by Ann"."""
     missing: str
-    """What a document without this reference lacks: "gold", "a review by Ann"."""
+    """Missing from a document without this reference: "gold", "a review by Ann"."""
 
 
 def reference_names(reference: Reference) -> ReferenceNames:

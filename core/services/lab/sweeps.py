@@ -320,7 +320,7 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     return settings
 
 
-def rank_score(report: EvaluationReport) -> Estimate:
+def sweep_score(report: EvaluationReport) -> Estimate:
     """Return the score by which configurations are ranked: every unresolved document counts as wrong.
 
     Of ratings, unresolved documents count as documents with a correlation of 0; the score has no interval then.
@@ -332,7 +332,7 @@ def rank_score(report: EvaluationReport) -> Estimate:
 
 
 def _sort_value(report: EvaluationReport | None) -> float:
-    value = rank_score(report).value if report is not None else None
+    value = sweep_score(report).value if report is not None else None
     return -1.0 if value is None else value
 
 

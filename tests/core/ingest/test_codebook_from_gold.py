@@ -10,11 +10,7 @@ from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.gold import GoldSource
 from core.ingest.gold_options import parse_value_option
 from core.ingest.mapping import ColumnMapping
-from tests.core.ingest.helpers import (
-    build,
-    build_documents,
-    table,
-)
+from tests.core.ingest.helpers import build, build_documents, table
 from tests.each_row import each_row
 
 

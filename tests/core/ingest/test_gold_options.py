@@ -11,13 +11,7 @@ from core.errors import UsageError
 from core.ingest.gold import GoldSource
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping import ColumnMapping
-from tests.core.ingest.helpers import (
-    ASPECTS,
-    FACETS,
-    SENTIMENT,
-    build_documents,
-    table,
-)
+from tests.core.ingest.helpers import ASPECTS, FACETS, SENTIMENT, build_documents, table
 from tests.each_row import each_row
 
 

@@ -19,15 +19,7 @@ from core.ingest.gold_options import same_name_gold
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import REVIEW_DETAILS, Table
-from tests.core.ingest.helpers import (
-    ASPECTS,
-    BAD,
-    GOOD,
-    SENTIMENT,
-    build,
-    build_documents,
-    table,
-)
+from tests.core.ingest.helpers import ASPECTS, BAD, GOOD, SENTIMENT, build, build_documents, table
 from tests.each_row import each_row
 
 

@@ -209,5 +209,5 @@ def test_estimate_is_shown_with_its_interval_if_that_has_a_width() -> None:
     assert format_estimate(Estimate(0.864, Interval(0.812, 0.907))) == "0.864 (0.812 to 0.907)"
     assert format_estimate(Estimate(0.86, Interval(0.81, 0.91)), percent=True) == "86% (81% to 91%)"
     assert format_estimate(Estimate(0.975, Interval(0.975, 0.975))) == "0.975"
-    assert format_estimate(Estimate(1.0, Interval(1.0 - 1e-15, 1.0))) == "1.000"  # an error of rounding is no width
+    assert format_estimate(Estimate(1.0, Interval(1.0 - 1e-15, 1.0))) == "1.000"  # a rounding error is not an interval
     assert format_estimate(Estimate()) == "–"

@@ -314,4 +314,4 @@ def test_ratings_of_few_documents_do_not_lead():
     """Unresolved documents count as documents with a correlation of 0."""
     few = Mock(scores=Mock(kind="rating", coverage=0.3), excluded=7, rank_score=Estimate(1.0))
     all_of_them = Mock(scores=Mock(kind="rating", coverage=1.0), excluded=0, rank_score=Estimate(0.975))
-    assert (sweeps.rank_score(few).value, sweeps.rank_score(all_of_them).value) == (0.3, 0.975)
+    assert (sweeps.sweep_score(few).value, sweeps.sweep_score(all_of_them).value) == (0.3, 0.975)
