@@ -94,6 +94,7 @@ _NO_MODEL = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
+_NO_HEADERS: Mapping[str, str] = {}
 _MAX_MESSAGE_CHARACTERS = 500
 """Characters of a server's message that are kept."""
 _MAX_RETRY_AFTER_SECONDS = 300.0
@@ -208,16 +209,16 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {target} (status {status}).")
     text, code = parse_error_body(body)
     answered = f"{role_model.connection} answered {status} for {role_model.model}"
-    error = _error(status, answered, text, code, _stated_wait(headers, text))
+    error = _error(status, answered, text, code, headers)
     error.status = status
     if isinstance(error, errors.NoSuchModel) and body.lstrip().startswith(b"<"):
         error.remedy = ADDRESS_REMEDY  # a web page, whatever it says of models
     return error
 
 
-def _error(status: int, problem: str, text: str, code: str, wait: float | None = None) -> ModelError:
-    """Return the error for a status: ``problem``, the server's text and code, and the wait that it asks for."""
-    server_text = f"{text} {code}".strip()
+def _error(status: int, problem: str, text: str, code: str, headers: Mapping[str, str] = _NO_HEADERS) -> ModelError:
+    """Return the error for a status: ``problem``, the server's text and code, and the headers of its response."""
+    server_text, wait = f"{text} {code}".strip(), _stated_wait(headers, text)
     error = _classify(status, as_sentence(f"{problem}: {text}" if text else problem), server_text, wait)
     error.server_text = server_text
     return error
@@ -276,10 +277,10 @@ def _too_long(status: int, server_text: str) -> bool:
 
 
 _EVENTS = {
+    429: re.compile("rate.?limit", re.IGNORECASE),  # may name too many tokens
     413: _CONTEXT,
     404: re.compile("unexpected endpoint", re.IGNORECASE),  # LM Studio, to an address without /v1
     402: re.compile("insufficient_quota"),
-    429: re.compile("rate_limit"),
     400: re.compile(rf"invalid_request_error|json_validate_failed|{_FILTER.pattern}", re.IGNORECASE),
 }
 """Status of an error event without one, by its words."""

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from core import errors
 from core.llm.capabilities import ModelCapabilities
-from core.llm.failures import from_status
+from core.llm.failures import from_event, from_status
 from core.runs import RoleModel
 from tests.core.llm.asking import ask, refusing
 from tests.each_row import each_row
@@ -211,6 +211,20 @@ def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refu
 def test_requested_wait_of_a_rate_limit_is_found(headers: dict[str, str], words: str, wait: float | None) -> None:
     error = from_status(429, json.dumps(error_body(words)).encode(), headers, RoleModel(connection="c", model="m"))
     assert (type(error), error.retry_after) == (errors.RateLimited, wait)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": 429, "message": "You exceeded your current quota. Please retry in 21.2s."},
+        {"code": "rate_limit_exceeded", "message": "Rate limit reached. Please try again in 21.2s."},
+        "litellm.RateLimitError: Too many tokens per minute. Please try again in 21.2s.",
+    ],
+    ids=["code", "type", "text"],
+)
+def test_requested_wait_of_a_rate_limit_within_a_stream_is_found(error: object) -> None:
+    limited = from_event(error, RoleModel(connection="c", model="m"))
+    assert (type(limited), limited.retry_after) == (errors.RateLimited, 21.2)
 
 
 def test_quota_for_hours_is_spent() -> None:
