@@ -11,7 +11,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from app.screens.models.role_models import capabilities
-from app.state import SessionState, bound, state
+from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
 from app.widgets.elements import icon_button, line, literal
 from core.errors import MootError, UsageError
@@ -279,7 +279,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
 
     def delete(connection: str, model: str) -> None:
         models.set_price(workspace, connection, model, None)
-        SessionState.notice.reset()  # it may say that this price was just saved
+        state.set_notice("ok", f"The price of {connection}/{model} was deleted")
 
     for spec, price in models.own_prices(workspace).items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

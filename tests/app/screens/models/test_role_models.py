@@ -61,6 +61,7 @@ def test_price_is_entered_used_and_removed(workspace: Workspace, session: Projec
     at.button(key="icon-unprice-far/m").click().run()
     assert "price unknown" in html(at)
     assert "far/m has a price" not in html(at)
+    assert "The price of far/m was deleted" in html(at)
     at.text_input(key="price-model").set_value("m")
     at.number_input(key="price-in").set_value(0.5)
     submit(at, "Save price")
