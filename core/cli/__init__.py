@@ -26,6 +26,9 @@ COMMANDS = {
 }  # fmt: skip
 """Module of ``core.cli`` by command."""
 
+INTERRUPTED_QUERY = "Query interrupted"
+"""Message of the RuntimeError that DuckDB raises in place of KeyboardInterrupt."""
+
 
 class CommandGroup(click.Group):
     """Command group that imports the module of a command when it is called or listed, and reports errors."""
@@ -47,7 +50,9 @@ class CommandGroup(click.Group):
         sys.excepthook = console.print_traceback
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and str(error) != INTERRUPTED_QUERY:
+                raise
             console.print_message("interrupted")
             raise SystemExit(console.INCOMPLETE) from None
         except MootError as error:

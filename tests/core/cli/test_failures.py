@@ -220,9 +220,12 @@ def test_invalid_number_is_refused(folder: Path, option: tuple[str, str]) -> Non
     assert not (folder / "p.duckdb").exists()
 
 
-def test_interrupt_before_the_run_is_not_reported_as_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ctrl_c", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=["python", "duckdb"])
+def test_interrupt_outside_of_a_run_is_not_reported_as_failure(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: BaseException
+) -> None:
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise ctrl_c
 
     monkeypatch.setattr("core.cli.annotate.plan_of", interrupted)
     assert "interrupted" in annotate(folder, code=3).stderr
