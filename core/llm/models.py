@@ -222,6 +222,8 @@ class ModelLibrary:
     ) -> ModelRequest:
         """Return the request for a server, with ``extra_params`` by name."""
         seed, connection = role_model.sampling.seed, self.connection_of(role_model)
+        default = streaming.REASONING_IDLE_SECONDS if self.reasons(role_model) else streaming.IDLE_SECONDS
+        idle_timeout = settings.handling.silence or default
         return ModelRequest(
             connection=connection,
             key=key,
@@ -229,7 +231,7 @@ class ModelLibrary:
             role_request=request,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * request.sample,
             schema=request_schema(role_model.sampling, request, settings.codebook),
-            idle_timeout=(idle_timeout := settings.handling.silence or streaming.IDLE_SECONDS),
+            idle_timeout=idle_timeout,
             reply_timeout=settings.handling.deadline
             or idle_timeout + streaming.reply_seconds(request.output_limit(role_model)),
             price=lambda usage: self.prices.cost(connection, role_model.model, usage),

@@ -169,6 +169,9 @@ def _decode_leniently(line: bytes) -> Any:
 IDLE_SECONDS = 180.0
 """Longest wait for the next byte, the first included (a local server may read a long prompt for minutes)."""
 
+REASONING_IDLE_SECONDS = 600.0
+"""The same for reasoning models: OpenAI and others send nothing while a model reasons, and bill a cancelled call."""
+
 CHARACTERS_PER_LIMIT = 16
 """Characters of text per token of the output limit after which a reply is a runaway; tokens have about 4."""
 REASONING_FACTOR = 4

@@ -487,7 +487,8 @@ def _error_handling(plan: Plan, save: Save) -> None:
         format="%.0f",
         placeholder="180",
         **field("silence"),
-        help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
+        help="Maximum seconds without data from the server, before and during a reply. Default: 180, or 600 for "
+        "reasoning models.",
     )
     right.number_input(
         "Deadline (s)",

@@ -29,7 +29,7 @@ from core.llm.failures import from_event, from_status, parse_error_body, redacte
 from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
-from tests.core.llm.asking import REQUEST, ROLE_MODEL
+from tests.core.llm.asking import BOOK, REQUEST, ROLE_MODEL
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 KEY = "sk-secret-Zx81kq0Pw7"
@@ -182,6 +182,18 @@ def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
 def test_default_deadline_grows_with_the_output_limit() -> None:
     assert streaming.reply_seconds(100) == 600
     assert streaming.reply_seconds(8192) == 4096
+
+
+def test_reasoning_model_may_be_silent_for_longer() -> None:
+    models = ModelLibrary()
+    settings = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
+    plain, reasoning = (models.resolve(RoleModel.parse(f"openai/{name}")) for name in ("gpt-4.1", "gpt-5.2"))
+    limits = [
+        models.build_request(None, model, REQUEST.role_request, settings).idle_timeout for model in (plain, reasoning)
+    ]
+    assert limits == [180, 600]
+    settings = settings.model_copy(update={"handling": ErrorHandling(silence=20)})
+    assert models.build_request(None, reasoning, REQUEST.role_request, settings).idle_timeout == 20
 
 
 def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
