@@ -90,19 +90,19 @@ class ClassifierStore(Repository):
         row = self._connection.row(sql, [] if hash is None else [hash])
         return StoredClassifier(row[0], bytes(row[1]), load(row[2]), *row[3:]) if row else None
 
-    def training_documents(self, hash: str) -> set[str]:
-        """Return documents that were submitted before this classifier was trained, which may be training data.
+    def training_documents(self, run_id: str) -> list[str]:
+        """Return documents that were submitted before a classifier of this run was trained, and may be training data.
 
-        Empty for an imported classifier.
+        Empty for a run without a classifier, and for an imported one.
         """
-        return set(
-            self._connection.column(
-                """
+        return self._connection.column(
+            """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
-            AND unix_time <= (SELECT unix_time FROM classifiers WHERE hash = ? AND origin = '')
+            AND unix_time <= (
+                SELECT max(unix_time) FROM classifiers WHERE origin = ''
+                AND contains((SELECT settings FROM runs WHERE run_id = $run), '@' || hash || $quote))
             """,
-                [hash],
-            )
+            {"run": run_id, "quote": '"'},
         )
 
     def latest_facts(self) -> tuple[str, Mapping[str, Any]] | None:

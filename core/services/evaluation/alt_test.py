@@ -6,7 +6,7 @@ import numpy as np
 
 from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.annotation_arrays import Grid, group_codes, verdict_arrays, without_examples
+from core.services.evaluation.annotation_arrays import Grid, group_codes, is_test_document, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.alt_test import EPSILONS, MIN_PEOPLE, Alternative, alternative_test
@@ -32,7 +32,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
 
 
 def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
-    """Return the verdicts, NaN on documents used as examples in the codebook, and each annotator's values by source."""
+    """Return the verdicts, NaN on documents that the run has learned from, and each annotator's values by source."""
     sources = session.store.annotations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
@@ -41,9 +41,9 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, 
     if not names:
         names = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, verdict_arrays(session, run)
-    is_test_document = without_examples(store, run.run_id, loaded.documents)[:, None]
+    is_counted = is_test_document(store, run.run_id, loaded.documents)[:, None]
     people = {name: store.annotations.grid(run.run_id, codebook, name) for name in names}
-    return np.where(is_test_document, loaded.verdicts, np.nan), people
+    return np.where(is_counted, loaded.verdicts, np.nan), people
 
 
 def describe_coverage(session: ProjectSession, run: RunRow) -> str:

@@ -71,17 +71,20 @@ def load_reference(
 ) -> Grid:
     """Load a reference on the run's ``documents``.
 
-    That of several raters is their majority (no value on a tie), for ratings their mean. Documents that are used as
-    examples in the run's codebook have no reference.
+    That of several raters is their majority (no value on a tie), for ratings their mean. Documents that a run has
+    learned from have no reference (``is_test_document``).
     """
     values = store.annotations.grid(run_id, codebook, str(source_of(reference)))
-    return np.where(without_examples(store, run_id, documents)[:, None], values, np.nan)
+    return np.where(is_test_document(store, run_id, documents)[:, None], values, np.nan)
 
 
-def without_examples(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
-    """Return a mask ``[document]``: True unless the document is used as an example in the run's codebook."""
-    examples = set(store.annotations.example_documents(run_id))
-    return np.array([document not in examples for document in documents], dtype=np.bool_)
+def is_test_document(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
+    """Return a mask ``[document]``: True unless the run has learned from the document.
+
+    It has if the document is used as an example in its codebook, or to train its classifier.
+    """
+    learned_from = {*store.annotations.example_documents(run_id), *store.classifiers.training_documents(run_id)}
+    return np.array([document not in learned_from for document in documents], dtype=np.bool_)
 
 
 @cached_scores
@@ -140,11 +143,11 @@ def sampling_design(
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows_in(run_documents, documents)])
     rows = rows_in(run_documents, documents)
-    discarded = session.store.classifiers.discarded_documents()
-    left_out = rows_in(run_documents, [*session.store.annotations.example_documents(run.run_id), *discarded])
+    discarded = rows_in(run_documents, session.store.classifiers.discarded_documents())
     represented = np.zeros(len(run_documents), dtype=np.bool_)
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
-    represented[left_out[left_out >= 0]] = False
+    represented[discarded[discarded >= 0]] = False
+    represented &= is_test_document(session.store, run.run_id, run_documents)
     counted = represented.copy()
     counted[rows] &= ~np.isnan(scored.reference).any(axis=1)  # a codebook with further items leaves gaps
     sample, order = _draws(session, run, run_documents, represented, counted)

@@ -114,9 +114,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     """
     loaded = verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
-    training_ids = session.store.classifiers.training_documents(hash)
-    trained_on = np.array([document in training_ids for document in loaded.documents], dtype=np.bool_)
-    eligible = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
+    eligible = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1)).tolist()
     texts = session.store.documents.texts([loaded.documents[row] for row in eligible])
     sampled = fixed_sample([row for row in eligible if loaded.documents[row] in texts], MAX_PREDICTED)
     if not sampled:
@@ -128,10 +126,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
         return Certainty("classifier", why_not="The classifier of this run was deleted, or has other labels.")
     certainty_grid = np.full(gold.shape, np.nan)
     certainty_grid[sampled] = np.where(opinion.values == predicted[sampled], opinion.certainty, np.nan)
-    not_sampled = np.zeros_like(trained_on)
-    not_sampled[eligible] = True
-    not_sampled[sampled] = False
-    reasons: dict[coverage.Reason, Mask] = {"not_sampled": not_sampled, "training_example": trained_on}
+    not_sampled = np.isin(np.arange(len(gold)), np.setdiff1d(eligible, sampled))
     return _calibrate(
         session,
         run,
@@ -140,7 +135,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
         "on documents outside its training set",
         predicted,
         certainty_grid,
-        reasons,
+        {"not_sampled": not_sampled},
     )
 
 

@@ -20,7 +20,6 @@ from core.services.evaluation.annotation_arrays import (
     paired_arrays,
     rows_in,
     verdict_arrays,
-    without_examples,
 )
 from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
@@ -37,14 +36,20 @@ REASONS: Mapping[Reason, str] = {
     "one_run_only": "in one run only",
     "not_sampled": "not sampled",
     "not_voted_on": "not in the vote",
-    "training_example": "used to train the classifier",
     "no_label_reference": "without {reference} of this label",
     "no_dimension_reference": "without {reference} of this dimension",
     "no_reference": "without {reference}",
+    "training_example": "used to train the classifier",
     "used_as_example": "used as examples",
 }
 """In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
-WITHOUT_REFERENCE = ("no_label_reference", "no_dimension_reference", "no_reference", "used_as_example")
+WITHOUT_REFERENCE = (
+    "no_label_reference",
+    "no_dimension_reference",
+    "no_reference",
+    "training_example",
+    "used_as_example",
+)
 """Reasons of documents that nothing could be compared with, which are not counted as excluded."""
 _ORDER = tuple(REASONS)
 _COUNTS = -1
@@ -216,7 +221,13 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
     loaded = verdict_arrays(session, run, reference)
     codes = _debate_codes(session, run, predicted)
     codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    codes[~without_examples(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
+    learned_from = {
+        "training_example": session.store.classifiers.training_documents(run.run_id),
+        "used_as_example": session.store.annotations.example_documents(run.run_id),
+    }
+    for reason, documents in learned_from.items():
+        rows = rows_in(loaded.documents, documents)
+        codes[rows[rows >= 0]] = _ORDER.index(reason)
     return codes
 
 

@@ -15,7 +15,14 @@ from core.errors import UsageError
 from core.formatting import join_names
 from core.runs import RunRow
 from core.services.evaluation import repeated_runs
-from core.services.evaluation.annotation_arrays import AnnotationArrays, Grid, rows_in, sampling_design, verdict_arrays
+from core.services.evaluation.annotation_arrays import (
+    AnnotationArrays,
+    Grid,
+    is_test_document,
+    rows_in,
+    sampling_design,
+    verdict_arrays,
+)
 from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, to_json
 from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import check_reference
@@ -81,7 +88,11 @@ def comparison(
     check_reference(session, reference)
     documents, gold, verdicts = load_shared(session, runs, reference)
     scored = AnnotationArrays(documents, gold, verdicts[0])
-    design = sampling_design(session, runs[0], reference, scored, *verdicts[1:])
+    of_test_documents = (
+        np.where(is_test_document(session.store, run.run_id, documents)[:, None], values, np.nan)
+        for run, values in zip(runs[1:], verdicts[1:], strict=True)
+    )
+    design = sampling_design(session, runs[0], reference, scored, *of_test_documents)
     sides = [
         Side(run.run_id, _name_in_sentence(run), values, _main_score_by_iteration(session, run, reference))
         for run, values in zip(runs, verdicts, strict=True)
@@ -141,7 +152,7 @@ def load_shared(
         names = join_names([_name_in_sentence(run) for run in runs])
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
     references = np.stack([arrays.reference[rows_in(arrays.documents, shared)] for arrays in loaded_runs])
-    gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded
+    gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # without what any run has learned from
     return shared, gold, [arrays.verdicts_on(shared) for arrays in loaded_runs]
 
 

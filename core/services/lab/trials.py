@@ -286,7 +286,7 @@ def stop_trial(session: ProjectSession, trial: Trial) -> None:
 def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     """Return the effect of the change on the documents that have ended in both runs.
 
-    Documents that are used as examples in either codebook have no reference.
+    Documents that either run has learned from have no reference.
     """
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)

@@ -9,6 +9,7 @@ import numpy as np
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
+from core.services.evaluation.annotation_arrays import is_test_document
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -39,17 +40,18 @@ class LabelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEstimate:
-    """Estimates for ``documents``: those with a verdict, not discarded, not used as examples.
+    """Estimates for ``documents``: those with a verdict, not discarded, that the run has not learned from.
 
-    ``examples`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
-    selected by the queue with a known probability. ``right`` is the share of labels on which verdict and reviewer
-    agree; ratings agree if they are less than a point apart. ``f1`` is the macro F1 (no value for ratings).
+    ``learned_from`` counts the documents used as examples or to train the run's classifier. ``reviewed`` documents were
+    submitted, ``drawn`` of these were selected by the queue with a known probability. ``right`` is the share of labels
+    on which verdict and reviewer agree; ratings agree if they are less than a point apart. ``f1`` is the macro F1 (no
+    value for ratings).
     """
 
     documents: int
     reviewed: int
     drawn: int
-    examples: int
+    learned_from: int
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
@@ -109,7 +111,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
-        examples=len(session.store.annotations.example_documents(run.run_id)),
+        learned_from=int((~is_test_document(session.store, run.run_id, loaded.documents)).sum()),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
         f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),

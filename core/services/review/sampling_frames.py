@@ -16,7 +16,7 @@ import numpy as np
 from core.codebook import Codebook
 from core.documents import VERDICT
 from core.runs import RunRow
-from core.services.evaluation.annotation_arrays import Grid, given_labels, verdict_arrays
+from core.services.evaluation.annotation_arrays import Grid, given_labels, is_test_document, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers
@@ -104,8 +104,10 @@ def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | N
 
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
-    """Return the verdicts of another run on the documents of this one; NaN where it has none."""
-    return verdict_arrays(session, other).verdicts_on(verdict_arrays(session, run).documents)
+    """Return the verdicts of another run on the documents of this one; NaN where it has none or learned from it."""
+    documents = verdict_arrays(session, run).documents
+    is_counted = is_test_document(session.store, other.run_id, documents)[:, None]
+    return np.where(is_counted, verdict_arrays(session, other).verdicts_on(documents), np.nan)
 
 
 def comparison_sizes(differs: Mask, even: float) -> Numbers:

@@ -55,10 +55,11 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
         documents = store.runs.document_ids(run.run_id)
-        examples = store.annotations.example_documents(run.run_id)
+        learned_from = store.annotations.example_documents(run.run_id)
+        learned_from += store.classifiers.training_documents(run.run_id)
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
         # Documents of an old run may have been replaced since.
-        counted = ended & ~np.isin(documents, examples) & np.isin(documents, list(rows))
+        counted = ended & ~np.isin(documents, learned_from) & np.isin(documents, list(rows))
         row_indices = [rows[document] for document in compress(documents, counted)]
         reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
         roles = [role for role in store.annotations.annotators(run.run_id) if role in run.settings.role_models]

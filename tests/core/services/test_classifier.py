@@ -26,11 +26,11 @@ from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
 from core.services.classifier import annotate, save, status
 from core.services.classifier_training import ClassifierTrainer, Embedder
-from core.services.evaluation import calibration
+from core.services.evaluation import calibration, evaluation, run_comparison
 from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
 from core.services.project_session import ProjectSession
-from core.services.review import actions, agreement
+from core.services.review import accuracy_estimate, actions, agreement
 from core.services.runs import planning, rerun
 from core.services.workspace import Workspace
 from core.store.classifiers import TrainingExample
@@ -366,6 +366,26 @@ def test_finds_similar_documents_with_another_value(session: ProjectSession) -> 
     texts = {document.id: document.text for document in session.store.documents.load([id for (id,) in result])}
     assert texts  # the lexical verdict on gossamer differs from the reviews of similar documents
     assert all("gossamer" in text for text in texts.values())
+
+
+def test_scores_leave_out_the_training_documents_of_the_classifier(session: ProjectSession) -> None:
+    first = _run(session)
+    ids = session.store.documents.ids()
+    _review(session, first, ids[:24])
+    by_classifier = _run(session, model="classifier")
+    for reference, n, left_out in (
+        ("gold", 36, {"training_example": 24}),
+        ("reviewed", 0, {"no_reference": 36, "training_example": 24}),
+        ("reviewed+gold", 36, {"training_example": 24}),
+    ):
+        report = evaluation.evaluate(session, by_classifier, reference)
+        assert (report.n, report.excluded, report.coverage.left_out) == (n, 0, left_out), reference
+    assert evaluation.evaluate(session, first, "reviewed").n == 24
+    compared = run_comparison.comparison(session, [first.run_id, by_classifier.run_id], "gold")
+    assert compared.pairs[0].scores.n == 36
+    _review(session, by_classifier, ids[24:30])
+    estimate = accuracy_estimate.estimate_accuracy(session, by_classifier)
+    assert (estimate.documents, estimate.reviewed, estimate.learned_from) == (36, 6, 24)
 
 
 def test_calibration_uses_documents_outside_the_training_data(session: ProjectSession) -> None:

@@ -76,7 +76,7 @@ def _estimate(**fields: object) -> AccuracyEstimate:
         "documents": 400,
         "reviewed": 0,
         "drawn": 0,
-        "examples": 0,
+        "learned_from": 0,
         "right": NONE,
         "f1": NONE,
         "labels": (),

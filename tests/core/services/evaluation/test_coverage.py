@@ -124,10 +124,10 @@ def test_mask_restricts_the_coverage(session, run):
 
 
 def test_additional_reasons_do_not_hide_missing_references(session, run):
-    mask, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
-    # A document without a reference is reported as such and not as a training example.
-    assert coverage.of_documents(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
-        0, {"training_example": 7, "no_reference": 1}
+    mask, everything = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
+    # A document without a reference is reported as such and not as left out of a sample.
+    assert coverage.of_documents(session, run, "gold", mask, {"not_sampled": everything}) == Coverage(
+        0, {"not_sampled": 7, "no_reference": 1}
     )
 
 

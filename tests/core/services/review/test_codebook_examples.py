@@ -138,9 +138,9 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
     report = sample_world.report(session, after.run_id)
     assert (report["n"], report["excluded"]) == (3, 0)
     estimate = accuracy_estimate.estimate_accuracy(session, before)
-    assert (estimate.documents, estimate.examples) == (4, 0)
+    assert (estimate.documents, estimate.learned_from) == (4, 0)
     estimate = accuracy_estimate.estimate_accuracy(session, after)
-    assert (estimate.documents, estimate.examples) == (3, 1)
+    assert (estimate.documents, estimate.learned_from) == (3, 1)
     codebooks.restore(session, 1)
     assert sample_world.report(session, annotate(session).run_id)["n"] == 4
 
