@@ -311,6 +311,32 @@ class Documents(Repository):
         with self._connection.reading() as cursor, incoming(cursor, _text_columns(documents)):
             return _new_ids(cursor)
 
+    def ids_of_texts(self, documents: Sequence[Document]) -> dict[str, str]:
+        """Return other ids for those of these documents whose text has another id in the project.
+
+        A text that the project has several times keeps its own id if it is one of these, else it gets the first that is
+        left. A text that the project does not have gets a free number if its id is then that of another text.
+        """
+        with self._connection.reading() as cursor:
+            rows = cursor.execute(f"SELECT {_DIGEST}, id FROM documents ORDER BY position").fetchall()
+            rows += [(digest, id) for id, digest in cursor.execute(_TEXT_DIGESTS).fetchall()]
+            with incoming(cursor, _text_columns(documents)):
+                digests = dict(cursor.execute(f"SELECT id, {_DIGEST} FROM incoming").fetchall())
+        known: dict[str, dict[str, None]] = {}
+        for digest, id in rows:
+            known.setdefault(digest, {})[id] = None
+        given = {id for id, digest in digests.items() if id in known.get(digest, ())}
+        moved = [document.id for document in documents if document.id not in given]
+        other_ids: dict[str, str] = {}
+        for id in moved:
+            found = next((other for other in known.get(digests[id], ()) if other not in given), None)
+            if found is not None:
+                other_ids[id] = found
+                given.add(found)
+        taken = digests.keys() | {id for _, id in rows}
+        numbers = (number for number in map(str, count(1)) if number not in taken)
+        return other_ids | {id: next(numbers) for id in moved if id not in other_ids and id in given}
+
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
         return next(iter(self.load([document_id])), None)

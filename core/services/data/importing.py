@@ -308,21 +308,30 @@ def preview_import(
     if session is not None and draft.destination == "add":
         return compare_with_stored(session, preview)
     if session is not None and draft.destination == "replace":
-        return replace(preview, new_ids=len(session.store.documents.new_ids(built.documents)))
+        if draft.mapping.id is None:
+            built = _with_ids(built, session.store.documents.ids_of_texts(built.documents))
+        return replace(preview, built=built, new_ids=len(session.store.documents.new_ids(built.documents)))
     return preview
 
 
 def compare_with_stored(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
     """Return a preview with what the project has of its documents.
 
-    Documents have the new ids that the project gave to them when they replaced other texts.
+    Documents have the new ids that the project gave to them when they replaced other texts. If row numbers are the ids
+    and conflict, documents have the ids of their texts.
     """
     built = preview.built
     found = session.store.documents.compare(built.documents)
-    if found.stored_ids:
-        documents = [replace(each, id=found.stored_ids.get(each.id, each.id)) for each in built.documents]
-        built = replace(built, documents=tuple(documents))
+    if found.conflict and preview.draft.mapping.id is None:
+        built = _with_ids(built, session.store.documents.ids_of_texts(built.documents))
+        found = session.store.documents.compare(built.documents)
+    built = _with_ids(built, found.stored_ids)
     return replace(preview, built=built, existing=found.existing, conflict=found.conflict, other_ids=found.other_ids)
+
+
+def _with_ids(built: BuiltDocuments, ids: Mapping[str, str]) -> BuiltDocuments:
+    """Return the documents with these other ids."""
+    return replace(built, documents=tuple(replace(each, id=ids.get(each.id, each.id)) for each in built.documents))
 
 
 def describe_other_ids(count: int) -> str:

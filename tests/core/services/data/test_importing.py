@@ -223,6 +223,27 @@ def test_file_that_got_new_ids_can_be_added_again(session: ProjectSession) -> No
     assert preview(session, file("1,uno,\n2,two,\n")).conflict == "1"
 
 
+def test_unchanged_text_keeps_its_id_if_rows_above_are_removed(session: ProjectSession) -> None:
+    def rows(*texts: str, **changed: Any) -> ImportDraft:
+        draft = importing.read_files([("a.csv", "\n".join(["text", *texts]).encode())])
+        return replace(draft, mapping=ColumnMapping("text"), **changed)
+
+    importing.store_documents(session, preview(session, rows("wrong", "same", "wrong", "last", "same")))
+    session.store.reviews.record([Decision(id, status="Submitted") for id in "124"], actor="me")
+    corrected = rows("right", "same", "last", "added", "same", "same", destination="replace")
+    found = preview(session, corrected)
+    assert [document.id for document in found.built.documents] == ["1", "2", "4", "7", "5", "6"]
+    assert found.new_ids == 1, "only the corrected text has no reviews"
+    importing.store_documents(session, found)
+    assert session.store.documents.ids() == ["1 (2)", "2", "4", "7", "5", "6"]
+
+    again = preview(session, replace(corrected, destination="add"))
+    assert (again.conflict, again.existing) == ("", 6)
+    assert importing.store_documents(session, again).counts["documents"] == 0
+    earlier = preview(session, rows("wrong", "same", "wrong", "last", "same", destination="replace"))
+    assert [document.id for document in earlier.built.documents] == ["1", "2", "3", "4", "5"]
+
+
 def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
     session.store.codebooks.save_draft(Codebook(unit="soup review", guideline="Judge the soup."))
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
