@@ -140,10 +140,11 @@ def sentence(accepted: accepted_changes.AcceptedChanges) -> Markup:
         return head + few
     cells, pair = result.cells, result.comparison
     scored = advice = ""
-    if cells.corrected or cells.regressed:
+    if pair.main.verdict == "worse":
         scored = f" {capitalised(pair.sentence)}"
-        if pair.main.verdict == "worse":
-            advice = Markup(' <span class="bad">Undo them, or change their words.</span>')
+        advice = Markup(' <span class="bad">Undo them, or change their words.</span>')
+    elif cells.corrected:  # errors that led to a change are corrected by it: no test shows a gain on other documents
+        scored = " Some of these documents led to the changes. Expect less on others."
     tested, left_out = f"all {format_count(result.labelled, 'labelled document')}", ""
     if result.labelled < accepted.labelled:
         tested = f"{result.labelled:,} of {format_count(accepted.labelled, 'labelled document')}"

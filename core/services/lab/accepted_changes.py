@@ -2,7 +2,8 @@
 
 Whenever one is accepted, and when twice as many documents are reviewed, all of them are tried together in the
 background: the codebook with them against the codebook without them, on labelled documents, by the built-in model,
-which costs nothing. They can be undone together. Other edits of the codebook, before or after a change, stay.
+which costs nothing. Some of these documents led to the changes, so that a loss counts as evidence and a gain does not.
+They can be undone together. Other edits of the codebook, before or after a change, stay.
 """
 
 from __future__ import annotations

@@ -54,12 +54,14 @@ def test_accepted_changes_are_advised_against_only_after_a_significant_loss() ->
         in loss
     )
     assert "Undo them" in loss
-    none = _accepted_changes_sentence(1, 2)
-    assert "No significant difference between the codebook with the accepted changes and the codebook without" in none
-    assert "Undo them" not in none
-    assert "The codebook with the accepted changes is better on 40 shared documents: +" in _accepted_changes_sentence(
-        14, 0
-    )
+    assert "Undo them" not in _accepted_changes_sentence(1, 2)
+
+
+def test_accepted_changes_claim_no_gain_from_the_documents_that_led_to_them() -> None:
+    gain = _accepted_changes_sentence(14, 0)
+    assert "better" not in gain
+    assert gain.endswith("Some of these documents led to the changes. Expect less on others.")
+    assert "Expect less" not in _accepted_changes_sentence(0, 0)
 
 
 def test_accepted_changes_state_which_labelled_documents_were_not_used() -> None:
@@ -68,7 +70,7 @@ def test_accepted_changes_state_which_labelled_documents_were_not_used() -> None
 
 
 def test_accepted_changes_state_which_documents_the_score_leaves_out() -> None:
-    assert "on 38 of 40 shared documents: " in _accepted_changes_sentence(1, 2, undecided=2)
+    assert "on 38 of 40 shared documents: " in _accepted_changes_sentence(1, 12, undecided=2)
 
 
 def _estimate(**fields: object) -> AccuracyEstimate:
