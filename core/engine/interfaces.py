@@ -5,10 +5,11 @@ The store implements them, except on the workers of Ray.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from core.debate.events import Event, VerdictReached
 from core.debate.turns import Reply, Turn, Usage
@@ -41,6 +42,9 @@ class FailedAttempt:
 
 class ReplyStore(Protocol):
     """Paid replies by the hash of their request. Safe to call from the engine's loop: no method blocks it."""
+
+    calls: dict[str, asyncio.Future[Any]]
+    """Calls under way by key, of all runs that use this store. They are made in one loop."""
 
     def contains(self, key: str) -> bool:
         """Return True if a reply with this key is committed; from memory."""

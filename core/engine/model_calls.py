@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -164,7 +164,6 @@ class ModelCaller:
     publish: Publish = ignore
     record_attempt: Callable[[FailedAttempt], None] = ignore
     on_limit: Callable[[str, int | None], None] = ignore
-    _calls: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
     _is_paused: bool = False
@@ -198,24 +197,27 @@ class ModelCaller:
     async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the result of ``make``, and True if another task made the same call at the same time.
 
-        Tasks that need the same key share the call of the first. If that one is cancelled, another makes the call
-        again.
+        Tasks that need the same key share the call of the first, also those of other runs. If that one is cancelled or
+        its run has spent its budget, another makes the call again.
         """
-        while (shared := self._calls.get(key)) is not None:
+        calls = self.store.calls
+        while (shared := calls.get(key)) is not None:
             await asyncio.wait((shared,))
             if not shared.cancelled():
                 return shared.result(), True
-        future = self._calls[key] = asyncio.get_running_loop().create_future()
+        future = calls[key] = asyncio.get_running_loop().create_future()
         try:
             result = await make()
             future.set_result(result)
+        except BudgetSpent:
+            raise
         except Exception as error:
             future.set_exception(error)
             future.exception()  # retrieved, in case no other debate waits
             raise
         finally:
             future.cancel()  # unless it is done
-            del self._calls[key]
+            del calls[key]
         return result, False
 
     async def _call(self, key: str, pending: PendingTurn) -> Reply:

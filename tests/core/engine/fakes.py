@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.codebook import Codebook, Label
 from core.debate import protocols
@@ -54,6 +55,7 @@ class World:
     """Cost of a reply, and of a token of a lost reply, in dollars."""
     limited: Limits = field(default_factory=Limits)
     replies: dict[str, Reply] = field(default_factory=dict)
+    calls: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
     verdicts: dict[str, VerdictReached] = field(default_factory=dict)
     attempts: list[FailedAttempt] = field(default_factory=list)

@@ -117,6 +117,30 @@ def test_identical_documents_share_one_call() -> None:
     assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
 
 
+def test_runs_at_the_same_time_share_a_call() -> None:
+    world = World(delay=0.01)
+
+    async def run_both() -> list[RunStatus]:
+        lab = replace(world, verdicts={})
+        return await asyncio.gather(*(each.run(each.work(settings(), 1)).run() for each in (world, lab)))
+
+    first, second = asyncio.run(run_both())
+    assert [role for _, role in world.requested] == ["extractor", "critic", "judge"]
+    assert (first.calls + second.calls, first.verdicts, second.verdicts) == (3, 1, 1)
+
+
+def test_budget_that_is_spent_does_not_stop_another_run() -> None:
+    world = World(delay=0.01, price=1.0)
+
+    async def run_both() -> list[RunStatus]:
+        lab = replace(world, verdicts={})
+        limited, free = world.work(settings(budget_usd=2.5), 1), lab.work(settings(), 1)
+        return await asyncio.gather(world.run(limited).run(), lab.run(free).run())
+
+    limited, free = asyncio.run(run_both())
+    assert (limited.state, limited.calls, free.state, free.calls) == ("paused", 2, "done", 1)
+
+
 def test_debate_repeats_a_shared_call_that_was_cancelled() -> None:
     world = World(delay=0.01)
 
