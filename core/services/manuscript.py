@@ -381,8 +381,10 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         "exact binomial tests on documents drawn with equal probabilities (Angelopoulos et al., 2021).",
     }["share" if current.claim in ("correct", "better") else current.claim]
     expected = "" if is_better else f" at an expected error of {format_percent(current.expected)}"
+    earlier = review_plan.reviewed_before(session, run)
+    reviewed = f"After the review of {format_count(earlier, 'document')}" if earlier else "Before the review"
     planned = (
-        f"Before the review, the claim was fixed: {review_plan.describe_claim(codebook, current)}; "
+        f"{reviewed}, the claim was fixed: {review_plan.describe_claim(codebook, current)}; "
         f"{format_count(current.reviews, 'review')} were planned{expected}, and {status.drawn:,} were used. {method}"
     )
     return planned, review_plan.describe_result(codebook, status)

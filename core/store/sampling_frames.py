@@ -92,6 +92,17 @@ class SamplingFrames(Repository):
         sizes: npt.NDArray[np.float64] = columns["size"]
         return sizes
 
+    def submitted_before(self, setting: str, run_id: str) -> int:
+        """Return how many documents of a run were submitted before a project setting was last changed."""
+        return int(
+            self._connection.value(
+                "SELECT count(DISTINCT document_id) FROM selections "
+                "SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id) "
+                "WHERE seq < (SELECT max(seq) FROM events WHERE kind = 'setting' AND item = $setting)",
+                {"setting": setting, "run": run_id},
+            )
+        )
+
     def selections(self) -> list[Selection]:
         """Return how every submitted document was selected, in order of first submission.
 

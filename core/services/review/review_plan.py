@@ -124,6 +124,11 @@ def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     return ReviewPlan(**stored) if stored else None
 
 
+def reviewed_before(session: ProjectSession, run: RunRow) -> int:
+    """Return how many documents of the run were reviewed before its plan was made."""
+    return session.store.sampling_frames.submitted_before(_setting(run), run.run_id)
+
+
 def save_plan(session: ProjectSession, run: RunRow, plan: ReviewPlan | None, *, actor: str = "") -> None:
     """Store the plan of a run, or end it (None). The queue draws for it from now on. UsageError for an invalid plan."""
     if plan is not None:

@@ -75,7 +75,7 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "by 1 person. 0 values were decided before the reviewer saw the verdict, 82 with it in view." in review
     assert "40 documents of 80 were drawn one after another with known, unequal probabilities, which favour" in review
     assert "1 reviewed document was chosen by hand, and counts only for itself." in review
-    assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
+    assert str(claim).startswith("Before the review, the claim was fixed: share of Clean & tidy within 20 points; 40")
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(built.sections["Results"][-1])
 
 
@@ -317,6 +317,16 @@ def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> N
         (claim,) = (str(block) for block in manuscript.build(session, run).sections["Methods"] if "claim" in str(block))
     assert "12 reviews were planned, and 0 were used." in claim
     assert claim.endswith("could stop as soon as one run was better, or neither could be by 10 points.")
+
+
+def test_methods_state_that_a_claim_was_fixed_after_reviews(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=20) as (_, session):
+        run = annotate(session)
+        actions.submit(session, run.run_id, ["d0", "d1"], actions.Attribution("ada"))
+        review_plan.save_plan(session, run, ReviewPlan("correct", "", 0.1, 0.1, 12))
+        actions.submit(session, run.run_id, ["d2"], actions.Attribution("ada"))
+        (claim,) = (str(block) for block in manuscript.build(session, run).sections["Methods"] if "claim" in str(block))
+    assert claim.startswith("After the review of 2 documents, the claim was fixed: ")
 
 
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
