@@ -246,7 +246,7 @@ class ModelLibrary:
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
         billed = self.billed_model(role_model)
-        return self.prices.cost(self.connection(billed.connection), billed.model, usage)
+        return self.prices.cost(self.connection_of(billed), billed.model, usage)
 
     def priced(self, role_model: RoleModel) -> bool:
         """Return True if the price of this role's replies is known."""

@@ -8,7 +8,10 @@ import keyring
 import keyring.backend
 import pytest
 
+from core.debate.turns import Usage
 from core.llm.connections import PRESETS, Connection, find_key, parse_connection, remember_key
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel
 from tests.each_row import each_row
 
 KEY = "sk-secret"
@@ -94,3 +97,12 @@ def test_end_of_a_pasted_address_that_names_an_endpoint_is_removed(address: str,
     connection = parse_connection("mine", address)
     assert connection.base_url == base_url
     assert connection.local == ("example" not in address)
+
+
+def test_run_that_keeps_an_address_keeps_its_price() -> None:
+    models = ModelLibrary([Connection(name="mine", base_url="https://api.openai.com/v1")])
+    role_model = models.resolve(RoleModel.parse("mine/gpt-4.1-mini"))
+    cost = models.cost(role_model, Usage(prompt_tokens=1_000_000))
+    assert cost
+    models.add(Connection(name="mine", base_url="http://127.0.0.1:11434", dialect="ollama"))
+    assert models.cost(role_model, Usage(prompt_tokens=1_000_000)) == cost
