@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,8 +23,12 @@ from core.services.result_cache import cached_by_documents, cached_by_reviews
 
 MAX_SEARCHED_DOCUMENTS = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""
+MAX_SEARCHED_CHARACTERS = 5_000_000
+"""Maximum number of characters to search, about two seconds of processor time: fewer documents if they are long."""
 MAX_PROPOSAL_DOCUMENTS = 1_000
 """Maximum number of documents from which keywords are proposed, spread evenly over those that are searched."""
+MAX_PROPOSAL_CHARACTERS = 1_000_000
+"""Maximum number of characters of these documents, because each change of the codebook reads them again."""
 FEW_KEYWORDS = 5
 """Number of keywords below which a label gains from vectors of its description."""
 MAX_MISSED_DOCUMENTS = 4
@@ -97,7 +102,7 @@ def has_full_list(label: Label) -> bool:
 def count_matches(
     session: ProjectSession, codebook: Codebook, label_id: str, suggested: Sequence[str] = ()
 ) -> KeywordMatches:
-    """Return the matches of a label's keywords in up to ``MAX_SEARCHED_DOCUMENTS``, by the rules of the built-in model.
+    """Return the matches of a label's keywords in the documents that are searched, by the rules of the built-in model.
 
     The gold of several raters is their majority. A document on which they tie has no gold.
     """
@@ -126,7 +131,8 @@ def count_matches(
 
 @cached_by_documents
 def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
-    ids = fixed_sample(session.store.documents.ids(), MAX_SEARCHED_DOCUMENTS)
+    affordable = int(MAX_SEARCHED_CHARACTERS / max(session.store.documents.mean_length(), 1.0))
+    ids = fixed_sample(session.store.documents.ids(), min(MAX_SEARCHED_DOCUMENTS, max(affordable, 1)))
     held_out = held_out_among(session, ids)
     return tuple(
         _SampledDocument(document.id, document.text, {} if document.id in held_out else _present(document))
@@ -135,9 +141,11 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:
-    """Return at most ``MAX_PROPOSAL_DOCUMENTS`` documents, spread evenly over the sample."""
+    """Return documents from which keywords are proposed, spread evenly over the sample."""
     sample = _sample(session)
-    return list(sample[:: -(-len(sample) // MAX_PROPOSAL_DOCUMENTS) or 1])
+    characters = sum(len(document.text) for document in sample)
+    excess = max(len(sample) / MAX_PROPOSAL_DOCUMENTS, characters / MAX_PROPOSAL_CHARACTERS)
+    return list(sample[:: math.ceil(excess) or 1])
 
 
 def _present(document: Document) -> dict[str, bool]:
@@ -159,7 +167,7 @@ def _found_words(session: ProjectSession, words: tuple[str, ...]) -> tuple[froze
 
 @dataclass(frozen=True, slots=True)
 class KeywordProposals:
-    """Keywords proposed from ``documents`` documents, up to ``MAX_PROPOSAL_DOCUMENTS``.
+    """Keywords proposed from ``documents`` documents.
 
     ``net`` is the effect of all of them together on the built-in model's decisions, None without labelled documents.
     ``without`` are the names of labels that have no keyword and get no proposal.

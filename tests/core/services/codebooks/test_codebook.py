@@ -407,6 +407,14 @@ def test_tie_of_raters_is_no_gold_of_a_label(session: ProjectSession) -> None:
     assert (food.with_gold, food.missed) == (1, 1)
 
 
+def test_fewer_documents_are_searched_if_they_are_long(session: ProjectSession) -> None:
+    long = "cheap soup " * 20_000  # 220,000 characters: 22 documents have 5 million, and every fifth of these 1 million
+    session.store.documents.add(Document(f"d{n}", {"text": long}) for n in range(30))
+    matches = keyword_matches.count_matches(session, BOOK, PRICE)
+    assert (matches.documents, matches.total, matches.hit) == (22, 30, 22)
+    assert keyword_matches.propose(session, BOOK).documents == 5
+
+
 def test_proposed_keywords_are_not_tried_on_held_out_documents(session: ProjectSession) -> None:
     session.store.documents.add([Document(f"d{n}", {"text": "cheap soup"}) for n in range(4)])
     codebooks.save(session, BOOK)
