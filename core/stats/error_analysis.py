@@ -12,7 +12,6 @@ from math import log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -47,7 +46,10 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Documents with a number from ``low`` to ``high``, both included, and the share of them that are wrong."""
+    """Documents with a number from ``low`` to ``high``, both included, and the share of them that are wrong.
+
+    The share is weighted if the documents are a sample; ``n`` and ``wrong`` count them.
+    """
 
     low: int
     high: int
@@ -116,23 +118,29 @@ def _log_odds_z(in_errors: int, errors: int, in_hits: int, hits: int) -> float:
     return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
 
 
-def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, *, groups: Codes | None = None) -> tuple[Band, ...]:
+def by_number(
+    numbers: npt.ArrayLike, wrong: npt.ArrayLike, judged: npt.ArrayLike, design: Design | None = None
+) -> tuple[Band, ...]:
     """Return the share of wrong documents by a number of each document (words, labels), ``[document]`` each.
 
-    At most ``BANDS`` of about equal size; documents with the same number stay together. Empty without documents.
-    Documents with equal codes in ``groups`` depend on each other, which their intervals take into account.
+    At most ``BANDS`` of about equal size; documents with the same number stay together. Only documents that are
+    ``judged`` count; empty without any. ``design`` describes how they were selected and which depend on each other, by
+    default all are independent.
     """
-    sizes, failed = np.asarray(numbers, dtype=np.int64), np.asarray(wrong, dtype=np.bool_)
-    if not len(sizes):
+    sizes = np.asarray(numbers, dtype=np.int64)
+    failed, is_judged = np.asarray(wrong, dtype=np.bool_), np.asarray(judged, dtype=np.bool_)
+    if not is_judged.any():
         return ()
-    edges = np.unique(sizes)[1:]
+    edges = np.unique(sizes[is_judged])[1:]
     if len(edges) >= BANDS:
-        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, BANDS + 1)[1:-1], method="higher")).astype(np.int64)
+        quantiles = np.quantile(sizes[is_judged], np.linspace(0, 1, BANDS + 1)[1:-1], method="higher")
+        edges = np.unique(quantiles).astype(np.int64)
     band_codes = np.searchsorted(edges, sizes, side="right")
     bands = []
-    for band in np.unique(band_codes):
-        in_band = band_codes == band
-        n = int(in_band.sum())
-        share = ratio(failed[in_band], np.ones(n), Design(groups=None if groups is None else groups[in_band]))
-        bands.append(Band(int(sizes[in_band].min()), int(sizes[in_band].max()), n, int(failed[in_band].sum()), share))
+    for band in np.unique(band_codes[is_judged]):
+        in_band = is_judged & (band_codes == band)
+        in_error, band_sizes = failed & in_band, sizes[in_band]
+        share = ratio(in_error, in_band, design or Design())
+        count, errors = int(in_band.sum()), int(in_error.sum())
+        bands.append(Band(int(band_sizes.min()), int(band_sizes.max()), count, errors, share))
     return tuple(bands)

@@ -107,8 +107,8 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
     lengths = session.store.annotations.words(run.run_id)
     is_multilabel = codebook.kind == "multilabel"
     present = np.nansum(outcomes.reference, axis=1)
-    groups = annotation_arrays.group_codes(session, run)
-    groups = None if groups is None else groups[outcomes.judged]
+    loaded = annotation_arrays.verdict_arrays(session, run, reference)
+    design = annotation_arrays.sampling_design(session, run, reference, loaded)
     wrong_documents = {outcomes.documents[row] for row in np.flatnonzero(wrong)}
     tagged = session.store.annotations.tags(run.run_id)
     tags = Counter(tag for document, tag in tagged if document in wrong_documents)
@@ -126,8 +126,8 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
             )
             for side, mask in outcomes.sides.items()
         ),
-        by_length=by_number(lengths[outcomes.judged], wrong[outcomes.judged], groups=groups),
-        by_labels=by_number(present[outcomes.judged], wrong[outcomes.judged], groups=groups) if is_multilabel else (),
+        by_length=by_number(lengths, wrong, outcomes.judged, design),
+        by_labels=by_number(present, wrong, outcomes.judged, design) if is_multilabel else (),
         tags=dict(tags.most_common()),
         counted=coverage.of_documents(session, run, reference, outcomes.judged, column=outcomes.column),
     )

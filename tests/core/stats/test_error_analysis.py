@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.stats.error_analysis import MIN_Z, by_number, cues
+from core.stats.metric_intervals import Design
+from core.stats.sampling import WeightedSample
+from tests.core.stats.samples import uniform_sample
 from tests.each_row import each_row
 
 
@@ -32,17 +37,19 @@ def test_equal_texts_have_no_cue_words() -> None:
 
 
 def test_error_rate_is_computed_by_band() -> None:
-    result = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
+    result = by_number([1, 1, 2, 3, 3, 3, 9], [0, 1, 0, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0])
     assert [(row.low, row.high, row.n, row.wrong) for row in result] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
     assert result[0].share.value == 0.5
-    many = by_number(list(range(100)), [0] * 100)
+    many = by_number(list(range(100)), [0] * 100, [1] * 100)
     assert [row.n for row in many] == [20] * 5
-    assert by_number([], []) == ()
+    assert by_number([], [], []) == ()
 
 
 def test_documents_of_one_group_widen_the_intervals_of_bands() -> None:
     wrong = np.repeat([True, False, False, True, False, False], 4)
-    (single,), (grouped,) = (by_number(np.ones(24), wrong, groups=groups) for groups in (None, np.repeat(range(6), 4)))
+    (single,), (grouped,) = (
+        by_number(np.ones(24), wrong, np.ones(24), Design(groups=groups)) for groups in (None, np.repeat(range(6), 4))
+    )
     assert (single.share.value, grouped.share.value) == (1 / 3, 1 / 3)
     assert (
         grouped.share.interval.low
@@ -50,6 +57,19 @@ def test_documents_of_one_group_widen_the_intervals_of_bands() -> None:
         < single.share.interval.high
         < grouped.share.interval.high
     )
+
+
+def test_shares_of_bands_are_weighted_by_the_selection_of_reviewed_documents() -> None:
+    sizes = np.where(np.arange(100) < 10, 9.0, 1.0)  # the queue prefers the ten documents that are wrong
+    order = np.array([0, 1, 50, 2, 3, 4, 70, 5])
+    judged, design = np.isin(np.arange(100), order), Design(sample=uniform_sample([True] * 8, 100), order=order)
+    (even,) = by_number(np.ones(100), np.arange(100) < 10, judged, design)
+    drawn = replace(design, sample=WeightedSample.of_draws(order, [sizes] * 8, 100))
+    (band,) = by_number(np.ones(100), np.arange(100) < 10, judged, drawn)
+    assert (band.n, band.wrong) == (8, 6)
+    weights = drawn.weights(100)
+    assert band.share.value == weights[:10].sum() / weights.sum() < even.share.value
+    assert band.share.interval is not None
 
 
 MISSED = ["The lift was broken all week.", "A broken lift again!", "Broken lift, ninth floor.", "We left early."]
