@@ -67,6 +67,7 @@ _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
+_BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
 _OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
 _PRODIGY_STYLE = "config.choice_style"
@@ -464,6 +465,23 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
         return ()
     common_matches = [match for match in matches if match["label"] in labels]
     return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in common_matches)
+
+
+def columns_by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
+    """Return label columns as gold of several raters, whatever their names, if each is named like a label and a rater.
+
+    Empty unless there are several labels and each has a column by every rater.
+    """
+    if len(rated := _by_rater(columns)) == len(columns):
+        return rated
+    sources = tuple(
+        GoldSource(match[0], "label", match["label"], match["rater"])
+        for column in columns
+        if (match := _BY_SUFFIX.fullmatch(column))
+    )
+    labels, raters = {source.label for source in sources}, {source.rater for source in sources}
+    is_grid = len(sources) == len(columns) == len(labels) * len(raters)
+    return sources if is_grid and min(len(labels), len(raters)) > 1 else ()
 
 
 def _columns_are(gold: Sequence[GoldSource]) -> str:

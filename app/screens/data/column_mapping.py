@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -16,7 +16,7 @@ from app.widgets.elements import field_name, literal
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.services.data import gold_mapping
 from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft, UnknownGold
 
@@ -145,7 +145,9 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
     """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
 
     def change(names: list[str]) -> None:
-        proposed = {source.column: source for source in gold_mapping.suggest_gold(draft, kind, codebook)}
+        mapped = draft.mapping.gold if kind == "label" else ()
+        known = (*gold_mapping.suggest_gold(draft, kind, codebook), *mapped)
+        proposed = {source.column: source for source in known}
         sources = [proposed.get(name, GoldSource(name, kind)) for name in names]  # type: ignore[arg-type]
         if kind != "label" and len(names) == 1:
             sources = [replace(source, rater=GOLD_RATER) for source in sources]
@@ -161,6 +163,19 @@ def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: K
         placeholder="Choose columns",
         select_all=False,
         **bound(f"map-gold-{kind}", [source.column for source in draft.mapping.gold], change),
+    )
+    if kind == "label" and (by_rater := gold_mapping.gold_by_rater(draft)):
+        _raters_in_names(by_rater, keep, are_read=by_rater == draft.mapping.gold)
+
+
+def _raters_in_names(by_rater: Sequence[GoldSource], keep: Keep, *, are_read: bool) -> None:
+    """Draw the choice whether the names of label columns end with the names of raters."""
+    plain = tuple(GoldSource(source.column) for source in by_rater)
+    raters = join_names(list(dict.fromkeys(literal(source.rater) for source in by_rater)))
+    st.toggle(
+        f"{raters} are raters",
+        help="The same labels by several raters, instead of a label for each column",
+        **bound("map-raters", are_read, lambda on: _map(keep, gold=tuple(by_rater) if on else plain)),
     )
 
 

@@ -12,6 +12,7 @@ from core.errors import InputError, UsageError
 from core.formatting import format_rating
 from core.ingest.gold import GoldSource, LabelIndex
 from core.ingest.mapping import GOLD_KINDS, ColumnMapping, check_mapping
+from core.ingest.mapping_suggestions import columns_by_rater
 from core.ingest.table import Table
 from core.services.codebooks import codebook as codebooks
 from core.services.data.importing import (
@@ -61,6 +62,12 @@ def suggest_gold(draft: ImportDraft, kind: str, codebook: Codebook | None) -> tu
         columns = (column for column in draft.table.columns if column != draft.mapping.text)
         return tuple(LabelIndex(codebook).sources(columns))
     return ()
+
+
+def gold_by_rater(draft: ImportDraft) -> tuple[GoldSource, ...]:
+    """Return the chosen label columns as gold of several raters; empty if their names do not allow it."""
+    gold = draft.mapping.gold
+    return gold if len(draft.mapping.raters) > 1 else columns_by_rater([source.column for source in gold])
 
 
 def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> ImportDraft:

@@ -242,6 +242,20 @@ def test_proposed_raters_keep_their_names_when_columns_are_chosen_by_hand(sessio
     assert {rater for rater, *_ in session.store.documents.gold_counts()} == {"r1", "r2", "third"}
 
 
+def test_names_of_columns_may_end_with_any_rater(session: ProjectSession) -> None:
+    at = upload(b"id,text,food_anna,food_ben,room_anna,room_ben\na,soup one,1,0,1,1\nb,soup two,0,0,1,0\n")
+    assert "4 labels" in html(at)
+    assert at.toggle(key="map-raters").label == "anna and ben are raters"
+    at.toggle(key="map-raters").set_value(True).run()
+    assert "2 labels by 2 raters" in html(at)
+    at.toggle(key="map-raters").set_value(False).run()
+    at.toggle(key="map-raters").set_value(True).run()
+    at.multiselect(key="map-gold-label").set_value(["food_anna", "food_ben", "room_anna"]).run()
+    button(at, "Import 2")
+    counts = sorted((rater, value, count) for rater, _, value, count in session.store.documents.gold_counts())
+    assert counts == [("anna", False, 1), ("anna", True, 1), ("anna", True, 2), ("ben", False, 2)]
+
+
 def label_id(session: ProjectSession, name: str) -> str:
     latest = session.store.codebooks.latest()
     assert latest is not None
