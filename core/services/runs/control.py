@@ -125,11 +125,17 @@ def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> Non
 def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     """Set a run's budget from its next start on.
 
-    Raises UsageError for a budget that is already spent, and for a model without a known price.
+    Raises UsageError for a budget that is already spent, for a model without a known price, and if the run has replies
+    of an unknown price.
     """
     row = session.run(run_id)
     planning.require_prices(row.settings, session.models)
-    if row.cost_usd is not None and budget_usd <= row.cost_usd:
+    if row.cost_usd is None:
+        raise UsageError(
+            f"The cost of {run_id} so far is unknown, so a budget for the whole run cannot be enforced.",
+            "Start a new run with this budget: the replies of this one are reused without cost.",
+        )
+    if budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
     session.store.runs.raise_budget(run_id, budget_usd)
 

@@ -174,6 +174,17 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
 
 
+def test_run_with_an_unknown_cost_takes_no_budget(folder: Path) -> None:
+    with Scripted(debating()) as server:
+        assert annotate(folder, *toy(server.url, "--limit", "1")).json["cost_usd"] is None
+        budget = toy(server.url, "--limit", "2", "--price", "toy/m=1/1", "--budget", "1")
+        refused = annotate(folder, *budget, "--resume", "r0001", "--extend", code=2)
+        assert "The cost of r0001 so far is unknown" in refused.stderr
+        result = annotate(folder, *budget).json
+    assert (result["calls"], result["cached_calls"]) == (3, 3)
+    assert result["cost_usd"] == pytest.approx(3 * 18e-6)
+
+
 def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # ``test_rate_limiter`` tests that a limiter keeps its rate.
     limiters: list[CountingLimiter] = []
