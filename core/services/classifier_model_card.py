@@ -66,7 +66,8 @@ def _performance(scores: Mapping[str, Any], gain: float | None) -> str:
     change = "" if gain is None else f" Twice as many training documents changed it by {format_signed(gain)}."
     return (
         f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
-        f"review and are mostly harder than the rest.{change}"
+        "review and are mostly harder than the rest. Folds are random documents, so the score may be lower on texts of "
+        f"other groups.{change}"
     )
 
 

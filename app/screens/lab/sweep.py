@@ -198,6 +198,8 @@ def _ranking(ranking: Sequence[RankedConfiguration], kind: Kind, size: int) -> N
         for ranked, settings in zip(ranking, values, strict=True)
     ]
     table(heads, rows, text=text)
+    if any(reports):
+        line("The best of many scores is too high on average. Confirm your choice on other documents.", "q")
 
 
 def _values(ranked: RankedConfiguration) -> dict[str, str]:

@@ -401,6 +401,7 @@ def test_a_double_click_starts_one_sweep(filled: ProjectSession, monkeypatch: py
         at.button(key="sweep-start").click().run()
     (row,) = sweeps.all_sweeps(filled)
     until(lambda: not sweeps.is_sweep_active(filled, row.number))
+    assert "The best of many scores is too high on average." in html(at.run())
 
 
 def test_sweep_varies_choices_and_refuses_invalid_numbers(filled: ProjectSession) -> None:
