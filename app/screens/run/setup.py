@@ -126,7 +126,7 @@ def _start_buttons(
     contents = join_names([format_count(count, noun) for count, noun in counts])
     st.html(
         f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
-        f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
+        f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few, len(ids)))}</p></div>"
     )
     due = guided_path.overview(session).next
     pilot_reviewed = due is not None and due.name == "whole"
@@ -226,7 +226,7 @@ def _report_probes(probes: Sequence[Probe]) -> None:
         state.set_notice("warn", f"{models} did not answer in the expected format", "The run was started anyway.")
 
 
-def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int) -> str:
+def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int, count: int) -> str:
     if pilot.cost_usd is None:
         return "Price unknown. A pilot measures how many tokens the run needs."
     if pilot.cost_usd > 0:
@@ -234,8 +234,9 @@ def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int) -> str:
         about = cost if cost.startswith("under") else f"about {cost}"
         return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
     if plan.pace > 0 and any(role.role_model.is_builtin for role in pilot.roles):
+        writer = "The built-in model" if planning.run_pace(plan.pace, count) else "In a pilot, the built-in model"
         return (
-            f"Free. The built-in model writes {plan.pace:g} words per second, so that you can follow. Set its pace "
+            f"Free. {writer} writes {plan.pace:g} words per second, so that you can follow. Set its pace "
             "on the Models page."
         )
     return "Free."

@@ -51,6 +51,8 @@ PILOT = 10
 """Default number of documents of a pilot."""
 FIRST_PACE = 40.0
 """Speed of the built-in model until the user has watched a run, in words per second: slow enough to follow."""
+MAX_FOLLOWED = 200
+"""Maximum number of documents of a run at this speed. Thousands of documents would take hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +391,7 @@ def create_runs(
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
+    settings = settings.model_copy(update={"pace": run_pace(settings.pace, len(document_ids))})
     earlier = session.all_runs()
     runs: list[RunRow] = []
     for iteration in range(iterations):
@@ -448,6 +451,11 @@ def set_pace(session: ProjectSession, pace: float) -> None:
     """Set the speed of the built-in model in words per second for the project's next run and for new projects."""
     preferences.change(pace=pace)
     change_plan(session, lambda plan: replace(plan, pace=pace))
+
+
+def run_pace(pace: float, documents: int) -> float:
+    """Return the pace of a run on so many documents: none if they are too many to follow, unless the user chose it."""
+    return 0.0 if documents > MAX_FOLLOWED and preferences.load().pace is None else pace
 
 
 def note_run_watched(session: ProjectSession, run: RunRow) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.codebook import Codebook, Label
+from core.documents import Document
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.project_session import ProjectSession
@@ -25,6 +26,12 @@ def test_builtin_model_has_no_pace_after_the_first_run(session: ProjectSession) 
     plan = planning.load_plan(session)
     assert plan.pace == planning.FIRST_PACE
     (run,) = planning.create_runs(session, planning.project_settings(session, plan), ["d0"])
+    assert run.settings.pace == planning.FIRST_PACE
+    many = [Document(f"m{n}", {"text": "soup"}) for n in range(planning.MAX_FOLLOWED + 1)]
+    session.store.documents.add(many)
+    settings = planning.project_settings(session, plan)
+    (long,) = planning.create_runs(session, settings, [document.id for document in many])
+    assert long.settings.pace == 0.0, "nobody follows so many debates"
     planning.note_run_watched(session, run)
     assert planning.load_plan(session).pace == 0.0
     planning.set_pace(session, 25.0)
