@@ -89,6 +89,7 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
     Without a command, open the studio.
     """
     os.umask(0o077)  # everything that Moot creates is for this user alone
+    console.raise_file_limit()
     command = context.invoked_subcommand
     context.obj = {"project": project, "port": port, "shown": shown}
     if command is None:

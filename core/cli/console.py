@@ -47,6 +47,8 @@ LINE_SECONDS = 1.0
 INTERRUPT_SECONDS = 0.2
 """Seconds after which Ctrl-C is handled at the latest."""
 
+OPEN_FILES = 65_536
+"""Limit on open files, to which connections count. Often it is 1,024 by default."""
 
 BAR_WIDTH = 24
 """Characters of the progress bar."""
@@ -191,6 +193,21 @@ def open_standard_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def raise_file_limit() -> None:
+    """Allow many open files, so that connections leave some for the project.
+
+    They are those to models and, in the studio, idle ones of another user.
+    """
+    if sys.platform != "win32":
+        import resource
+
+        current, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        new_limit = OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(OPEN_FILES, hard_limit)
+        if current != resource.RLIM_INFINITY and current < new_limit:
+            with suppress(ValueError, OSError):  # macOS allows fewer than its hard limit
+                resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard_limit))
 
 
 class ProgressLines:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 ADDRESS = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8501, 8600
 BACKLOG = 2048
-OPEN_FILES = 65_536
-"""Limit on open files, to which connections count. Often it is 1,024 by default."""
 ANSWER_SECONDS = 10.0
 """Seconds in which a browser that was opened asks for its page."""
 
@@ -106,7 +104,6 @@ def _serve(project: Path | None, listener: socket.socket, url: str, entrance: st
     from app import main
     from core.services import projects, workspace
 
-    _raise_file_limit()
     studio = workspace.start(url=url)
     try:
         if project is not None:
@@ -121,18 +118,6 @@ def _serve(project: Path | None, listener: socket.socket, url: str, entrance: st
             workspace.stop()
         except ProjectGone as gone:
             print_message(gone)
-
-
-def _raise_file_limit() -> None:
-    """Allow many open files, so that idle connections of another user leave some for the project."""
-    if sys.platform != "win32":
-        import resource
-
-        current, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-        new_limit = OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(OPEN_FILES, hard_limit)
-        if current != resource.RLIM_INFINITY and current < new_limit:
-            with contextlib.suppress(ValueError, OSError):  # macOS allows fewer than its hard limit
-                resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard_limit))
 
 
 def _listen(requested: int | None) -> socket.socket:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,19 @@ def test_interrupt_outside_of_a_run_is_not_reported_as_failure(
 
     monkeypatch.setattr("core.cli.annotate.plan_of", interrupted)
     assert "interrupted" in annotate(folder, code=3).stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on open files")
+def test_limit_on_open_files_leaves_room_for_many_calls(folder: Path) -> None:
+    import resource
+
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+    try:
+        annotate(folder, "--limit", "1")
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(most, 65_536)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 def test_full_disk_at_the_last_checkpoint_keeps_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
