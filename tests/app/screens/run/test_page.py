@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,13 @@ from streamlit.testing.v1 import AppTest
 from app.state import state
 from core.codebook import Codebook, Label
 from core.runs import RoleModel, StopCode, StopReason
+from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
 from core.store.runs import set_state
-from tests.app.studio import html, open_page, studio
-from tests.core.services.sessions import BOOK, fill, queue_runs, until
+from tests.app.studio import button, html, open_page, studio
+from tests.core.services.sessions import BOOK, TEXTS, fill, queue_runs, until
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
 
@@ -326,6 +328,41 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     assert "ECJ, word-list baseline was interrupted at 0 of 4" in html(at)
     at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
+
+
+def test_run_continues_in_the_copy_of_a_removed_project(session: ProjectSession) -> None:
+    fill(session, documents=12)
+    planning.save_plan(session, planning.Plan(pace=100.0, concurrency=2))
+    at = open_page("run")
+    at.button(key="start-all").click().run()
+    until(lambda: session.run("r0001").verdicts > 0)
+    for path in session.path.parent.glob(f"{session.path.name}*"):  # as in a clean-up of the folder
+        path.unlink()
+    until(lambda: session.state("r0001") == "paused")
+    shown = html(at.run())
+    assert "was deleted or moved" in shown
+    assert 0 < finished(shown) < 12
+    assert (labels(at).count("Save a copy and continue with it"), labels(at).count("Resume")) == (1, 1)
+    copy = session.path.with_name("hotel-recovered.duckdb")
+    assert f"The project was saved as {copy}" in html(at.button(key="save-copy").click().run())
+    assert "Save a copy and continue with it" not in labels(at)
+    button(at, "Resume")
+    recovered = workspaces.current().open(copy, create=False)
+    until(lambda: recovered.state("r0001") == "done")
+    assert finished(html(at.run())) == 12
+    assert "New run" in labels(at)
+    assert "Pause" not in labels(at)
+    run = recovered.run("r0001")
+    assert run.verdicts + run.unresolved == 12
+    assert len(recovered.project.replies._keys) == 3 * len(TEXTS)
+    assert len(recovered.store.documents.ids()) == 12
+
+
+def finished(shown: str) -> int:
+    """Return the number of finished documents in the sidebar."""
+    match = re.search(r'role="progressbar" aria-valuenow="(\d+)"', shown)
+    assert match is not None
+    return int(match[1])
 
 
 def test_spent_budget_is_raised(session: ProjectSession) -> None:
