@@ -38,6 +38,7 @@ MODELS = {
     for role, model in (("extractor", "gpt-4.1-mini"), ("critic", "claude-haiku-4-5"), ("judge", "gpt-4.1"))
 }
 HOSTILE = '<img src=x onerror="window.__owned=1"><script>window.__owned=1</script>'
+LONG_WORD = "w" * 50_000
 
 PIECES = {
     "Cleanliness": [
@@ -75,7 +76,7 @@ class Debate:
         rng.shuffle(sentences)
         text = " ".join(sentences)
         if number % 7 == 3:
-            text += " 🛏️ Ça va. " + HOSTILE
+            text += " 🛏️ Ça va. " + HOSTILE + " " + LONG_WORD
         self.text = DocumentText(self.id, {"review": text}, f"booking-export.csv, row {number}")
         self.dropped = rng.choice(names) if len(names) > 1 and rng.random() < 0.5 else None
         self.unresolved = rng.random() < 0.06

@@ -140,6 +140,33 @@ STABLE = """() => {
 }"""
 
 
+LONGEST = """() => {
+  let longest = 0;
+  const walk = (root) => {
+    const nodes = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+    while (nodes.nextNode()) {
+      const node = nodes.currentNode;
+      if (node.shadowRoot) walk(node.shadowRoot);
+      if (node.nodeType === Node.TEXT_NODE && !node.parentElement?.closest('style, script'))
+        longest = Math.max(longest, node.data.length);
+    }
+  };
+  walk(document);
+  return longest;
+}"""
+BLOCK = 16_001
+"""Most characters of a text node: the largest block of a long text."""
+
+
+def expect_long_word_in_blocks(page: Page) -> None:
+    """Check that the shown document, which has a long word, is split into blocks, which the browser draws fast.
+
+    ``tests.benchmarks.long_words`` measures the drawing time.
+    """
+    page.locator(".document .block").nth(1).wait_for()
+    assert page.evaluate(LONGEST) <= BLOCK
+
+
 def settle(page: Page) -> None:
     """Wait until the page is complete: no script runs, and no element was added or removed for 400 ms."""
     page.evaluate("window.quiet = 0")

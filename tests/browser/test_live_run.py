@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SLOW
+from tests.browser.studios import expect_long_word_in_blocks
 from tests.servers.running import free_port, running
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def test_reconnecting_repeats_no_text_and_needs_the_cookie(new_page: Page, studi
     page.get_by_text("This window has no access to the run.").wait_for()
 
 
-def test_hostile_text_is_escaped(page: Page) -> None:
+def test_hostile_text_is_escaped_and_long_words_are_split(page: Page) -> None:
     requests: list[str] = []
     page.on("request", note := lambda request: requests.append(request.url))
     page.get_by_role("button", name=re.compile("Finished")).press("Enter")  # the button moves as its count grows
@@ -232,6 +233,7 @@ def test_hostile_text_is_escaped(page: Page) -> None:
     )
     page.locator(".finished-row").first.click()
     page.locator(".document-scroll", has_text="<img src=x onerror=").wait_for()
+    expect_long_word_in_blocks(page)
     page.locator(".turn", has_text="<script>").first.wait_for()
     assert page.locator(".live-run img").count() == 0
     assert page.locator(".live-run script").count() == 0

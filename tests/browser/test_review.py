@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.store.project import Project
-from tests.browser.studios import run_in_thread, settle, studio, visit
+from tests.browser.studios import expect_long_word_in_blocks, run_in_thread, settle, studio, visit
 from tests.core.services import sample_world
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("studio")
     path = home / "small.duckdb"
     with Project(path) as project:
-        run_in_thread(sample_world.build, project, {"d6": HOSTILE})
+        run_in_thread(sample_world.build, project, {"d4": "w" * 50_000, "d6": HOSTILE})
     with studio(home, "--project", str(path)) as running:
         yield running.entrance
 
@@ -79,6 +79,14 @@ def show_hostile_text(page: Page) -> None:
     page.get_by_text("onerror=").first.wait_for()
     assert "<img src=x" in text.inner_text()
     assert page.evaluate("window.__owned") is None
+
+
+def show_long_word(page: Page) -> None:
+    """Show the beginning of a long word in the grid, and all of it in blocks beside the grid."""
+    text = page.frame_locator("iframe").locator('[row-id="d4"] [col-id="_text"]')
+    text.click()
+    expect_long_word_in_blocks(page)
+    assert len(text.inner_text()) <= 240
 
 
 def select_row(page: Page) -> None:
@@ -225,6 +233,7 @@ def test_edits_in_the_grid_are_stored_and_change_evaluate(open_tab: OpenTab, ent
     page = open_tab(entrance, GRID, tab=tab)
     wait_for_rows(page)
     show_hostile_text(page)
+    show_long_word(page)
     select_row(page)
     submit_rows_by_quick_keys(page)
     set_labels_by_keyboard(page)
@@ -351,6 +360,7 @@ def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_ta
     page = open_tab(entrance, "/review?document=d4", tab=tab)
     queue, reasons = page.locator(".review-focus .queue"), page.locator(".middle > .panel-head .badges")
     expect(page.locator(".middle .mono")).to_have_text("d4")
+    expect_long_word_in_blocks(page)
     expect(queue).to_be_visible()
     expect(reasons).to_be_hidden()  # the queue shows them
     page.keyboard.press("g")

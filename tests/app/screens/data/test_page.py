@@ -441,3 +441,15 @@ def test_map_gold_columns_opens_with_those_of_the_last_import(session: ProjectSe
     assert at.multiselect(key="map-gold-list").value == ["coder_anna", "coder_Ben"]
     button(at, "Replace the gold")
     assert "Gold replaced: 3 documents with gold" in html(at)
+
+
+def test_list_shows_the_beginning_of_a_long_word(session: ProjectSession) -> None:
+    session.store.documents.add([Document("d1", {"text": "w" * 100_000})])
+    at = open_page("data")
+    (shown,) = (
+        json.loads(element.proto.json)[0]
+        for element in at.get("bidi_component")
+        if element.proto.component_name == "moot_document_list"
+    )
+    assert shown["rows"][0]["excerpt"] == "w" * 200
+    assert "w" * 1000 not in html(at)
