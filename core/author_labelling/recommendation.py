@@ -140,20 +140,25 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     """Return the click rates of both arms over all days, then by day.
 
     Each recommendation shown is one impression, however often the page is drawn again; several clicks on it count
-    separately. Impressions of one author within ``MERGE_SECONDS`` of the one before are merged with it. Authors whose
-    texts are mostly spam are left out. Source: Ma et al. 2025, appendices A.1 and B.2.
+    separately. Impressions of one author and arm within ``MERGE_SECONDS`` of the one before are merged with it, and so
+    are their clicks. Authors whose texts are mostly spam are left out. Source: Ma et al. 2025, appendices A.1 and B.2.
     """
     impressions: Counter[tuple[str, str, str]] = Counter()
     """By day, arm and author."""
     clicks: Counter[tuple[str, str, str]] = Counter()
-    last: dict[str, float] = {}
+    last: dict[tuple[str, str], tuple[float, tuple[str, str, str]]] = {}
+    """Time and key of the last impression by arm and author."""
     keys: dict[str, tuple[str, str, str]] = {}
     for entry in without_spam_authors(log):
         if isinstance(entry, Impression) and entry.document_id not in keys:
             day = datetime.fromtimestamp(entry.at, UTC).date().isoformat()
-            key = keys[entry.document_id] = (day, entry.arm, entry.author)
-            impressions[key] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
-            last[entry.author] = entry.at
+            who = entry.arm, entry.author
+            before, key = last.get(who, (float("-inf"), (day, *who)))
+            if entry.at - before > MERGE_SECONDS:
+                key = (day, *who)
+                impressions[key] += 1
+            keys[entry.document_id] = key
+            last[who] = entry.at, key
         elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in keys:
             clicks[keys[entry.document_id]] += 1
     days = sorted({day for day, *_ in impressions})

@@ -136,6 +136,12 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
     assert next_arm(log) == KEYWORDS
 
 
+def test_quick_impressions_of_both_arms_count_once_each() -> None:
+    log = [impression(1, 0.0), impression(2, 5.0, KEYWORDS), Reaction("d2", "ada", 6.0), Reaction("d1", "ada", 7.0)]
+    rates = {rate.arm: (rate.impressions, rate.clicks) for rate in click_rates(log) if not rate.day}
+    assert rates == {SELECTOR: (1, 1), KEYWORDS: (1, 1)}
+
+
 def test_spamming_authors_are_left_out() -> None:
     texts = [Submission(f"s{n}", "bot", float(n), "", excluded="spam" if n % 2 else "") for n in range(6)]
     assert spam_authors(texts) == {"bot"}
