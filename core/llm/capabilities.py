@@ -103,14 +103,20 @@ class ModelCapabilities:
         return min(limit for limit in (tokens, self.max_output_tokens, half) if limit is not None)
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
-        """Return the messages in the form that the server accepts."""
+        """Return the messages in the form that the server accepts.
+
+        With ``no_system`` roles alternate, as many chat templates without a system role demand.
+        """
         plain = [{"role": message.role, "content": message.content} for message in messages]
         if not self.no_system:
             return plain
-        head = "\n\n".join(message["content"] for message in plain if message["role"] == "system")
-        conversation = [message for message in plain if message["role"] != "system"]
-        if head and conversation:
-            conversation[0] = {**conversation[0], "content": f"{head}\n\n{conversation[0]['content']}"}
+        conversation: list[dict[str, str]] = []
+        for message in plain:
+            role, content = "assistant" if message["role"] == "assistant" else "user", message["content"]
+            if conversation and conversation[-1]["role"] == role:
+                conversation[-1]["content"] += f"\n\n{content}"
+            else:
+                conversation.append({"role": role, "content": content})
         return conversation
 
     def learn(self, error: ModelError, params: Mapping[str, Any]) -> bool:

@@ -12,8 +12,9 @@ from aiohttp import web
 from core import errors
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, from_status
+from core.prompts import Message
 from core.runs import RoleModel
-from tests.core.llm.asking import ask, refusing
+from tests.core.llm.asking import MESSAGES, ask, refusing
 from tests.each_row import each_row
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
@@ -289,6 +290,16 @@ def test_refused_system_message_is_merged_into_the_user_message(status: int) -> 
     rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
     outcome = ask(refusing(FINE, rules))
     assert outcome.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
+
+
+def test_roles_alternate_for_a_model_without_system_messages() -> None:
+    messages = (*MESSAGES, Message("user", "Answer again."), Message("assistant", "#Food"), Message("user", "Sure?"))
+    sent = ModelCapabilities(no_system=True).messages(messages)
+    assert [(message["role"], message["content"]) for message in sent] == [
+        ("user", "You label.\n\nText.\n\nAnswer again."),
+        ("assistant", "#Food"),
+        ("user", "Sure?"),
+    ]
 
 
 def test_refusal_without_a_fallback_is_raised() -> None:
