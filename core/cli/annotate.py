@@ -20,7 +20,7 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
-from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings
+from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
 from core.services import few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
@@ -364,20 +364,17 @@ def _execute(
     stored = [session.run(run_id) for run_id in run_ids]
     statuses: dict[str, RunStatus] = {}
     has_error = False
-    interrupted = 0
+    interrupted = False
 
     def on_interrupt(times: int) -> None:
         nonlocal interrupted
-        interrupted = times
+        interrupted = True
         console.print_message(
             "pausing when the calls in flight end; press Ctrl-C again to stop at once" if times == 1 else "stopping"
         )
-        for run_id in run_ids:
-            (session.pause if times == 1 else session.stop)(run_id)
+        (session.pause if times == 1 else session.stop)(run_id)
 
     for run_id in run_ids:
-        if interrupted:
-            break
         try:
             future = session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved)
             statuses[run_id] = console.wait_for(future, on_interrupt)
@@ -387,6 +384,8 @@ def _execute(
             break
         if statuses[run_id].state != "done":
             _print_stop(statuses[run_id])
+        if interrupted or statuses[run_id].state != "done":
+            _put_on_hold(session, run_ids[run_ids.index(run_id) + 1 :], run_id)
             break
     # A disk that refuses writes keeps the state that was stored before.
     try:
@@ -403,6 +402,15 @@ def _execute(
     savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
     result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
     return Outcome(session, rows, result, console.INCOMPLETE if has_error else _exit_code(rows))
+
+
+def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) -> None:
+    """Pause runs that wait behind an earlier one which did not finish, and print how to resume them."""
+    for run_id in run_ids:
+        session.pause(run_id, StopReason("on_hold", earlier))
+    if run_ids:
+        verb, them = plural(len(run_ids), "is", "are"), plural(len(run_ids), "it", "each of them")
+        console.print_message(f"{join_names(run_ids)} {verb} on hold. Resume {them} in the same way.")
 
 
 def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:

@@ -107,6 +107,15 @@ def test_second_iteration_makes_new_calls_in_the_same_experiment(folder: Path, m
     assert (again["calls"], again["cached_calls"]) == (0, 18)
 
 
+def test_iterations_behind_one_that_pauses_are_put_on_hold(folder: Path, mock: str) -> None:
+    priced = ("--connection", f"a={mock}/v1", "--model", "a/m", "--price", "a/m=1/10")
+    result = annotate(folder, *priced, "--iterations", "3", "--budget", "0.0001", code=3)
+    assert [run["status"] for run in result.json["runs"]] == ["paused"] * 3
+    assert "r0002 and r0003 are on hold. Resume each of them in the same way." in result.stderr
+    reasons = rows(folder, "SELECT stop_code, message FROM runs WHERE run_id > 'r0001'")
+    assert reasons == [("on_hold", "r0001")] * 2
+
+
 def test_each_iteration_has_its_own_seed(folder: Path) -> None:
     with Scripted(debating()) as server:
         chosen = ("--connection", f"a={server.url}", "--model", "a/m", "--limit", "1", "--iterations", "2")
