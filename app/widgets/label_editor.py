@@ -5,6 +5,7 @@ Every valid change is saved as the draft immediately. An invalid input stays in 
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from html import escape
@@ -271,7 +272,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             "Keywords",
             f"label-keywords-{label.id}",
             list(label.keywords),
-            lambda book, typed: codebooks.change_label(book, label.id, keywords=tuple(typed)),
+            lambda book, typed: codebooks.change_label(book, label.id, keywords=_split_lists(typed)),
             "for the built-in model only",
             f"{len(label.keywords):,}" if keyword_matches.has_full_list(label) else "",
             options=[*label.keywords, *offered],
@@ -302,6 +303,12 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             on_change=add,
             label_visibility="collapsed",
         )
+
+
+def _split_lists(typed: Sequence[str]) -> tuple[str, ...]:
+    """Return the keywords in what was typed or pasted: a comma, a semicolon or a line break separates them."""
+    words = (word.strip() for text in typed for word in re.split(r"[,;\n]", text))
+    return tuple(dict.fromkeys(filter(None, words)))
 
 
 def _restore_button(fields: Fields, label: Label) -> None:

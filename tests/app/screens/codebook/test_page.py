@@ -137,6 +137,13 @@ def test_a_long_list_of_keywords_says_that_the_description_does_not_count(saved:
     assert words in html(at)
 
 
+def test_pasted_list_of_keywords_is_split(saved: ProjectSession) -> None:
+    at = open_page("codebook")
+    at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["cheap", "per night, bill; cheap,"]).run()
+    assert codebooks.codebook_status(saved).codebook.label(PRICE).keywords == ("cheap", "per night", "bill")
+    assert at.multiselect(key=f"codebook-label-keywords-{PRICE}").value == ["cheap", "per night", "bill"]
+
+
 def test_keywords_without_a_match_are_removed_together_and_put_back(saved: ProjectSession) -> None:
     def keywords() -> tuple[str, ...]:
         return codebooks.codebook_status(saved).codebook.label(PRICE).keywords
