@@ -107,7 +107,7 @@ def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
 
 def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
     counts: Counter[str] = Counter()
-    spelling: dict[str, str] = {}
+    spellings: dict[str, Counter[str]] = {}
     for source in mapping.gold:
         cells = _gold_cells(table, mapping, source)
         name_lists = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
@@ -116,11 +116,12 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
                 folded = normalise(name)
                 if folded and not is_reserved(folded, kind) and not is_blank(name):
                     counts[folded] += 1
-                    spelling.setdefault(folded, name)
+                    spellings.setdefault(folded, Counter())[name] += 1
         if len(counts) > MAX_LABELS:
             raise UsageError(
                 f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
             )
+    spelling = {folded: names.most_common(1)[0][0] for folded, names in spellings.items()}
     if kind == "choice" and "+" not in counts:
         counts = Counter({folded: count for folded, count in counts.items() if not is_dash(folded)})
     codes = {

@@ -46,6 +46,11 @@ def test_codebook_from_lists_and_choices() -> None:
         table("text,t\na,10\nb,2\nc,2\n"), ColumnMapping("text", gold=(GoldSource("t", "choice"),))
     )
     assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # sorted by number
+    spelt = codebook_from_gold(
+        table("text,t\na,wirtschaft \nb,Wirtschaft\nc,Wirtschaft\n"),
+        ColumnMapping("text", gold=(GoldSource("t", "choice"),)),
+    )
+    assert spelt.names == ("Wirtschaft",)  # the most frequent spelling
 
 
 def test_signs_separate_listed_labels_if_a_part_is_a_label() -> None:
