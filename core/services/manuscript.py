@@ -424,9 +424,13 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
     overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
     shown = [report.scores[metric.key] for metric in overall]
     intervals = ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in shown) else ""
+    scores = [(metric.name, _cell(report.scores[metric.key])) for metric in overall]
+    if report.excluded and report.strict:
+        main = metrics.main_metric(report.scores.kind).name
+        scores.append((f"{main}, documents without a verdict as wrong", _cell(report.strict_main)))
     yield ManuscriptTable(
         ("Score", "Value"),
-        tuple((metric.name, _cell(report.scores[metric.key])) for metric in overall),
+        tuple(scores),
         f"Scores over all {item}s against {reference}{intervals}",
         view,
     )

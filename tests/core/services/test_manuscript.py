@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.documents import Document
 from core.files import shipped_folder
 from core.formatting import format_number
@@ -134,6 +134,24 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
     assert isinstance(table, ManuscriptTable)
     assert [row[:2] for row in table.rows] == [("Bath", "3"), ("Staff", "2")]
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
+
+
+def test_main_score_is_repeated_with_documents_without_a_verdict_as_wrong(tmp_path: Path) -> None:
+    labels = (Label(name="Bath", keywords=("bath",), id="a"), Label(name="Staff", keywords=("staff",), id="b"))
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add(
+        Document(text, {"text": text}, gold={"gold": {CHOICE_ITEM: label}})
+        for text, label in (("bath", "a"), ("staff", "b"), ("soup", "b"))
+    )
+    session.store.codebooks.save(Codebook(kind="choice", labels=labels))
+    table = manuscript.build(session, annotate(session)).sections["Results"][0]
+    workspace.close()
+    assert isinstance(table, ManuscriptTable)
+    scores = {name: str(value).split()[0] for name, value in table.rows}
+    assert scores["Macro F1"] == "1.000"
+    # Bath: 1 of 1. Staff: found once, missed once, F1 2/3. The mean is 5/6.
+    assert scores["Macro F1, documents without a verdict as wrong"] == "0.833"
 
 
 def test_labels_by_the_authors_are_named_with_their_source(tmp_path: Path) -> None:
