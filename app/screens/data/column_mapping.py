@@ -231,7 +231,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     """Draw gold cells that are not understood, with their count, and ask for their meaning."""
     value_map = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     unmapped = [unknown for unknown in built.unknown_gold if unknown.value.strip().casefold() not in value_map]
-    rows = [(unknown.value, _where(unknown)) for unknown in unmapped[:MAX_UNKNOWN]]
+    rows = [(unknown.value, _where(unknown, draft)) for unknown in unmapped[:MAX_UNKNOWN]]
     rows += [(text, "your choice") for text in draft.mapping.value_map]
     if not rows:
         return
@@ -269,12 +269,15 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
             right.selectbox(name, titles, **options)
 
 
-def _where(unknown: UnknownGold) -> str:
-    """Return where a value is: "in Service, once, first in row 4"."""
+def _where(unknown: UnknownGold, draft: ImportDraft) -> str:
+    """Return where a value is: "in Service, once, first in row 4", without a file "first in document h004"."""
     several = len(unknown.columns) > 1
     columns = format_count(len(unknown.columns), "column") if several else unknown.columns[0]
     times = "once" if unknown.count == 1 else f"{unknown.count:,} times"
-    return f"in {columns}, {times}, first in row {unknown.line:,}"
+    row = f"row {unknown.line:,}"
+    if not draft.files:
+        row = f"document {draft.table.column(gold_mapping.ID_COLUMN)[unknown.line - 1]}"
+    return f"in {columns}, {times}, first in {row}"
 
 
 def _value_html(text: str) -> str:

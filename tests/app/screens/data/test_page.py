@@ -359,6 +359,16 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     assert "Gold replaced: 5 documents with gold" in html(at)
 
 
+def test_unknown_gold_value_of_a_stored_document_is_found_by_its_id(session: ProjectSession) -> None:
+    at = upload(b"text,gold\nsoup one,good\nsoup two,goood\n,good\nsoup four,bad\n")
+    at.segmented_control(key="gold_kind").set_value("choice").run()
+    at.multiselect(key="map-gold-choice").set_value(["gold"]).run()
+    button(at, "Import 3")
+    session.store.codebooks.save(load_yaml("kind: choice\nlabels: [{name: good}, {name: goood}]"))
+    shown = html(button(open_page("data"), "Map gold columns"))
+    assert "<b>bad</b> in gold, once, first in document 4" in shown
+
+
 def test_gold_of_replaced_documents_is_not_remapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = button(button(upload(CSV), "Import 5"), "Map gold columns")
