@@ -89,11 +89,11 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
 export function progressNodes({ documents, decided, urgent, seconds }) {
   const bar = el("i");
   bar.style.width = `${documents ? (100 * decided) / documents : 0}%`;
-  const left = seconds && urgent ? `, about ${formatDuration(seconds * urgent)}` : "";
+  const time = seconds && urgent ? ` (about ${formatDuration(seconds * urgent)})` : "";
   return [
     el("span", { title: DECIDED }, el("b", "", formatCount(decided)), ` of ${formatCount(documents)} decided`),
     el("span", "progress-bar", bar),
-    el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${left}`),
+    el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${time}`),
   ];
 }
 
