@@ -13,7 +13,7 @@ from app.widgets import charts, layout
 from app.widgets.elements import facts, line, sentences, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
-from core.formatting import MISSING, format_count
+from core.formatting import format_count, format_p_value
 from core.runs import RunRow
 from core.services.evaluation import alt_test, coverage, model_drift
 from core.services.evaluation.model_recommendations import (
@@ -89,7 +89,7 @@ def _alternative_test(test: Alternative, basis: str) -> None:
                 f"{row.n:,}",
                 share_html(row.model_wins, 0),
                 share_html(row.person_wins, 0),
-                MISSING if row.p is None else f"{row.p:.3f}",
+                format_p_value(row.p).removeprefix("p ").removeprefix("= "),
                 "yes" if row.replaceable else "no",
             ]
             for row in test.people
