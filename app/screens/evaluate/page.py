@@ -220,14 +220,19 @@ def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
 
 def _undefined_scores(evaluation: EvaluationReport) -> list[str]:
     """Return the reasons why labels lack precision, recall or F1; empty if none does."""
-    counts = evaluation.scores.counts
+    noun, labels = reference_names(evaluation.reference).noun, evaluation.scores.labels
+    unknown = [name for name, scores in labels.items() if not scores.n]
+    counts = {name: counts for name, counts in evaluation.scores.counts.items() if name not in unknown}
     absent = [name for name, label_counts in counts.items() if not label_counts.positives]
     unpredicted = [name for name, label_counts in counts.items() if not label_counts.tp + label_counts.fp]
-    not_in_reference = f"never present in {reference_names(evaluation.reference).noun}"
     not_in_verdicts = "never present in a verdict"
-    left_out = f"the macro means leave {plural(len(absent), 'it', 'them')} out"
+
+    def left_out(names: list[str]) -> str:
+        return f"the macro means leave {plural(len(names), 'it', 'them')} out"
+
     reasons = (
-        (absent, f"{not_in_reference}, so recall and F1 are undefined ({MISSING}) and {left_out}"),
+        (unknown, f"without {noun}, so {left_out(unknown)}"),
+        (absent, f"never present in {noun}, so recall and F1 are undefined ({MISSING}) and {left_out(absent)}"),
         ([name for name in unpredicted if name not in absent], f"{not_in_verdicts}, so precision is 0 by convention"),
         ([name for name in unpredicted if name in absent], f"{not_in_verdicts}, so precision is undefined ({MISSING})"),
     )

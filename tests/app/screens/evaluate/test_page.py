@@ -171,6 +171,15 @@ def test_scores_explain_labels_without_precision_recall_or_f1(session, project):
     assert "Pool: undefined (–), because all verdicts and all of gold are the same." in shown
 
 
+def test_labels_without_gold_are_not_called_absent(session, project):
+    codebook = Codebook(labels=(Label(name="Food", id="food"), Label(name="Pool", id="pool")))
+    gold = {"d1": {"food": True}, "d2": {"food": False}}
+    debates(project, codebook, gold, dict.fromkeys(gold, ({"food": True, "pool": False},) * 2))
+    shown = texts(draw(session, "evaluate"))
+    assert "Pool: without gold, so the macro means leave it out." in shown
+    assert "Pool: never present" not in shown
+
+
 def test_agreement_that_few_sampled_documents_cannot_show_is_explained():
     reference, verdicts = np.full((60, 2), np.nan), np.zeros((60, 2))
     reference[:20], reference[:3, 0], verdicts[1:4, 0] = 0, 1, 1
@@ -202,6 +211,16 @@ def test_alternative_annotator_test_shows_shares_without_decimals_and_their_inte
     debates(project, sample_world.CODEBOOK, gold, {id: (both("a"), both("a")) for id in gold})
     shown = re.sub(r"<[^>]+>", " ", texts(draw(session, "evaluate", evaluate_tab="models")))
     assert shown.count("67%  (21% to 94%)") == 3  # Wilson's interval of 2 of 3
+
+
+def test_small_p_values_of_the_alternative_annotator_test_are_not_zero(session, project):
+    gold = {f"d{n}": both("a") for n in range(40)}
+    rated = {"x": both("a"), "y": both("a"), "z": both("b")}
+    project.store.documents.add(Document(id, {"text": "t"}, gold=rated) for id in gold)
+    debates(project, sample_world.CODEBOOK, gold, {id: (both("a"), both("a")) for id in gold})
+    shown = re.sub(r"<[^>]+>", " ", texts(draw(session, "evaluate", evaluate_tab="models")))
+    assert "&lt; 0.001" in shown
+    assert "0.000" not in shown
 
 
 def test_effect_of_the_debate_names_its_reference_and_the_units_of_its_interval(session, project):
