@@ -280,11 +280,14 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         f"{plural(count, 'counts only for itself', 'count only for themselves')}."
         for way, count in without_weight.items()
     )
+    calibrated = ""
+    if annotation_arrays.reviewed_sample(session, run).uses_verdicts:
+        calibrated = ", and weights are calibrated to the verdicts on all documents (Deville and Saerndal, 1992)"
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
-        f"{chances}.{chosen} Each document drawn is weighted by its selection probability, and weights are calibrated "
-        "to the verdicts on all documents (Deville and Saerndal, 1992). Intervals are at 95% and account for the "
-        "design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
+        f"{chances}.{chosen} Each document drawn is weighted by its selection probability{calibrated}. Intervals are "
+        "at 95% and account for the design; those of shares are Wilson intervals with the effective number of cases "
+        "(Korn and Graubard, 1998)."
     )
 
 

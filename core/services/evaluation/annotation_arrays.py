@@ -146,13 +146,16 @@ def sampling_design(
     discarded = rows_in(run_documents, session.store.classifiers.discarded_documents())
     represented = np.zeros(len(run_documents), dtype=np.bool_)
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
-    represented[discarded[discarded >= 0]] = False
+    discarded = discarded[discarded >= 0]
+    represented[discarded] = False
     represented &= is_test_document(session.store, run.run_id, run_documents)
     counted = represented.copy()
     counted[rows] &= ~np.isnan(scored.reference).any(axis=1)  # a codebook with further items leaves gaps
     sample, order = _draws(session, run, run_documents, represented, counted)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
+    if len(discarded):  # verdicts on all documents include those on unreviewed ones that would be discarded
+        variables = []
     auxiliary = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
     return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=auxiliary)
 
@@ -198,6 +201,8 @@ class ReviewedSample(AnnotationArrays):
     sample: WeightedSample
     order: Codes
     population: Mask
+    uses_verdicts: bool
+    """False if documents were discarded. Verdicts on the unreviewed ones then do not describe those that count."""
 
 
 def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid) -> ReviewedSample:
@@ -207,8 +212,16 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
     assert design.sample is not None
     assert design.auxiliary is not None
     population: Mask = design.auxiliary[:, 0] > 0
+    uses_verdicts = design.auxiliary.shape[1] > 1
     return ReviewedSample(
-        loaded.documents, loaded.reference, loaded.verdicts, design, design.sample, design.order, population
+        loaded.documents,
+        loaded.reference,
+        loaded.verdicts,
+        design,
+        design.sample,
+        design.order,
+        population,
+        uses_verdicts,
     )
 
 

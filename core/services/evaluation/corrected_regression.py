@@ -95,9 +95,11 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     used = [_used(rows, complete).take(all_rows) for rows in (by_model, by_people, changed)]
     groups = group_codes(session, run)
     row_groups = groups[all_rows] if groups is not None else None
+    tuning = None if loaded.uses_verdicts else 0.0
+    people = used[1].take(reviewed)
     try:
         result = regression(
-            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, loaded.sample, groups=row_groups
+            formula.family, used[0], people, used[2], reviewed, loaded.sample, groups=row_groups, tuning=tuning
         )
     except ValueError as error:
         raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error

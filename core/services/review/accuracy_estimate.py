@@ -26,7 +26,8 @@ class LabelEstimate:
     """Estimates of one label over all documents.
 
     ``naive`` is the share (for ratings: the mean) according to the verdicts, ``sampled`` according to the reviewed
-    documents alone, ``powered`` according to both (prediction-powered inference).
+    documents alone, ``powered`` according to both (prediction-powered inference), or as ``sampled`` if documents were
+    discarded.
     """
 
     name: str
@@ -87,7 +88,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     loaded = annotation_arrays.reviewed_sample(session, run)
     sample, rows, verdicts = loaded.sample, loaded.order, loaded.verdicts
     everything = _expand(codebook, verdicts[loaded.population])
-    y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
+    y, f = _expand(codebook, loaded.reference[rows]), loaded.uses_verdicts * _expand(codebook, verdicts[rows])
     scores = None
     if codebook.kind != "rating" and not loaded.design.by_hand:
         scores = score(codebook, loaded.reference, verdicts, design=loaded.design)

@@ -181,6 +181,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     match plan.claim:
         case "share" | "correct":
             y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
+            if not loaded.uses_verdicts:
+                f, over_all = np.zeros(len(y)), 0.0
             return _estimated_mean(status, sample, y, f, over_all)
         case "better":
             status = replace(status, names=(run.title, session.run(plan.other).title))

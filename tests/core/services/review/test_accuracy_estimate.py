@@ -74,7 +74,11 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert result.more(2.0) == 0
     assert (result.more(0.001) or 0) <= 24
     actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.Attribution("ada"))
-    assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
+    discarded = accuracy_estimate.estimate_accuracy(session, run)
+    assert discarded.documents == 47
+    # Others would be discarded, too, and their verdicts do not count.
+    assert clean.powered != clean.sampled
+    assert discarded.labels[0].powered == discarded.labels[0].sampled
     actions.undo(session, actions.Attribution("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)
