@@ -71,7 +71,7 @@ export function splitAtSpans(text, spans, more = []) {
 /**
  * Create the nodes of a document, field by field. Evidence is tinted, underlined and numbered in the colours of its
  * labels. A passage of several labels has the tint of the `argued` one, else of the shortest quote, and the line of
- * another one.
+ * another one. A document without fields was deleted or replaced.
  *
  * @param {Record<string, string>} fields
  * @param {Iterable<Evidence>} evidence
@@ -82,6 +82,7 @@ export function splitAtSpans(text, spans, more = []) {
  */
 export function documentNodes(fields, evidence, labels, disputed, argued = "") {
   const names = Object.keys(fields);
+  if (!names.length) return [el("p", "muted small", "The project no longer has this document.")];
   const found = [...evidence].filter(isSupported);
   return names.flatMap((name) => {
     const own = names.length > 1 ? found.filter(({ field }) => field === name) : found;

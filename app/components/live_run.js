@@ -629,7 +629,7 @@ class LiveRunView {
     setText(documentNote, debate?.document?.note ?? "");
     const texts = Object.values(debate?.document?.fields ?? {});
     const words = texts.reduce((sum, text) => sum + (text.match(/\S+/g)?.length ?? 0), 0);
-    setText(documentLength, debate?.document ? formatPlural(words, "word") : "");
+    setText(documentLength, texts.length ? formatPlural(words, "word") : "");
     if (this.documentChanged) this.drawDocument(debate);
     this.labelTable.replaceChildren(labelTable(debate, run, this.hiddenRoles));
     const turns = debate?.orderedTurns.filter(({ role }) => role && !this.hiddenRoles.has(role)) ?? [];
@@ -644,11 +644,10 @@ class LiveRunView {
     const id = debate?.id ?? "";
     const scrolled = this.shownDocument === id ? this.document.scrollTop : 0;
     this.shownDocument = id;
-    const fields = debate?.document?.fields ?? {};
+    const fields = debate?.document?.fields;
     const argued = debate?.orderedTurns.at(-1)?.item;
-    this.document.replaceChildren(
-      ...documentNodes(fields, debate?.evidence ?? [], this.run.labels, debate?.disputed ?? new Set(), argued),
-    );
+    const nodes = fields && documentNodes(fields, debate.evidence, this.run.labels, debate.disputed, argued);
+    this.document.replaceChildren(...(nodes ?? []));
     this.document.scrollTop = scrolled;
   }
 

@@ -14,6 +14,11 @@ function draw(nodes) {
   return node;
 }
 
+test("a document that the project no longer has says so", () => {
+  const [node] = documentNodes({}, [], labels, new Set());
+  assert.equal(node.textContent, "The project no longer has this document.");
+});
+
 test("positions are converted from code points to UTF-16 units", () => {
   const position = toUtf16("a😀b");
   assert.deepEqual([0, 1, 2, 3, 9].map(position), [0, 1, 3, 4, 4]);
