@@ -216,7 +216,6 @@ export class ReviewForm {
       "scroll",
       ...rows,
       roleLegend(document, info),
-      this.problem ? el("div", "problem", this.problem) : null,
       el(
         "div",
         "part",
@@ -228,6 +227,7 @@ export class ReviewForm {
     this.node.replaceChildren(
       el("div", "panel-head", title, el("span", "badge", document.status), this.saveState),
       scroll,
+      ...(this.problem ? [el("div", "problem", this.problem)] : []), // not among the labels, which may hide it
       this.actionButtons(document),
     );
     scroll.scrollTop = scrollTop;

@@ -131,6 +131,16 @@ test("a view whose project was closed says so, and takes no more keys", async ()
   );
 });
 
+test("what must be decided before submitting is not hidden by the labels", async () => {
+  const more = { edited: [], outdated: [], unresolved: {}, roles: {}, gold: {}, evidence: [], tags: [], reasons: [] };
+  const open = { values: { a: true }, verdict: null, fields: { text: "text" }, error: "", comment: "", ended: "open" };
+  await openView({ document: { ...more, ...open, id: "d1", status: "Pending", hidden: false, flagged: false } });
+  await keyPress("Enter");
+  const problem = document.querySelector(".problem");
+  assert.match(problem?.textContent ?? "", /^Decide .* first/);
+  assert.equal(problem?.closest(".scroll"), null);
+});
+
 test("another part of uniform draws loads the queue again", async () => {
   const { update, queueQueries } = await openView();
   const before = queueQueries();
