@@ -40,6 +40,7 @@ _WEIGHT_STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _MIN_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _MANY_PATTERNS = 5_000  # patterns above which fewer groups are formed, to save time
+_MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
@@ -438,7 +439,7 @@ class _Patterns:
             return _Estimated([Estimate(_number(value), None) for value in values], np.zeros((1, len(values))))
         _, single = self.changes
         influence = np.nan_to_num((_two_dimensional(metric.compute(changed)) - values) / _WEIGHT_STEP)
-        influence[np.abs(influence) > _MAX_INFLUENCE] = 0.0
+        influence[(np.abs(influence) < _MIN_INFLUENCE) | (np.abs(influence) > _MAX_INFLUENCE)] = 0.0
         roots = self._roots(influence, single=single)
         spreads = self._spreads(metric, base, values, (roots**2).sum(axis=0))
         outputs = [

@@ -13,6 +13,7 @@ from core.stats import metrics, scoring
 from core.stats.arrays import BinaryGrid, one_hot
 from core.stats.intervals import Estimate, Interval, wilson
 from core.stats.metric_intervals import Design, ratio
+from core.stats.sampling import WeightedSample
 from core.stats.scoring import difference, interval_p, score
 from tests.core.stats.samples import uniform_sample
 from tests.each_row import each_row
@@ -301,6 +302,22 @@ def test_p_of_a_difference_does_not_depend_on_the_order_of_the_annotators() -> N
     assert p == reverse
     assert p is not None
     assert 0.01 < p < 0.5
+
+
+def test_interval_of_a_weighted_difference_does_not_depend_on_the_order_of_the_annotators() -> None:
+    rng = np.random.default_rng(7)
+    right = (rng.random((26, 3)) < 0.5).astype(int)  # weights let its exact match sum to 1 + 2e-16
+    weak = np.where(rng.random((26, 3)) < 0.2, 1 - right, right)
+    order = rng.permutation(26)[:17]
+    sample = WeightedSample.of_draws(order, [rng.random(26) + 0.1] * 17, 26)
+    design = Design(sample=sample, order=order, auxiliary=np.column_stack([np.ones(26), right]))
+    reference = np.full(right.shape, -1)
+    reference[order] = right[order]
+    gain = difference("multilabel", reference, weak, right, ABC, design=design)["subset_accuracy"].interval
+    loss = difference("multilabel", reference, right, weak, ABC, design=design)["subset_accuracy"].interval
+    assert gain is not None
+    assert loss is not None
+    assert (gain.low, gain.high) == pytest.approx((-loss.high, -loss.low))
 
 
 def test_table_has_the_chosen_metrics_of_each_label():
