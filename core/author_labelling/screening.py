@@ -30,8 +30,11 @@ GREETINGS = frozenset(_LISTS["greetings"].split())
 NAMES = frozenset(_LISTS["given_names"].split())
 """Frequent given names that are seldom ordinary words. A project adds its own."""
 
-REGIONS = ("US", "GB")
+REGIONS = ("US", "GB", "DE", "AT", "CH", "FR", "IT", "ES", "NL", "BE")
 """Countries whose national phone numbers are found; international ones (+49 ...) always are."""
+_MIN_PHONE_DIGITS = 8
+"""Shorter national numbers look like prices and years."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\b\d\d?\.\d\d?\.\d{4}")
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # each run of letters is tried once
 _CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
@@ -174,7 +177,9 @@ def _phones(text: str) -> Iterator[_Span]:
 
     for region in REGIONS:
         for match in PhoneNumberMatcher(text, region, Leniency.VALID):
-            yield match.start, match.end
+            found = match.raw_string
+            if sum(map(str.isdigit, found)) >= _MIN_PHONE_DIGITS and not _DATE.search(found):
+                yield match.start, match.end
 
 
 def _names(text: str, names: Collection[str]) -> Iterator[_Span]:

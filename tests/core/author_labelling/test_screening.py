@@ -52,6 +52,22 @@ def test_other_numbers_and_ordinary_words_are_not_masked() -> None:
     assert mask(text).text == text
 
 
+@each_row(
+    "number",
+    ["030 1234567", "0171/1234567", "01 42 68 53 00", "020 7946 0958", "612 345 678", "02 509 61 11", "044 668 18 00"],
+)
+def test_national_phone_numbers_are_masked(number: str) -> None:
+    assert mask(f"Call me on {number}.").text == "Call me on [phone]."
+
+
+@each_row(
+    "text",
+    ["on 03.11.2026 at 14:30", "from 0.40/1.60 to 1.25", "2026-11-28 19:00", "20 000 in 2019, 30 000 in 2020", "0815"],
+)
+def test_dates_and_amounts_are_no_phone_numbers(text: str) -> None:
+    assert mask(text).text == text
+
+
 def test_names_of_the_project_are_masked_in_any_case() -> None:
     assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
 
