@@ -31,6 +31,7 @@ from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import ambiguity
 from core.services.models import Probe
 from core.services.project_session import ProjectSession
@@ -108,7 +109,7 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
         line(f"Document {document}. Brackets mark replies of other roles.", "q")
         request_preview(requests, key="run-prompts")
     with warnings_slot:
-        if warnings := run_warnings.all_warnings(session, settings, ids[: plan.limit]):
+        if warnings := run_warnings.all_warnings(session, settings, fixed_sample(ids, plan.limit or len(ids))):
             notice("warn", format_count(len(warnings), "warning"), "\n".join(warnings))
             page_link("codebook", "Codebook")
 
@@ -132,7 +133,7 @@ def _start_buttons(
     pilot_reviewed = due is not None and due.name == "whole"
     pressed = _size_buttons("start", "Start with {}", "Start all {}", few, len(ids), primary_all=pilot_reviewed)
     if pressed is not None:
-        make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
+        make = partial(planning.create_runs, session, settings, fixed_sample(ids, pressed), iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
     roles = protocols.roles_of(settings)
     for probe in state.run.probes:
@@ -270,7 +271,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     st.button("Clear", key="compare-clear", on_click=planned_comparison.clear, args=(session,), type="tertiary")
     if pressed is not None:
         settings = [member.settings for member in shown.members if member.settings is not None]
-        make = partial(planned_comparison.create_runs, session, shown, ids[:pressed])
+        make = partial(planned_comparison.create_runs, session, shown, fixed_sample(ids, pressed))
         _confirm_prices(session, settings, make)
 
 
@@ -310,7 +311,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
         step=10,
         **field("limit", minimum=1, maximum=max(documents, 1)),
         placeholder=str(planning.PILOT),
-        help="Number of documents for a first small run.",
+        help="Number of documents for a first small run. They are drawn at random, as files are often sorted.",
     )
     right.number_input(
         "Iterations",

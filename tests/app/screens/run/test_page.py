@@ -150,6 +150,9 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     planning.save_plan(session, planning.Plan(pace=0.0))
     at = open_page("run")
     at.button(key="start-few").click().run()
+    drawn, ids = session.store.runs.document_ids("r0001"), session.store.documents.ids()
+    assert drawn == sorted(drawn, key=ids.index)
+    assert drawn != ids[: planning.PILOT], "a pilot on the first rows of a sorted file would show one label"
     assert "ECJ, word-list baseline" in html(at)
     until(lambda: session.state("r0001") == "done", 30)
     at.run()
