@@ -16,6 +16,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats import sampling
 from core.stats.arrays import Numbers, is_right
 from core.stats.intervals import Estimate
+from core.stats.metric_intervals import ratio
 
 TARGET_WIDTH = 0.06
 """Target width of the accuracy interval: 3 points to either side."""
@@ -107,13 +108,19 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
-    right = is_right(loaded.reference[rows], verdicts[rows], kind=codebook.kind).mean(axis=1)
+    correct, rated = is_right(loaded.reference, verdicts, kind=codebook.kind), ~np.isnan(loaded.reference + verdicts)
+    if scores is not None:
+        right = scores["accuracy"]
+    elif loaded.design.by_hand:
+        right = sampling.share(sample, correct[rows].mean(axis=1))
+    else:  # the share of ``evaluate``, without its correlations, which take long
+        right = ratio(correct.sum(axis=1), rated.sum(axis=1), loaded.design)
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
         learned_from=int((~is_test_document(session.store, run.run_id, loaded.documents)).sum()),
-        right=scores["accuracy"] if scores else sampling.share(sample, right),
+        right=right,
         f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),
         sample=sample,

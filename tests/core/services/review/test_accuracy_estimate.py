@@ -128,3 +128,28 @@ def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> N
     result = accuracy_estimate.estimate_accuracy(session, finished)
     assert result.right.value == pytest.approx(10 / 12)
     assert evaluate(session, finished, "reviewed").scores["near"].value == pytest.approx(10 / 12)
+
+
+def test_accuracy_of_ratings_is_that_of_the_scores(project: Project) -> None:
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Depth", id="d")))
+    documents = [f"d{n:02}" for n in range(40)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(codebook), documents)
+    values = {id: {"c": 1.0 + n % 5, "d": 1.0 + n % 3} for n, id in enumerate(documents)}
+    roles = {id: {"extractor": values[id], "critic": None, "judge": values[id]} for id in documents}
+    store_debates(store_debate(project, run.run_id, id, roles[id], values[id]) for id in documents)
+    session = session_on(project)
+    finished = session.run(run.run_id)
+    sampling = queue.list_queue(session, finished, QueueFilter(sort="queue", size=20), actor="ada").sampling
+    ada = actions.Attribution("ada")
+    actions.edit(session, run.run_id, list(sampling)[::3], "c", 2, ada)
+    actions.submit(session, run.run_id, list(sampling), ada, sampling=sampling)
+    near, right = (
+        evaluate(session, finished, "reviewed").scores["near"],
+        accuracy_estimate.estimate_accuracy(session, finished).right,
+    )
+    assert near.interval is not None
+    assert right.interval is not None
+    assert (right.value, right.interval.low, right.interval.high) == pytest.approx(
+        (near.value, near.interval.low, near.interval.high)
+    )
