@@ -44,7 +44,10 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
-_NOTHING = "No document has both a verdict and a reference label yet. Review documents or import gold labels."
+_NOTHING = (
+    "No document has both a verdict and a reference label that the run has not learned from. Review documents or "
+    "import gold labels."
+)
 
 
 def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Manuscript:

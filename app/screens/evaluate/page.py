@@ -123,15 +123,19 @@ def _no_reference(references: dict[Reference, int]) -> None:
 
 def _no_scored_documents(evaluation: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
-    noun = reference_names(evaluation.reference).noun
+    noun, left_out = reference_names(evaluation.reference).noun, evaluation.coverage.left_out
+    words = f"No document of this run has both a verdict and {noun}."
     advice = "Retry unresolved documents on Run, or start a run with other models or definitions."
-    if "waiting" in evaluation.coverage.left_out:
+    if "waiting" in left_out:
         advice = "Scores follow as debates end: watch or resume them on Run."
-    elif set(evaluation.coverage.left_out) == {"failed"}:
+    elif set(left_out) == {"failed"}:
         advice = "Their debates failed: retry them on Run."
+    elif "training_example" in left_out:
+        words = f"The classifier of this run was trained on the documents with {noun}."
+        advice = "Review others to score it on them."
     layout.empty(
         "No verdict to score",
-        f"No document of this run has both a verdict and {noun}. {advice}",
+        f"{words} {advice}",
         {"Open Review": "review", "Open Run": "run"},
         sign="bars",
         key="evaluate-nothing",

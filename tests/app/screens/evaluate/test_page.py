@@ -329,6 +329,14 @@ def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(sess
     assert f"{value}  ({low} to {high})" in shown
 
 
+def test_run_of_a_classifier_without_other_documents_says_what_it_lacks(session, project, monkeypatch):
+    sample_world.build(project)
+    everything = session.store.documents.ids()
+    monkeypatch.setattr(type(session.store.classifiers), "training_documents", lambda _, run: everything)
+    shown = texts(draw(session, "evaluate"))
+    assert "The classifier of this run was trained on the documents with gold. Review others" in shown
+
+
 def test_run_without_verdicts_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])

@@ -89,6 +89,8 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No document has a verdict" in accuracy_sentence(_estimate(documents=0), "multilabel")
+    trained = _estimate(documents=0, learned_from=9)
+    assert "were used as examples or for training" in accuracy_sentence(trained, "multilabel")
     assert "Submit 5 more documents in the order of the queue" in accuracy_sentence(_estimate(), "multilabel")
     assert "Submit 1 more document in the order" in accuracy_sentence(_estimate(drawn=4), "multilabel")
     assert "Review more of the queue" in accuracy_sentence(_estimate(drawn=9), "multilabel")
