@@ -147,8 +147,10 @@ class ProjectSession:
         ``pace`` replaces the speed of the built-in model in a run that was started to be watched. An active run returns
         its existing future. A run that is about to pause is waited for first. Raises UsageError for an unknown run.
         """
-        if self.pending_state(run_id) is not None:
-            self._futures[run_id].exception()
+        with self._guard:
+            ending = self._futures.get(run_id)
+        if ending is not None and self.pending_state(run_id) is not None:
+            wait((ending,))  # does not raise if the run left the queue
         with self._starting:
             with self._guard:
                 active = self._futures.get(run_id)

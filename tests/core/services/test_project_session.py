@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -226,6 +227,17 @@ def test_closing_ignores_a_cancelled_run(tmp_path: Path) -> None:
         future.cancel()
         workspace.close_project(session.path)
         assert workspace.open(session.path).state(run.run_id) == "paused"
+
+
+def test_run_that_left_the_queue_while_it_was_waited_for_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session)
+        session._futures[run.run_id] = unqueued = Future()
+        unqueued.cancel()
+        monkeypatch.setattr(session, "pending_state", lambda _run_id: "paused")
+        assert session.start_or_resume(run.run_id).result(30).state == "done"
 
 
 def test_run_goes_on_if_a_listener_fails(tmp_path: Path) -> None:
