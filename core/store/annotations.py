@@ -23,10 +23,10 @@ from core.store.annotation_sources import (
     source_of,
     source_query,
 )
-from core.store.database import ReadRepository
 from core.store.documents import STATE
 from core.store.rows import dump, load
 from core.store.runs import IS_LISTED
+from core.store.write_queue import Repository
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
@@ -41,7 +41,7 @@ WHERE run_id = $run ORDER BY run_documents.position
 """
 
 
-class Annotations(ReadRepository):
+class Annotations(Repository):
     """Reader of the annotations of runs, reviewers and raters."""
 
     def annotators(self, run_id: str) -> list[str]:
@@ -103,7 +103,8 @@ class Annotations(ReadRepository):
             """,
             {"run": run_id, "items": list(codebook.items), **coding, **params},
         )
-        documents = self._connection.value("SELECT count(*) FROM run_documents WHERE run_id = ?", [run_id])
+        count = "SELECT count(*) FROM run_documents WHERE run_id = ?"
+        documents = self._once_per_commit((count, run_id), lambda: self._connection.value(count, [run_id]))
         grid = np.full((documents, len(codebook.items)), np.nan)
         grid[columns["row"], columns["column"]] = columns["value"]  # a later turn replaces an earlier one
         return grid
@@ -243,13 +244,13 @@ class Annotations(ReadRepository):
         )
 
     def example_documents(self, run_id: str) -> list[str]:
-        """Return the run's documents that are used as examples in its codebook."""
-        return self._connection.column(
+        """Return the run's documents that are used as examples in its codebook, read from the file once per commit."""
+        query = (
             "SELECT document_id FROM example_documents "
             "SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id) "
-            "WHERE run_id = $run ORDER BY document_id",
-            {"run": run_id},
+            "WHERE run_id = $run ORDER BY document_id"
         )
+        return list(self._once_per_commit(run_id, lambda: self._connection.column(query, {"run": run_id})))
 
     def sources(self, run_id: str) -> dict[str, int]:
         """Return the sources that the run can be compared with: name -> number of the run's documents.

@@ -93,17 +93,16 @@ class ClassifierStore(Repository):
     def training_documents(self, run_id: str) -> list[str]:
         """Return documents that were submitted before a classifier of this run was trained, and may be training data.
 
-        Empty for a run without a classifier, and for an imported one.
+        Empty for a run without a classifier, and for an imported one. They are read from the file once per commit.
         """
-        return self._connection.column(
-            """
+        query = """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
             AND unix_time <= (
                 SELECT max(unix_time) FROM classifiers WHERE origin = ''
                 AND contains((SELECT settings FROM runs WHERE run_id = $run), '@' || hash || $quote))
-            """,
-            {"run": run_id, "quote": '"'},
-        )
+            """
+        params = {"run": run_id, "quote": '"'}
+        return list(self._once_per_commit(run_id, lambda: self._connection.column(query, params)))
 
     def latest_facts(self) -> tuple[str, Mapping[str, Any]] | None:
         """Return hash and facts of the latest classifier trained here, without its body."""

@@ -53,7 +53,7 @@ class Store:
         self.personas = Personas(connection, writer)
         self.review_reasons = ReviewReasons(connection, writer)
         self.sampling_frames = SamplingFrames(connection, writer)
-        self.annotations = Annotations(connection)
+        self.annotations = Annotations(connection, writer)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)
