@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -150,7 +150,8 @@ class ProjectSession:
         with self._guard:
             ending = self._futures.get(run_id)
         if ending is not None and self.pending_state(run_id) is not None:
-            wait((ending,))  # does not raise if the run left the queue
+            with suppress(CancelledError):  # the run left the queue
+                ending.exception()
         with self._starting:
             with self._guard:
                 active = self._futures.get(run_id)
