@@ -129,8 +129,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
     if (is_error and event) or event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))
-    if isinstance(event.get("usage"), dict):
-        builder.note_usage(_usage(event["usage"]))
+    _note_usage(event, builder)
     choices = event.get("choices")
     if not isinstance(choices, list):
         return
@@ -140,6 +139,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
             raise errors.MalformedStream(f"{role_model.connection} sent a choice that is not an object.", "")
         if choice.get("index"):
             continue  # a second reply that was not requested
+        _note_usage(choice, builder)  # Moonshot puts it there
         part = choice.get("delta") or choice.get("message") or {}
         if isinstance(part, dict):
             text, inner_thought = _parts(part.get("content", choice.get("text")))
@@ -192,6 +192,11 @@ def _parts(content: Any) -> tuple[Any, str]:
             pieces["thinking"] += thought if isinstance(thought, str) else ""
             pieces["text"] += text if isinstance(text, str) else ""
     return pieces["text"], pieces["thinking"]
+
+
+def _note_usage(part: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
+    if isinstance(part.get("usage"), dict):
+        builder.note_usage(_usage(part["usage"]))
 
 
 def _usage(data: dict[str, Any]) -> Usage:

@@ -65,6 +65,14 @@ def test_reply_is_streamed_with_its_usage() -> None:
     assert "top_p" not in server.requests[0]
 
 
+def test_usage_within_a_choice_is_read() -> None:
+    last = piece(finish="stop")
+    last["choices"][0]["usage"] = {"prompt_tokens": 11, "completion_tokens": 7}
+    with Scripted(sending(event(piece("fine")), event(last), event(b"[DONE]"))) as server:
+        usage = ask(server).usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (11, 7, False)
+
+
 def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(
