@@ -118,7 +118,7 @@ def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: 
     with right:
         if submission is None:
             with panel("Questions", key="authors-start"):
-                line("Write a text on the left. If it is about a label of the codebook, you are asked what you meant.")
+                line("Write a text first. If it is about a label of the codebook, you are asked what you meant.")
         elif submission.excluded:
             with panel("No questions", key="authors-excluded"):
                 notice("info", "No questions about this text", EXCLUSIONS[submission.excluded])

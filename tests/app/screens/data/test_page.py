@@ -347,7 +347,9 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     at.segmented_control(key="gold_kind").set_value("none").run()
     button(at, "Import 5")
     assert "No gold labels" in html(at)
+    assert any(button.key == "next-step" for button in at.button)
     button(at, "Map gold columns")
+    assert not any(button.key == "next-step" for button in at.button), "it would compete with Add the gold"
     at.segmented_control(key="gold_kind").set_value("none").run()
     assert at.button(key="data-map-gold-submit").disabled
     at.segmented_control(key="gold_kind").set_value("label").run()
