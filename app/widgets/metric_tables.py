@@ -125,6 +125,8 @@ def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
     names, rows = scores.table(estimate_html)
     elements.table(["Dimension", *names], [[name, *cells] for name, cells in rows.items()])
+    if any(of_dimension.n < MIN_CORRELATED_UNITS for of_dimension in scores.labels.values()):
+        elements.line(f"Correlations of fewer than {MIN_CORRELATED_UNITS} documents have no interval.", "q")
 
 
 def score_tables(scores: Scores) -> None:

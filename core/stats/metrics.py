@@ -383,15 +383,15 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "pearson", "Pearson", ("rating",), _of_ratings(pearson),
-        per_label=True, interval="correlation", averages=("macro",),
+        per_label=True, interval="correlation", cases=_rated, averages=("macro",),
     ),
     Metric(
         "spearman", "Spearman", ("rating",), _of_ratings(spearman),
-        per_label=True, interval="correlation", averages=("macro",), headline=True,
+        per_label=True, interval="correlation", cases=_rated, averages=("macro",), headline=True,
     ),
     Metric(
         "kendall", "Kendall", ("rating",), _of_ratings(kendall),
-        per_label=True, interval="correlation", averages=("macro",), headline=True,
+        per_label=True, interval="correlation", cases=_rated, averages=("macro",), headline=True,
     ),
     Metric(
         "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, predicted: np.abs(predicted - gold)),
@@ -414,7 +414,7 @@ METRICS: tuple[Metric, ...] = _registry(
         "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(
             lambda gold, predicted, weights: krippendorff_alpha(np.column_stack([gold, predicted]), weights, "ordinal")
         ),
-        per_label=True, interval="correlation", averages=("macro",), headline=True,
+        per_label=True, interval="correlation", cases=_rated, averages=("macro",), headline=True,
     ),
 )  # fmt: skip
 """Every metric. The order is that of the page, JSON and CSV.

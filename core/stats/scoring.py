@@ -45,7 +45,7 @@ _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precis
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
 MIN_CORRELATED_UNITS = 10
-"""Dependent or sampled units below which a correlation on a label has no interval."""
+"""Units below which a correlation has no interval: of ratings, and on a label of dependent or sampled documents."""
 RANDOMIZATIONS = 2000
 """Number of random exchanges of two annotators in ``randomization_test``."""
 
@@ -468,11 +468,15 @@ class _Patterns:
                 variance += self.design.floor(self.units, weight)
             if not self.design.plain:
                 quantile = self.design.quantile(int(units[column]), self.level)
-                if metric.interval == "correlation" and units[column] < MIN_CORRELATED_UNITS and quantile != 0:
-                    quantile = None
             elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
                 variance *= float(units[column] / (units[column] - 1))
                 quantile = t_quantile(float(units[column]) - 1, self.level)
+            elif metric.interval == "correlation" and self.kind == "rating" and units[column] > 2:
+                variance *= float(units[column] / (units[column] - 2))  # a correlation estimates two means
+                quantile = t_quantile(float(units[column]) - 2, self.level)
+            needs_units = metric.interval == "correlation" and (self.kind == "rating" or not self.design.plain)
+            if needs_units and units[column] < MIN_CORRELATED_UNITS and quantile != 0:
+                quantile = None
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
 

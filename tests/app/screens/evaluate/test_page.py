@@ -28,7 +28,6 @@ from core.stats.scoring import score
 from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
-from tests.core.services.evaluation.test_panel_ablation import GOLD as PANEL_DOCUMENTS
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample
 from tests.core.store.helpers import make_settings, store_debate
@@ -271,12 +270,13 @@ def test_debate_tab_shows_the_intervals_of_the_report(session, project):
 
 @pytest.mark.parametrize(("reference", "claimed"), [("gold", True), ("reviewed@ada", False)])
 def test_groups_of_a_panel_claim_intervals_only_where_there_are_any(session, project, reference, claimed):
+    ids = [f"d{n}" for n in range(1, 13)]  # fewer than 10 would give a correlation no interval
     project.store.documents.add(
         Document(id, {"text": "t"}, gold={"gold": {"c": 4 if id == "d5" else rating}})
-        for id, rating in zip(PANEL_DOCUMENTS, FORWARDS, strict=True)
+        for id, rating in zip(ids, 2 * FORWARDS, strict=True)
     )
-    run = panel(project, "full", FORWARDS)
-    actions.submit(session, run, list(PANEL_DOCUMENTS), actions.Attribution("ada"))
+    run = panel(project, "full", FORWARDS, documents=ids)
+    actions.submit(session, run, ids, actions.Attribution("ada"))
     actions.edit(session, run, ["d1"], "c", 2, actions.Attribution("bob"))  # two people, so each is a reference
     actions.submit(session, run, ["d1"], actions.Attribution("bob"))
     shown = texts(draw(session, "evaluate", evaluate_tab="debate", evaluate_reference=reference))

@@ -43,9 +43,10 @@ def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experi
 
     async def debates():
         for place, id in enumerate(documents):
-            first = [(role, 0, {"c": BACKWARDS[place]}) for role in roles]
-            again = [(roles[0], 1, {"c": last[place]}), (roles[1], 2, {"c": last[place]})]
-            await store_rounds(project, run, id, first + again, {"c": last[place]})
+            first = [(role, 0, {"c": BACKWARDS[place % 6]}) for role in roles]
+            changed = {"c": last[place % 6]}
+            again = [(roles[0], 1, changed), (roles[1], 2, changed)]
+            await store_rounds(project, run, id, first + again, changed)
 
     asyncio.run(debates())
     return run
