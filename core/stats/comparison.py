@@ -242,10 +242,11 @@ class _SharedDocuments:
     def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
         """Return the p of the difference in the main score."""
         kind, first_verdicts, second_verdicts = self.codebook.kind, first.verdicts, second.verdicts
-        differing = int((~np.isnan(first_verdicts) & (first_verdicts != second_verdicts)).any(axis=1).sum())
-        if differing > MAX_EXCHANGED[kind] or self.design.represents:
+        differs: Mask = np.any(~np.isnan(first_verdicts) & (first_verdicts != second_verdicts), axis=1)
+        if differs.sum() > MAX_EXCHANGED[kind] or self.design.represents:
             counted, _ = counted_documents(*(~np.isnan(side) for side in (self.gold, first_verdicts, second_verdicts)))
-            return scoring.interval_p(scores.main, inf if self.design.plain else self.design.units(counted) - 1)
+            units = self.design.units(counted & differs if self.design.represents else counted)
+            return scoring.interval_p(scores.main, inf if self.design.plain else max(1, units - 1))
         names, groups = self.codebook.names, self.design.groups
         return scoring.randomization_test(kind, self.gold, first_verdicts, second_verdicts, names, groups=groups)
 

@@ -342,6 +342,8 @@ class _Patterns:
     """Documents with a reference and without a verdict."""
     cells: Numbers
     """Compared documents by label."""
+    alike: Mask
+    """``[label]``: True if all annotators have the same values, on documents without a reference, too."""
     design: Design
     level: float
 
@@ -377,6 +379,7 @@ class _Patterns:
             n=int(counted.sum()),
             excluded=excluded,
             cells=has_value[0][counted].sum(axis=0).astype(np.float64),
+            alike=np.all((grids[1] == grids[-1]) | ~has_value[1] | ~has_value[-1], axis=0),
             design=design,
             level=level,
         )
@@ -543,13 +546,16 @@ class _Patterns:
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
         With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
         None if one of few cases is a correlation without an interval, or if correlations of 1 or -1 do not show the
-        possible error.
+        possible error. In a sample that represents other documents, only those on which both differ tell how far off
+        the difference may be: they are the units, and without one of them there is no interval.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
         differs = np.any(first_values != second_values, axis=1)
+        is_estimate = self.design.represents and not self.design.exact
         if not differs.any():
-            return Interval(0.0, 0.0, self.level)
+            alike = self.alike[column] if metric.per_label else self.alike.all()
+            return Interval(0.0, 0.0, self.level) if alike or not is_estimate else None
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
@@ -561,7 +567,11 @@ class _Patterns:
         if metric.interval == "correlation" and quantile and is_unknown:
             return None
         if not has_few:
-            half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(differs))))
+            units = self.units_of(differs)
+            of_units = self.design.quantile(units, self.level) if is_estimate else quantile
+            if of_units is None:
+                return None
+            half = of_units * sqrt(variance * (1 + 1 / max(1, units)))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(metric_intervals.correlations(roots)[0, 1])

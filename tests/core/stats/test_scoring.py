@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.stats import metrics, scoring
 from core.stats.arrays import BinaryGrid, one_hot
-from core.stats.intervals import Estimate, Interval, wilson
+from core.stats.intervals import Estimate, Interval, t_quantile, wilson
 from core.stats.metric_intervals import Design, ratio
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import difference, interval_p, score
@@ -343,6 +343,30 @@ def test_interval_of_a_weighted_difference_does_not_depend_on_the_order_of_the_a
     assert gain is not None
     assert loss is not None
     assert (gain.low, gain.high) == pytest.approx((-loss.high, -loss.low))
+
+
+def test_reviewed_documents_on_which_annotators_differ_are_the_units_of_their_difference() -> None:
+    rng = np.random.default_rng(3)
+    first = (rng.random((200, 3)) < 0.5).astype(int)
+    second = first.copy()
+    order = np.arange(40)
+    design = Design(sample=uniform_sample([True] * 40, 200), order=order)
+    reference = np.full(first.shape, -1)
+    reference[order] = first[order]
+
+    def gap(level: float = 0.95) -> Estimate:
+        return difference("multilabel", reference, first, second, ABC, design=design, level=level)["accuracy"]
+
+    assert gap().interval == Interval(0.0, 0.0), "the annotators are the same"
+    second[100] = 1 - second[100]
+    assert gap() == Estimate(0.0, None), "the annotators differ on a document that is not reviewed"
+    reference[:3, 0] = second[:3, 0] = 1 - first[:3, 0]
+    second[3, 0] = 1 - first[3, 0]
+    wide, narrow = gap().interval, gap(0.5).interval
+    assert wide is not None
+    assert narrow is not None
+    ratio_of_widths = t_quantile(3) / t_quantile(3, 0.5)  # four such documents
+    assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(ratio_of_widths)
 
 
 def test_table_has_the_chosen_metrics_of_each_label():
