@@ -424,7 +424,7 @@ class _Exchange:
                 if not clock.expired():
                     raise
                 raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
-            except (errors.CutStream, errors.Stalled, errors.MalformedStream):
+            except (errors.CutStream, errors.Stalled, errors.MalformedStream, errors.ServerFault):
                 if not builder.is_complete:  # otherwise only the usage or the last line is missing
                     raise
             except errors.BadRequest as error:

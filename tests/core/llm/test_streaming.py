@@ -422,6 +422,11 @@ def test_stream_that_its_server_spoils_with_other_bytes_is_cut(monkeypatch: pyte
     assert caught.value.partial == REPLY
 
 
+def test_error_after_a_complete_reply_changes_nothing() -> None:
+    failed = event({"error": {"message": "The callback of the proxy failed."}})
+    assert ask(sending(event(piece(REPLY, "stop")), failed)).reply.text == REPLY
+
+
 def test_other_bytes_after_a_complete_reply_change_nothing() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
