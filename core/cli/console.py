@@ -46,6 +46,8 @@ LINE_SECONDS = 1.0
 """Minimum seconds between progress lines that are not written to a terminal."""
 INTERRUPT_SECONDS = 0.2
 """Seconds after which Ctrl-C is handled at the latest."""
+HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""Signal of a terminal that is closed; None on Windows. ``nohup`` starts a command that ignores it."""
 
 OPEN_FILES = 65_536
 """Limit on open files, to which connections count. Often it is 1,024 by default."""
@@ -284,14 +286,15 @@ def _cost(status: RunStatus) -> str:
 def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
     """Wait for a future and return its result.
 
-    The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and so on. Waiting
-    continues, because pausing and stopping take a moment.
+    The first Ctrl-C (or SIGTERM) calls ``on_interrupt(1)``, the second ``on_interrupt(2)``, and so on. A terminal that
+    is closed counts as the first, unless the command was started to outlive it. Waiting continues, because pausing and
+    stopping take a moment.
     """
     interrupts = handled = 0
 
-    def count(_signal: int, _frame: Any) -> None:
+    def count(number: int, _frame: Any) -> None:
         nonlocal interrupts
-        interrupts += 1
+        interrupts = max(interrupts, 1) if number == HANGUP else interrupts + 1  # the shell may repeat a hangup
 
     def handle_interrupts() -> None:
         nonlocal handled
@@ -299,7 +302,10 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
             handled += 1
             on_interrupt(handled)
 
-    before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if HANGUP is not None and signal.getsignal(HANGUP) is not signal.SIG_IGN:
+        numbers.append(HANGUP)
+    before = {number: signal.signal(number, count) for number in numbers}
     try:
         while not future.done():
             wait((future,), INTERRUPT_SECONDS)

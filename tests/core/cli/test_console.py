@@ -54,6 +54,25 @@ def test_interrupt_is_handled_although_the_future_completes():
     assert received == [1]
 
 
+@pytest.mark.skipif(console.HANGUP is None, reason="needs a signal for a closed terminal")
+@pytest.mark.parametrize(("handler", "expected"), [(signal.SIG_DFL, [1]), (signal.SIG_IGN, [])])
+def test_closed_terminal_pauses_once_unless_it_is_ignored(handler, expected):
+    future, received = Future[str](), []
+
+    def hang_up() -> None:
+        for _ in range(2):
+            signal.raise_signal(signal.SIGHUP)
+        future.set_result("done")
+
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        threading.Timer(0.05, hang_up).start()
+        assert console.wait_for(future, received.append) == "done"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert received == expected
+
+
 def test_timeout_error_of_a_future_is_raised():
     future = Future[str]()
     future.set_exception(TimeoutError("of the future"))
