@@ -35,7 +35,8 @@ def command_line() -> str:
         "| 2 | wrong options or input, a model that cannot be used, or a project open elsewhere; nothing was kept |\n"
         "| 3 | paused, stopped or budget spent |\n",
         "Moot never asks questions on the command line. Off a terminal it prints at most one progress line per second, "
-        "on standard error. Press Ctrl-C once to pause after the calls in flight, twice to stop.\n",
+        "on standard error. Press Ctrl-C once to pause after the calls in flight, twice to stop. "
+        "Closing the terminal pauses, too.\n",
         "## moot\n",
         help_of(),
     ]
