@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from unittest.mock import Mock
 
@@ -9,11 +10,15 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from app import context
 from app.screens.runs import table
 from app.widgets.run_picker import selected_run
+from core.codebook import Codebook, Label
+from core.documents import Document
 from core.errors import StorageFull
+from core.runs import RoleModel, RunDetails
 from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
@@ -21,7 +26,7 @@ from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
-from tests.core.store.helpers import set_gold
+from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate
 
 
 @pytest.fixture
@@ -156,6 +161,55 @@ def test_lab_opens_with_models_and_parameters_of_a_run(session):
     button(open_runs(run.run_id), "Open in Lab")
     plan = planning.load_plan(session)
     assert (plan.protocol, plan.params["extra_rounds"]) == ("ecj", 1)
+
+
+TWELVE = 12
+
+
+def fill_twelve(session) -> None:
+    """Create twelve runs on twelve documents; run n has the model m<n> and is wrong on n documents."""
+    book = Codebook(labels=(Label(name="Food", id="food"),))
+    gold = {"gold": {"food": True}}
+    documents = [f"d{n}" for n in range(TWELVE)]
+    session.store.documents.add(Document(id, {"text": f"Text of {id}."}, gold=gold) for id in documents)
+    session.store.codebooks.save(book)
+
+    async def debates(run_id: str, wrong: int) -> None:
+        for position, document in enumerate(documents):
+            values = {"food": position >= wrong}
+            await store_debate(session.project, run_id, document, dict.fromkeys(ROLES, values), values)
+
+    for n in range(TWELVE):
+        models = dict.fromkeys(ROLES, RoleModel(connection="ollama", model=f"m{n}"))
+        settings = make_settings(book, codebook_version=1).model_copy(update={"role_models": models})
+        run = session.store.runs.create(settings, documents, details=RunDetails(name=f"Model {n}"))
+        asyncio.run(debates(run.run_id, n))
+
+
+def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(tmp_path, monkeypatch):
+    with studio(tmp_path, monkeypatch) as workspace:
+        fill_twelve(workspace.open(tmp_path / "twelve.duckdb"))
+        at = open_page("runs")
+        runs = leaderboard_data(at)["runs"]
+        assert [run["name"] for run in runs] == [f"Model {n}" for n in range(TWELVE)]  # best first
+        for n, run in enumerate(runs):
+            assert f"m{n}" in [part for part, _ in run["cells"]["Models"]["parts"]]  # the difference between the runs
+            assert run["cells"]["cost"]["parts"][0][0] == "$18.00"  # twelve documents, three replies of half a dollar
+        for n in (3, 11):
+            at.session_state["runs_selected"] = (runs[n]["id"],)
+            at = button(at.run(), "Open in Lab")
+            assert "<h1>Lab</h1>" in html(at)
+            assert f"Base: Model {n}" in [block.proto.popover.label for block in at.get("popover")]
+            assert f"m{n}" in html(at)
+            at._page_hash = calc_hash("runs")
+            assert leaderboard_data(at.run())["selected"] == [runs[n]["id"]], "kept while another page is open"
+
+
+def leaderboard_data(at: AppTest) -> dict:
+    """Return what the page sends to its table."""
+    names = ("moot_leaderboard",)
+    (data,) = (json.loads(one.proto.json)[0] for one in at.get("bidi_component") if one.proto.component_name in names)
+    return data
 
 
 def test_tags_and_note_of_a_run_are_stored_and_those_of_another_tab_are_kept(session):
