@@ -292,6 +292,9 @@ class Runs(Repository):
         """Return the run or, for None, the listed runs; they are read from the file once per commit."""
 
         def read() -> tuple[RunRow, ...]:
+            committed_at, listed = self._last_read.get(None, (None, ()))
+            if committed_at == self._writer.committed_at and (rows := [row for row in listed if row.run_id == run_id]):
+                return tuple(rows)
             return tuple(map(self._run_of, self._connection.records(_COUNTED, {"run": run_id})))
 
         return list(self._once_per_commit(run_id, read))
