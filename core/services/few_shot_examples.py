@@ -1,8 +1,8 @@
 """Find labelled documents to show as few-shot examples in a run.
 
 The pool holds documents with gold or a submitted review that are neither debated in the run nor in the Lab's held-out
-split. So no document that the run is evaluated on is shown. The pool is frozen when the run first starts, and for
-several iterations when they are created.
+split. So no document that the run is evaluated on is shown, and none for a document with the same text, whose label it
+would give away. The pool is frozen when the run first starts, and for several iterations when they are created.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class _ExampleIndex:
         """The error of the last attempt to make the index."""
 
     async def find(self, document: Document, embed: EmbedTexts | None = None) -> Precedents:
-        """Return the most similar examples for each value of each item, never the document itself.
+        """Return the most similar examples for each value of each item, never the document itself or its text.
 
         ``embed`` is needed if the texts are compared by a model of a server.
         """
@@ -206,7 +206,9 @@ class _ExampleIndex:
         missing = set(nearest)
         for index in np.argsort(-similarities, kind="stable"):
             precedent = pool[index]
-            for pair in precedent.values.items() & missing if precedent.document_id != document.id else ():
+            if precedent.document_id == document.id or precedent.text == document.full_text:
+                continue
+            for pair in precedent.values.items() & missing:
                 nearest[pair].append(precedent)
                 if len(nearest[pair]) == self._shots:
                     missing.remove(pair)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -97,6 +98,8 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
     assert {example.document_id for example in result[SERVICE, True]} == {"g4"}
     assert len(result[SERVICE, False]) == 2
     assert all(example.text.startswith("The waiter") for examples in result.values() for example in examples)
+    again = replace(document, id="copy")
+    assert session.engine.submit(library(again)).result() == result, "a copy gives away the label of its text"
 
 
 @pytest.mark.parametrize("pool", [{}, {"g4": {SERVICE: 4}}, {"removed": {SERVICE: True}}])
