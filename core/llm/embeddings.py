@@ -163,7 +163,8 @@ def _openai(connection: Connection, model: str, texts: list[str]) -> _Embedded:
     async def ask(client: openai.AsyncOpenAI) -> _Embedded:
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
         tokens = parse_token_count(getattr(answer.usage, "prompt_tokens", None))
-        return [row.embedding for row in sorted(answer.data, key=lambda row: row.index)], tokens
+        rows = sorted(answer.data, key=lambda row: row.index or 0)  # Gemini leaves out an index of 0
+        return [row.embedding for row in rows], tokens
 
     return ask_openai(connection, SECONDS, MAX_BYTES, ask)
 

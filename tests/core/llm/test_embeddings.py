@@ -8,13 +8,16 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from core.errors import MalformedStream, NoSuchModel, Unreachable, UsageError
 from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, parse_connection
 from tests.servers.running import free_port
+from tests.servers.scripted import Scripted
 
 MALFORMED = {
     "different lengths": [[1, 2], [1]],
@@ -94,6 +97,15 @@ def test_embeddings_are_in_the_order_of_the_texts(connections: dict[str, Connect
     texts = ["x" * (number % 5 + 1) for number in range(embeddings.BATCH + 3)]
     assert embed(texts).tolist() == [[len(text), 1.0] for text in texts]
     assert embed([""]).tolist() == [[1.0, 1.0]], "servers refuse an empty text, so a placeholder is sent"
+
+
+def test_index_of_zero_may_be_missing() -> None:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.Response:
+        return web.json_response({"data": [{"embedding": [1, 0]}, {"embedding": [0, 1], "index": 1}]})
+
+    with Scripted(behave) as server:
+        embed = embeddings.ServerEmbedder(parse_connection("gemini", server.url), "m")
+        assert embed(["a", "b"]).tolist() == [[1, 0], [0, 1]]
 
 
 def test_requests_for_embeddings_are_limited_in_texts_and_characters() -> None:
