@@ -38,6 +38,7 @@ def has(name: str) -> Any:
         ("seed", 400, [error_body('Unknown name "seed": Cannot find field.')], {"seed": 3}),
         ("stream_options", 400, error_body("Unrecognized request argument supplied: stream_options"), {}),
         ("reasoning_effort", 400, error_body("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
+        ("reasoning_effort", 400, {"code": "invalid-argument", "error": "Model grok-4 does not support parameter reasoningEffort."}, {"reasoning_effort": "low"}),
         ("stream", 400, error_body("Your organization must be verified to stream this model.", param="stream"), {}),
         ("stream", 501, error_body("Streaming is not implemented."), {}),
     ],
