@@ -68,8 +68,10 @@ def main() -> None:
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
         head = f"Only {evaluation.n:,} of {ended:,} debated documents {plural(evaluation.n, 'is', 'are')} scored"
-        text = "The others have no verdict, and may be harder. Retry them on Run, or use other models or definitions."
-        notice("warn", head, text)
+        remedy = "Retry them on Run, or use other models or definitions."
+        if run.settings.is_builtin:  # a word list replies the same again
+            remedy = "Add keywords on the Codebook page, or use a language model."
+        notice("warn", head, f"The others have no verdict, and may be harder. {remedy}")
     _key_numbers(evaluation)
     if not evaluation.n:
         _no_scored_documents(evaluation)

@@ -32,9 +32,8 @@ def make_settings(codebook: Codebook | None = None, **fields) -> RunSettings:
     return RunSettings(
         protocol="ecj",
         codebook=codebook or make_codebook(),
-        role_models=dict.fromkeys(ROLES, ROLE_MODEL),
         templates={},
-        **{"params": defaults, **fields},
+        **{"params": defaults, "role_models": dict.fromkeys(ROLES, ROLE_MODEL), **fields},
     )
 
 

@@ -19,7 +19,7 @@ from app.widgets.metric_tables import undefined_agreement
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.formatting import format_number
-from core.runs import RunDetails
+from core.runs import RoleModel, RunDetails
 from core.services.evaluation import debate_effect as debate_effects
 from core.services.evaluation import latent_truth, report
 from core.services.review import actions
@@ -30,7 +30,7 @@ from tests.core.services import sample_world
 from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import ROLES, make_settings, store_debate
 
 SCREENS = Path(screens.__file__).parent
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
@@ -168,6 +168,21 @@ def test_scores_explain_labels_without_precision_recall_or_f1(session, project):
     assert "Staff: never present in a verdict, so precision is 0 by convention." in shown
     assert "Pool: never present in a verdict, so precision is undefined (–)." in shown
     assert "Pool: undefined (–), because all verdicts and all of gold are the same." in shown
+
+
+@pytest.mark.parametrize(("connection", "remedy"), [("builtin", "Add keywords on the Codebook"), ("openai", "Retry")])
+def test_documents_without_a_verdict_have_a_remedy_that_suits_the_model(
+    session, project, monkeypatch, connection, remedy
+):
+    gold = {f"d{n}": both("a") for n in range(4)}
+    answers = {id: (both("a"), both("a")) for id in list(gold)[:2]} | {
+        id: ({"a": None, "b": None}, {"a": None, "b": None}) for id in list(gold)[2:]
+    }
+    model = RoleModel(connection=connection, model="lexical")
+    debates(project, sample_world.CODEBOOK, gold, answers, role_models=dict.fromkeys(ROLES, model))
+    shown = texts(draw(session, "evaluate"))
+    assert "Only 2 of 4 debated documents are scored" in shown
+    assert f"may be harder. {remedy}" in shown
 
 
 def test_labels_without_gold_are_not_called_absent(session, project):
