@@ -40,7 +40,7 @@ from core.stats.arrays import Mask, coded, counted_documents, known_median
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import LabelScores, Scores
-from core.store.annotation_sources import LATENT, AnnotationSource
+from core.store.annotation_sources import KNOWN, LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -227,12 +227,24 @@ def evaluate(
         reference=reference,
         annotator=annotator,
         scores=all_scores,
-        basis=Basis.from_design(design, scored, latent_truth.warning(session) if reference == LATENT else ""),
+        basis=Basis.from_design(design, scored, _warning(session, run, reference, scored)),
         coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),
         overlap=_overlap(session, run, design) if reference == "gold" else {},
     )
+
+
+def _warning(session: ProjectSession, run: RunRow, reference: Reference, scored: Mask) -> str:
+    """Return the assumptions of a reference; ``scored`` marks the documents of the score."""
+    if reference == LATENT:
+        return latent_truth.warning(session)
+    if reference == KNOWN:
+        without_gold = scored & np.isnan(verdict_arrays(session, run).reference).all(axis=1)
+        if without_gold.any():
+            count = format_count(int(without_gold.sum()), "document")
+            return f"{count} without gold; the review queue prefers errors, so scores may be too low"
+    return ""
 
 
 def score(

@@ -262,6 +262,10 @@ def test_known_label_is_the_review_or_gold_where_there_is_none(session, run_id):
     assert after.n == gold.n
     assert after.scores.counts == {"Alpha": Counts(0, 2, 1, 1), "Beta": Counts(2, 0, 1, 1)}
     assert after.basis.design == "documents", "gold and reviews together are not a sample"
+    assert after.basis.warning == ""
+    decide(session, run_id, {"d5": {"a": True, "b": True}}, actions.Attribution("ann"))
+    described = evaluation.evaluate(session, run, "reviewed+gold").describe_basis()
+    assert described.endswith("1 document without gold; the review queue prefers errors, so scores may be too low")
     assert "reviewed+gold" not in available_references(session, run_id)
 
 
