@@ -89,22 +89,23 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     loaded = annotation_arrays.reviewed_sample(session, run)
     sample, rows, verdicts = loaded.sample, loaded.order, loaded.verdicts
     everything = _expand(codebook, verdicts[loaded.population])
-    y, f = _expand(codebook, loaded.reference[rows]), loaded.uses_verdicts * _expand(codebook, verdicts[rows])
+    y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
     scores = None
     if codebook.kind != "rating" and not loaded.design.by_hand:
         scores = score(codebook, loaded.reference, verdicts, design=loaded.design)
     labels = []
     for column, label in enumerate(codebook.labels if len(everything) else ()):
         reviewed = y[:, column]
-        naive = float(everything[:, column].mean())
+        naive, sampled = float(everything[:, column].mean()), sampling.share(sample, reviewed)
+        powered = sampling.prediction_powered(sample, reviewed, f[:, column], naive)
         labels.append(
             LabelEstimate(
                 name=label.name,
                 colour=label.colour,
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
-                sampled=sampling.share(sample, reviewed),
-                powered=sampling.prediction_powered(sample, reviewed, f[:, column], naive),
+                sampled=sampled,
+                powered=powered if loaded.uses_verdicts else sampled,
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
