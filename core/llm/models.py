@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol
 
 import aiohttp
 
@@ -436,10 +436,10 @@ class _Exchange:
             error.partial, error.billed = builder.so_far, builder.billed
             raise
 
-    async def _without_schema(self, fault: errors.ServerFault) -> Reply:
-        """Repeat the request without a schema after a server error.
+    async def _without_schema(self, fault: ModelError) -> Reply:
+        """Repeat the request without a schema after an error that does not name its cause.
 
-        A weak server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the
+        The server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the
         original error is raised and nothing is learned.
         """
         refused_params = set(self.capabilities.refused_params)
@@ -452,9 +452,9 @@ class _Exchange:
         return reply
 
 
-def _may_be_of_schema(error: errors.ModelError) -> TypeGuard[errors.ServerFault]:
-    """Return True for a server fault that a schema may have caused; not for 503 and the like: it passes by itself."""
-    return isinstance(error, errors.ServerFault) and error.status in (0, 500)
+def _may_be_of_schema(error: ModelError) -> bool:
+    """Return True for an error that a schema may have caused; not for 503 and the like, which pass by themselves."""
+    return isinstance(error, errors.BadRequest | errors.ServerFault) and error.status in (0, 400, 500)
 
 
 SPARE_TOKENS = 8

@@ -136,11 +136,18 @@ def test_refused_bounds_are_removed_before_the_schema() -> None:
     assert (outcome.reply.refused_params, outcome.capabilities.schema) == ((), "plain")
 
 
-@pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "status", "text"),
+    [
+        ("openai", 500, "Internal Server Error"),
+        ("ollama", 500, "Internal Server Error"),
+        ("openai", 400, "Request contains an invalid argument."),  # Gemini
+    ],
+)
+def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any, status: int, text: str) -> None:
     async def failing(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if "response_format" in body or "format" in body:
-            return web.Response(status=500, text="Internal Server Error")
+            return web.Response(status=status, text=text)
         if dialect == "ollama":
             return web.json_response({"message": {"content": "none"}, "done": True})
         return web.json_response({"choices": [{"message": {"content": "none"}, "finish_reason": "stop"}]})
