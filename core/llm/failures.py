@@ -43,7 +43,7 @@ _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_toke
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
     r"insufficient (credit|fund|balance)|payment required|spending limit|any credits|in good standing|budget_exceeded|"
-    r"(daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|余额不足",
+    r"API usage limit|(daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|余额不足",
     re.IGNORECASE,
 )
 _FILTER = re.compile(
