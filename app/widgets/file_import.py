@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.state import state
-from app.widgets.alerts import error_box, error_boxes
+from app.widgets.alerts import error_boxes, error_notice
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
@@ -59,8 +59,8 @@ def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[by
 
 def read_files(
     files: Sequence[importing.SourceFile], session: ProjectSession | None, destination: importing.Destination
-) -> bool:
-    """Read files as the pending import and return True; draw an error if they cannot be read."""
+) -> None:
+    """Read files as the pending import. If they cannot be read, drop them, show the error and draw the page again."""
     codebook, former_names = None, importing.NO_NAMES
     if destination != "new" and session is not None and (codebook := codebooks.editor_codebook(session)) is not None:
         former_names = codebooks.former_names(session, codebook)
@@ -72,9 +72,8 @@ def read_files(
     try:
         draft = importing.read_files(files, codebook, former_names=former_names, progress=progress)
     except MootError as error:
-        bar.empty()
-        error_box(error)
-        return False
+        error_notice(error)
+        state.data.clear_uploaders()
+        st.rerun()
     context.add_pending_import(replace(draft, destination=destination))
     state.data.clear_uploaders()
-    return True

@@ -34,11 +34,12 @@ def drop(page: Page, *files: Path) -> None:
     expect(page.locator("body")).not_to_have_class("moot-dropping")
 
 
-def test_files_are_dropped_anywhere_on_home_and_data(page: Page, tmp_path: Path) -> None:
+def test_files_are_dropped_anywhere_on_home_and_data_and_errors_are_in_sight(page: Page, tmp_path: Path) -> None:
     ann = write(tmp_path, "ann.csv", "1,The soup was warm.,1", "2,The room was cold.,0")
     bo = write(tmp_path, "bo.csv", "1,The soup was warm.,0", "3,The tea was fine.,1")
     more = write(tmp_path, "more.csv", "9,The cake was dry.,1")
     page.get_by_text("Start with your files").wait_for()
+    drop_empty_file(page, tmp_path)
     drop(page, ann, bo)
     expect(page.get_by_text("ann.csv and bo.csv, not imported yet")).to_be_visible()
     expect(page.get_by_text("merged: 1")).to_be_visible()
@@ -50,11 +51,12 @@ def test_files_are_dropped_anywhere_on_home_and_data(page: Page, tmp_path: Path)
     expect(page.get_by_text("later.csv, not imported yet")).to_be_visible()
 
 
-def test_error_of_a_dropped_file_is_in_sight_where_the_page_was_scrolled(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "empty.csv").touch()
-    page.get_by_text("Start with your files").wait_for()
+def drop_empty_file(page: Page, folder: Path) -> None:
+    """Drop a file whose error is far above in the scrolled page: the page scrolls to the error."""
+    (folder / "empty.csv").touch()
     page.set_viewport_size({"width": 700, "height": 780})  # the samples are below each other
     settle(page)
     page.get_by_test_id("stMain").evaluate("element => element.scrollTo(0, element.scrollHeight)")
-    drop(page, tmp_path / "empty.csv")
+    drop(page, folder / "empty.csv")
     expect(page.get_by_text("empty.csv is empty.")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1280, "height": 800})

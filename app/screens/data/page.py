@@ -65,8 +65,9 @@ def file_form(session: ProjectSession) -> None:
 
 
 def read(session: ProjectSession, files: Sequence[SourceFile]) -> None:
-    """Read files, if there are any, and show their preview; show an error below the form."""
-    if files and file_import.read_files(files, session, "add"):
+    """Read files, if there are any, and show their preview or an error."""
+    if files:
+        file_import.read_files(files, session, "add")
         st.rerun()
 
 

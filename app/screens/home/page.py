@@ -56,8 +56,7 @@ def start_with_files(session: ProjectSession | None) -> None:
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
         read = file_import.names_and_contents(files)
-        if not file_import.read_files(read, session, "new" if fresh else "add"):
-            return
+        file_import.read_files(read, session, "new" if fresh else "add")
     open_page("data")
 
 

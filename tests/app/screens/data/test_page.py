@@ -465,3 +465,12 @@ def test_list_shows_the_beginning_of_a_long_word(session: ProjectSession) -> Non
     )
     assert shown["rows"][0]["excerpt"] == "w" * 200
     assert "w" * 1000 not in html(at)
+
+
+@pytest.mark.parametrize("page", ["home", "data"])
+def test_file_that_cannot_be_read_does_not_stay_in_the_way_of_the_next(session: ProjectSession, page: str) -> None:
+    at = open_page(page)
+    at.file_uploader(key="drop-0").set_value([("empty.csv", b"", "text/csv")]).run()
+    assert "empty.csv is empty." in html(at)
+    at.file_uploader(key="drop-1").set_value([("soup.csv", CSV, "text/csv")]).run()
+    assert "Rows read: 7" in html(at)
