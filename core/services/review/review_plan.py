@@ -181,8 +181,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     match plan.claim:
         case "share" | "correct":
             y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            if not loaded.uses_verdicts:
-                f, over_all = np.zeros(len(y)), 0.0
+            if not loaded.uses_verdicts:  # a constant keeps the estimate right for an unknown number of documents
+                f = np.full(len(y), over_all)
             return _estimated_mean(status, sample, y, f, over_all)
         case "better":
             status = replace(status, names=(run.title, session.run(plan.other).title))
@@ -429,7 +429,7 @@ def _linear(
     if plan.label and codebook.kind != "choice":
         same = same[:, [[label.id for label in codebook.labels].index(plan.label)]]
     y = same.mean(axis=1)
-    return y, np.zeros(len(y)), 0.0
+    return y, np.ones(len(y)), 1.0  # the queue prefers errors, so their weights vary less than those of all documents
 
 
 def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, sizes: Grid, seed: int) -> int:

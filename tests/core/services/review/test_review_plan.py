@@ -320,6 +320,13 @@ def test_rating_is_correct_if_less_than_one_point_off(rated: tuple[ProjectSessio
     assert review_plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
 
 
+def test_run_without_errors_is_estimated_as_correct(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=60), actor="ada")
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
+    assert review_plan.plan_status(session, run, ReviewPlan("correct", "", 0.1, 0.1, 60)).estimate.value == 1.0
+
+
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
     new_plan = ReviewPlan("correct", "f", 0.3, 0.3, 30)
