@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
-from core.services.evaluation.annotation_arrays import is_test_document
+from core.services.evaluation.annotation_arrays import ReviewedSample, is_test_document
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -27,8 +28,8 @@ class LabelEstimate:
     """Estimates of one label over all documents.
 
     ``naive`` is the share (for ratings: the mean) according to the verdicts, ``sampled`` according to the reviewed
-    documents alone, ``powered`` according to both (prediction-powered inference), or as ``sampled`` if documents were
-    discarded.
+    documents alone, ``powered`` according to both (prediction-powered inference). After discards, both are the weighted
+    share of ``evaluate``.
     """
 
     name: str
@@ -96,8 +97,12 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     labels = []
     for column, label in enumerate(codebook.labels if len(everything) else ()):
         reviewed = y[:, column]
-        naive, sampled = float(everything[:, column].mean()), sampling.share(sample, reviewed)
-        powered = sampling.prediction_powered(sample, reviewed, f[:, column], naive)
+        naive = float(everything[:, column].mean())
+        if loaded.uses_verdicts:
+            sampled = sampling.share(sample, reviewed)
+            powered = sampling.prediction_powered(sample, reviewed, f[:, column], naive)
+        else:
+            sampled = powered = _mean(loaded, y[:, [column]])
         labels.append(
             LabelEstimate(
                 name=label.name,
@@ -105,17 +110,14 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
                 sampled=sampled,
-                powered=powered if loaded.uses_verdicts else sampled,
+                powered=powered,
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
-    correct, rated = is_right(loaded.reference, verdicts, kind=codebook.kind), ~np.isnan(loaded.reference + verdicts)
     if scores is not None:
         right = scores["accuracy"]
-    elif loaded.design.by_hand:
-        right = sampling.share(sample, correct[rows].mean(axis=1))
     else:  # the share of ``evaluate``, without its correlations, which take long
-        right = ratio(correct.sum(axis=1), rated.sum(axis=1), loaded.design)
+        right = _mean(loaded, is_right(loaded.reference[rows], verdicts[rows], kind=codebook.kind))
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),
@@ -126,6 +128,19 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         labels=tuple(labels),
         sample=sample,
     )
+
+
+def _mean(loaded: ReviewedSample, cells: npt.ArrayLike) -> Estimate:
+    """Return the weighted mean of ``cells`` (``[reviewed, cell]``).
+
+    The number of documents that they represent does not matter. It is unknown if others would be discarded, too.
+    """
+    values = np.asarray(cells, dtype=np.float64)
+    if loaded.design.by_hand:
+        return sampling.share(loaded.sample, values.mean(axis=1))
+    totals, counts = np.zeros((2, len(loaded.documents)))
+    totals[loaded.order], counts[loaded.order] = values.sum(axis=1), values.shape[1]
+    return ratio(totals, counts, loaded.design)
 
 
 def _expand(codebook: Codebook, values: Numbers) -> Numbers:

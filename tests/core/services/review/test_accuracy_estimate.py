@@ -110,6 +110,22 @@ def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:
     assert accuracy_estimate._expand(rating, np.array([[3.0, 0.0], [5.0, 1.0]])).tolist() == [[0.5, 0.0], [1.0, 0.5]]
 
 
+def test_label_of_all_documents_but_the_discarded_has_a_share_of_one(project: Project) -> None:
+    documents = [f"d{n:02}" for n in range(40)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run = project.store.runs.create(make_settings(BOOK), documents)
+    verdicts = {id: {CLEAN: True, STAFF: n % 8 == 0} for n, id in enumerate(documents)}
+    store_debates(store_debate(project, run.run_id, id, {"judge": None}, verdict) for id, verdict in verdicts.items())
+    session, ada = session_on(project), actions.Attribution("ada")
+    finished = session.run(run.run_id)
+    sampling = queue.list_queue(session, finished, QueueFilter(sort="queue", size=20), actor="ada").sampling
+    actions.submit(session, run.run_id, list(sampling), ada, sampling=sampling)
+    actions.set_status(session, run.run_id, [next(id for id in documents if id not in sampling)], "Discarded", ada)
+    label = accuracy_estimate.estimate_accuracy(session, finished).labels[0]
+    assert label.sampled == label.powered
+    assert label.powered.value == pytest.approx(1.0)
+
+
 def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> None:
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     documents = [f"d{n:02}" for n in range(12)]
