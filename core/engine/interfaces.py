@@ -43,8 +43,8 @@ class FailedAttempt:
 class ReplyStore(Protocol):
     """Paid replies by the hash of their request. Safe to call from the engine's loop: no method blocks it."""
 
-    calls: dict[str, asyncio.Future[Any]]
-    """Calls under way by key, of all runs that use this store. They are made in one loop."""
+    calls: dict[str, tuple[object, asyncio.Future[Any]]]
+    """Calls under way by key, of all runs that use this store, each with its caller. They are made in one loop."""
 
     def contains(self, key: str) -> bool:
         """Return True if a reply with this key is committed; from memory."""

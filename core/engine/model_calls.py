@@ -197,20 +197,21 @@ class ModelCaller:
     async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the result of ``make``, and True if another task made the same call at the same time.
 
-        Tasks that need the same key share the call of the first, also those of other runs. If that one is cancelled or
-        its run has spent its budget, another makes the call again.
+        Tasks that need the same key share the call of the first, also those of other runs. If that one is cancelled,
+        another makes the call again. So does another run if the call fails: its budget, its time limits and its key for
+        the server may differ.
         """
         calls = self.store.calls
-        while (shared := calls.get(key)) is not None:
-            await asyncio.wait((shared,))
-            if not shared.cancelled():
+        while (call := calls.get(key)) is not None:
+            caller, shared = call
+            await self._wait(asyncio.wait, (shared,))
+            if not shared.cancelled() and (caller is self or shared.exception() is None):
                 return shared.result(), True
-        future = calls[key] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        calls[key] = self, future
         try:
             result = await make()
             future.set_result(result)
-        except BudgetSpent:
-            raise
         except Exception as error:
             future.set_exception(error)
             future.exception()  # retrieved, in case no other debate waits
@@ -236,19 +237,19 @@ class ModelCaller:
         return await with_retries(attempt, on_wait=on_wait, sleep=lambda seconds: self._wait(asyncio.sleep, seconds))
 
     def pause(self) -> None:
-        """Cancel the calls that wait for a rate limit or a retry, and all others before they wait or are sent."""
+        """Cancel the calls that wait for a rate limit, a retry or another task, and all others before they are sent."""
         self._is_paused = True
         for task in self._waiting:
             task.cancel()
 
-    async def _wait(self, wait: Callable[[T], Awaitable[None]], amount: T) -> None:
+    async def _wait(self, wait: Callable[[T], Awaitable[object]], argument: T) -> None:
         if self._is_paused:
             raise asyncio.CancelledError
         task = asyncio.current_task()
         assert task is not None
         self._waiting.add(task)
         try:
-            await wait(amount)
+            await wait(argument)
         finally:
             self._waiting.discard(task)
 

@@ -178,7 +178,7 @@ class FolderReplyStore:
     def __init__(self, folder: Path) -> None:
         self._reader = ReplyLogReader(folder)
         self._path = folder / f"{uuid.uuid4().hex}.jsonl"
-        self.calls: dict[str, asyncio.Future[Any]] = {}
+        self.calls: dict[str, tuple[object, asyncio.Future[Any]]] = {}
         self._replies: dict[str, Reply] = {}
 
     def refresh(self) -> None:

@@ -48,7 +48,7 @@ class Replies(Repository):
         path = reply_log_path(connection.path)
         if connection.created:  # a log from a deleted project of the same name
             path.unlink(missing_ok=True)
-        self.calls: dict[str, asyncio.Future[Any]] = {}
+        self.calls: dict[str, tuple[object, asyncio.Future[Any]]] = {}
         self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
         self._refused: deque[Reply] = deque()

@@ -55,7 +55,7 @@ class World:
     """Cost of a reply, and of a token of a lost reply, in dollars."""
     limited: Limits = field(default_factory=Limits)
     replies: dict[str, Reply] = field(default_factory=dict)
-    calls: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
+    calls: dict[str, tuple[object, asyncio.Future[Any]]] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
     verdicts: dict[str, VerdictReached] = field(default_factory=dict)
     attempts: list[FailedAttempt] = field(default_factory=list)

@@ -141,6 +141,40 @@ def test_budget_that_is_spent_does_not_stop_another_run() -> None:
     assert (limited.state, limited.calls, free.state, free.calls) == ("paused", 2, "done", 1)
 
 
+def test_shared_call_that_fails_is_repeated_by_another_run() -> None:
+    def fail_first(ask: Request, document: Document, times: int) -> str | Exception:
+        return find_service(ask, document, times) if times or ask.role != "extractor" else errors.Runaway("Too long.")
+
+    world = World(fail_first, delay=0.01)
+
+    async def run_both() -> list[RunStatus]:
+        lab = replace(world, verdicts={})
+        return await asyncio.gather(*(each.run(each.work(settings(), 1)).run() for each in (world, lab)))
+
+    assert [(status.failed, status.verdicts) for status in asyncio.run(run_both())] == [(1, 0), (0, 1)]
+
+
+def test_pause_does_not_wait_for_the_call_of_another_run() -> None:
+    world = World(delay=60.0)
+
+    async def pause_second() -> RunStatus:
+        first, second = (each.run(each.work(settings(), 1)) for each in (world, replace(world, verdicts={})))
+        running = asyncio.create_task(first.run())
+        async with asyncio.timeout(10):
+            while not world.requested:
+                await asyncio.sleep(0.01)
+            waiting = asyncio.create_task(second.run())
+            await asyncio.sleep(0.05)
+            second.pause(StopReason("user", "paused"))
+            status = await waiting
+        first.stop(StopReason("user", "stopped"))
+        await running
+        return status
+
+    assert asyncio.run(pause_second()).state == "paused"
+    assert len(world.requested) == 1
+
+
 def test_debate_repeats_a_shared_call_that_was_cancelled() -> None:
     world = World(delay=0.01)
 
