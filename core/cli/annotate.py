@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -406,8 +407,9 @@ def _execute(
 
 def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) -> None:
     """Pause runs that wait behind an earlier one which did not finish, and print how to resume them."""
-    for run_id in run_ids:
-        session.pause(run_id, StopReason("on_hold", earlier))
+    with suppress(ProjectError):  # on a disk that refuses writes they stay queued
+        for run_id in run_ids:
+            session.pause(run_id, StopReason("on_hold", earlier))
     if run_ids:
         verb, them = plural(len(run_ids), "is", "are"), plural(len(run_ids), "it", "each of them")
         console.print_message(f"{join_names(run_ids)} {verb} on hold. Resume {them} in the same way.")

@@ -343,7 +343,7 @@ def test_disk_that_fails_during_a_run_pauses_it_and_loses_no_reply(
         return await debate(request, body)
 
     with Scripted(behave) as server:
-        result = annotate(disk, *toy(server.url, "--concurrency", "2"), code=3)
+        result = annotate(disk, *toy(server.url, "--concurrency", "2", "--iterations", "2"), code=3)
         assert result.json["status"] == "paused"
         before = len(server.requests)
         folder, project = disk, "p.duckdb"
