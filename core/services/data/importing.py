@@ -318,11 +318,12 @@ def compare_with_stored(session: ProjectSession, preview: ImportPreview) -> Impo
     """Return a preview with what the project has of its documents.
 
     Documents have the new ids that the project gave to them when they replaced other texts. If row numbers are the ids
-    and conflict, documents have the ids of their texts.
+    and conflict, or find only some of the texts that the project has, documents have the ids of their texts.
     """
     built = preview.built
     found = session.store.documents.compare(built.documents)
-    if found.conflict and preview.draft.mapping.id is None:
+    have_moved = found.conflict or (found.existing and found.other_ids)
+    if have_moved and preview.draft.mapping.id is None:
         built = _with_ids(built, session.store.documents.ids_of_texts(built.documents))
         found = session.store.documents.compare(built.documents)
     built = _with_ids(built, found.stored_ids)

@@ -243,6 +243,11 @@ def test_unchanged_text_keeps_its_id_if_rows_above_are_removed(session: ProjectS
     earlier = preview(session, rows("wrong", "same", "wrong", "last", "same", destination="replace"))
     assert [document.id for document in earlier.built.documents] == ["1", "2", "3", "4", "5"]
 
+    shorter = rows("added", "new", destination="replace")
+    importing.store_documents(session, preview(session, shorter))
+    assert session.store.documents.ids() == ["7", "2 (2)"]
+    assert preview(session, replace(shorter, destination="add")).existing == 2
+
 
 def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
     session.store.codebooks.save_draft(Codebook(unit="soup review", guideline="Judge the soup."))
