@@ -11,6 +11,7 @@ import numpy as np
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
@@ -99,11 +100,12 @@ def _ambiguous_ids(ids: Sequence[str], rates: Mapping[str, float], theta: float)
 def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
     """Return the plan with the limit or the pre-pass that selects the documents of a run.
 
-    A run on the first of the documents that had been imported before is limited to their number. Runs do not store the
-    pre-pass. With several, it is the latest one. If none selects these documents, the plan is limited to as many.
+    A pilot, and a run on the first of the documents that had been imported before, is limited to their number. Runs do
+    not store the pre-pass. With several, it is the latest one. If none selects these documents, the plan is limited to
+    as many.
     """
     used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()
-    if used == ids[: len(used)]:
+    if used in (ids[: len(used)], fixed_sample(ids, len(used))):
         imported = session.store.documents.count_imported(run.created_at)  # 0 if all were replaced since
         is_limited = len(used) < (imported or len(ids))
         return replace(plan, limit=len(used) if is_limited else None)
@@ -113,7 +115,7 @@ def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
             continue
         for theta in (plan.theta, max(rates[document] for document in used)):
             selected = _ambiguous_ids(ids, rates, theta)
-            if selected[: len(used)] == used:
+            if used in (selected[: len(used)], fixed_sample(selected, len(used))):
                 limit = len(used) if len(used) < len(selected) else None
                 return replace(plan, ambiguous=prepass, theta=theta, limit=limit)
     return replace(plan, limit=len(used) if len(used) < len(ids) else None)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.documents import Document
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import (
     ambiguity,
     annotation_arrays,
@@ -242,8 +243,12 @@ def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, 
         plan = plan_of(documents)
         assert (plan.ambiguous, plan.theta, plan.limit) == (vote.run_id, 0.5, limit)
         assert ambiguity.select_documents(session, plan) == documents
-    # the first documents, one that the pre-pass lacks, and all documents
-    for documents, limit in ((["d0", "d1"], 2), (["d3"], 1), (project.store.documents.ids(), None)):
+    pilot = fixed_sample(["d1", "d5"], 1)
+    assert pilot == ["d5"]
+    assert (plan_of(pilot).ambiguous, plan_of(pilot).limit) == (vote.run_id, 1)
+    # the first documents, one that the pre-pass lacks, a pilot, and all documents
+    everything = project.store.documents.ids()
+    for documents, limit in ((["d0", "d1"], 2), (["d3"], 1), (fixed_sample(everything, 3), 3), (everything, None)):
         plan = plan_of(documents)
         assert (plan.ambiguous, plan.limit) == ("", limit)
 
