@@ -243,10 +243,14 @@ def test_unchanged_text_keeps_its_id_if_rows_above_are_removed(session: ProjectS
     earlier = preview(session, rows("wrong", "same", "wrong", "last", "same", destination="replace"))
     assert [document.id for document in earlier.built.documents] == ["1", "2", "3", "4", "5"]
 
-    shorter = rows("added", "new", destination="replace")
-    importing.store_documents(session, preview(session, shorter))
-    assert session.store.documents.ids() == ["7", "2 (2)"]
-    assert preview(session, replace(shorter, destination="add")).existing == 2
+
+def test_replaced_file_is_found_again_if_some_rows_have_their_old_ids(session: ProjectSession) -> None:
+    for rows, ids in (("one\ntwo\nthree", ["1", "2", "3"]), ("three\nfour", ["3", "2"])):
+        draft = importing.read_files([("a.csv", f"text\n{rows}".encode())])
+        draft = replace(draft, mapping=ColumnMapping("text"), destination="replace")
+        importing.store_documents(session, preview(session, draft))
+        assert session.store.documents.ids() == ids
+        assert preview(session, replace(draft, destination="add")).existing == len(ids)
 
 
 def test_codebook_from_gold_columns_keeps_the_draft_without_labels(session: ProjectSession) -> None:
