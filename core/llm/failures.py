@@ -277,7 +277,7 @@ def _too_long(status: int, server_text: str) -> bool:
 
 
 _EVENTS = {
-    429: re.compile("rate.?limit", re.IGNORECASE),  # may name too many tokens
+    429: re.compile("(?<![a-z/])rate.?limit", re.IGNORECASE),  # may name too many tokens; not part of an address
     413: _CONTEXT,
     404: re.compile("unexpected endpoint", re.IGNORECASE),  # LM Studio, to an address without /v1
     402: re.compile("insufficient_quota"),

@@ -337,6 +337,11 @@ def test_error_event_is_not_called_an_answer_with_a_status() -> None:
         ask(sending(event({"error": {"message": "maximum context length is 9"}})))
 
 
+def test_address_of_a_page_on_rate_limits_is_not_a_rate_limit() -> None:
+    message = "maximum context length is 9, see https://example.org/rate-limits"
+    assert isinstance(from_event({"message": message}, ROLE_MODEL), errors.ContextTooLong)
+
+
 def test_error_body_without_an_end_is_read_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
 
