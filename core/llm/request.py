@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import orjson
@@ -77,8 +78,12 @@ class ModelRequest:
         return messages
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-        """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
-        system = any(message["role"] == "system" for message in body["messages"])
+        """Return the sent parameters by name, for ``ModelCapabilities.learn``.
+
+        ``schema`` is True with bounds, ``system`` if ``no_system`` would change the messages.
+        """
+        roles = [message["role"] for message in body["messages"]]
+        system = "system" in roles or any(role == following for role, following in pairwise(roles))
         parameters = {**body, **body.get("options", {}), "system": system}
         return parameters if schema is None else {**parameters, "schema": schema == self.schema}
 

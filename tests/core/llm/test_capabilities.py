@@ -14,6 +14,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, from_status
 from core.prompts import Message
 from core.runs import RoleModel
+from tests.core.llm import asking
 from tests.core.llm.asking import MESSAGES, ask, refusing
 from tests.each_row import each_row
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
@@ -302,6 +303,13 @@ def test_roles_alternate_for_a_model_without_system_messages() -> None:
         ("assistant", "#Food"),
         ("user", "Sure?"),
     ]
+
+
+def test_demand_for_alternating_roles_is_learned_without_a_system_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MESSAGES", (Message("user", "Text."), Message("user", "Answer again.")))
+    rule = (lambda body: len(body["messages"]) > 1, 400, error_body("Conversation roles must alternate user/assistant"))
+    sent = ask(refusing(FINE, rule)).sent
+    assert [len(body["messages"]) for body in sent] == [2, 1]
 
 
 def test_refusal_without_a_fallback_is_raised() -> None:
