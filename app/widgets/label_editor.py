@@ -272,7 +272,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             "Keywords",
             f"label-keywords-{label.id}",
             list(label.keywords),
-            lambda book, typed: codebooks.change_label(book, label.id, keywords=_split_lists(typed)),
+            lambda book, typed: codebooks.change_label(book, label.id, keywords=_split_lists(typed, label.keywords)),
             "for the built-in model only",
             f"{len(label.keywords):,}" if keyword_matches.has_full_list(label) else "",
             options=[*label.keywords, *offered],
@@ -305,9 +305,9 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         )
 
 
-def _split_lists(typed: Sequence[str]) -> tuple[str, ...]:
-    """Return the keywords in what was typed or pasted: a comma, a semicolon or a line break separates them."""
-    words = (word.strip() for text in typed for word in re.split(r"[,;\n]", text))
+def _split_lists(typed: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
+    """Return the keywords that are kept or were added: a comma, a semicolon or a line break separates added ones."""
+    words = (word.strip() for text in typed for word in ([text] if text in kept else re.split(r"[,;\n]", text)))
     return tuple(dict.fromkeys(filter(None, words)))
 
 

@@ -144,6 +144,14 @@ def test_pasted_list_of_keywords_is_split(saved: ProjectSession) -> None:
     assert at.multiselect(key=f"codebook-label-keywords-{PRICE}").value == ["cheap", "per night", "bill"]
 
 
+def test_keyword_with_a_comma_stays_when_another_is_added(saved: ProjectSession) -> None:
+    book = codebooks.codebook_status(saved).codebook
+    codebooks.save_draft(saved, codebooks.change_label(book, PRICE, keywords=("1,50",)))
+    at = open_page("codebook")
+    at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["1,50", "cheap"]).run()
+    assert codebooks.codebook_status(saved).codebook.label(PRICE).keywords == ("1,50", "cheap")
+
+
 def test_keywords_without_a_match_are_removed_together_and_put_back(saved: ProjectSession) -> None:
     def keywords() -> tuple[str, ...]:
         return codebooks.codebook_status(saved).codebook.label(PRICE).keywords
