@@ -411,8 +411,8 @@ def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) 
         for run_id in run_ids:
             session.pause(run_id, StopReason("on_hold", earlier))
     if run_ids:
-        verb, them = plural(len(run_ids), "is", "are"), plural(len(run_ids), "it", "each of them")
-        console.print_message(f"{join_names(run_ids)} {verb} on hold. Resume {them} in the same way.")
+        verb, resume = plural(len(run_ids), "is", "are"), plural(len(run_ids), "Resume", "Resume each, for example")
+        console.print_message(f"{join_names(run_ids)} {verb} on hold. {resume} with {_resume_options(run_ids[0])}")
 
 
 def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:

@@ -111,7 +111,7 @@ def test_iterations_behind_one_that_pauses_are_put_on_hold(folder: Path, mock: s
     priced = ("--connection", f"a={mock}/v1", "--model", "a/m", "--price", "a/m=1/10")
     result = annotate(folder, *priced, "--iterations", "3", "--budget", "0.0001", code=3)
     assert [run["status"] for run in result.json["runs"]] == ["paused"] * 3
-    assert "r0002 and r0003 are on hold. Resume each of them in the same way." in result.stderr
+    assert "r0002 and r0003 are on hold. Resume each, for example with --resume r0002 --price" in result.stderr
     reasons = rows(folder, "SELECT stop_code, message FROM runs WHERE run_id > 'r0001'")
     assert reasons == [("on_hold", "r0001")] * 2
 
