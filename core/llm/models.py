@@ -424,9 +424,16 @@ class _Exchange:
                 if not clock.expired():
                     raise
                 raise errors.Runaway(f"The reply did not end within {request.reply_timeout:,.0f} seconds.") from None
-            except (errors.CutStream, errors.Stalled, errors.MalformedStream, errors.ServerFault):
+            except (errors.CutStream, errors.Stalled, errors.MalformedStream):
                 if not builder.is_complete:  # otherwise only the usage or the last line is missing
                     raise
+            except errors.ServerFault as fault:
+                if not builder.is_complete:
+                    raise
+                try:
+                    return builder.build(unsent)
+                except (errors.CutStream, errors.EmptyReply):  # the fault is their cause
+                    raise fault from None
             except errors.BadRequest as error:
                 if not failures.is_cut(error):
                     raise

@@ -427,6 +427,13 @@ def test_error_after_a_complete_reply_changes_nothing() -> None:
     assert ask(sending(event(piece(REPLY, "stop")), failed)).reply.text == REPLY
 
 
+@each_row("pieces", [(piece("", "stop"),), (piece("#Ser"), piece("", "error"))])
+def test_error_after_a_reply_that_cannot_be_used_is_raised(pieces: tuple[dict[str, Any], ...]) -> None:
+    failed = event({"error": {"message": "Out of memory."}})
+    with pytest.raises(errors.ServerFault, match="Out of memory"):
+        ask(sending(*map(event, pieces), failed))
+
+
 def test_other_bytes_after_a_complete_reply_change_nothing() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
