@@ -200,7 +200,7 @@ def open_standard_streams() -> None:
 def raise_file_limit() -> None:
     """Allow many open files, so that connections leave some for the project.
 
-    They are those to models and, in the studio, idle ones of another user.
+    Each call to a model is a connection. In the studio, another user of the machine can hold idle connections.
     """
     if sys.platform != "win32":
         import resource

@@ -267,7 +267,7 @@ class ModelLibrary:
 
     def reasons(self, role_model: RoleModel) -> bool:
         """Return True if the model is known to reason before it answers, by its replies or by its name."""
-        learned = self.capabilities.get(self.connection(role_model.connection), role_model.model).reasons
+        learned = self.capabilities.get(self.connection_of(role_model), role_model.model).reasons
         return bool(_REASONING.search(role_model.model)) if learned is None else learned
 
     def server_embedder(self, role_model: RoleModel) -> embeddings.ServerEmbedder:

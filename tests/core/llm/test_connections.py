@@ -106,3 +106,11 @@ def test_run_that_keeps_an_address_keeps_its_price() -> None:
     assert cost
     models.add(Connection(name="mine", base_url="http://127.0.0.1:11434", dialect="ollama"))
     assert models.cost(role_model, Usage(prompt_tokens=1_000_000)) == cost
+
+
+def test_model_at_an_address_that_a_run_keeps_is_known_to_reason() -> None:
+    models = ModelLibrary([Connection(name="mine", base_url="http://127.0.0.1:1/v1")])
+    role_model = models.resolve(RoleModel.parse("mine/m"))
+    models.capabilities.get(models.connection("mine"), "m").reasons = True
+    models.add(Connection(name="mine", base_url="http://127.0.0.1:2/v1"))
+    assert models.reasons(role_model)
