@@ -40,6 +40,7 @@ _WEIGHT_STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _MIN_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _MANY_PATTERNS = 5_000  # patterns above which fewer groups are formed, to save time
+_MIN_DIFFERING = 6  # reviewed documents on which two annotators differ; fewer may all favour one of them by chance
 _MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
@@ -547,7 +548,7 @@ class _Patterns:
         With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
         None if one of few cases is a correlation without an interval, or if correlations of 1 or -1 do not show the
         possible error. In a sample that represents other documents, only those on which both differ tell how far off
-        the difference may be: they are the units, and without one of them there is no interval.
+        the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -568,10 +569,11 @@ class _Patterns:
             return None
         if not has_few:
             units = self.units_of(differs)
-            of_units = self.design.quantile(units, self.level) if is_estimate else quantile
-            if of_units is None:
-                return None
-            half = of_units * sqrt(variance * (1 + 1 / max(1, units)))
+            if is_estimate:
+                if units < _MIN_DIFFERING:
+                    return None
+                quantile = t_quantile(units - 1, self.level)
+            half = quantile * sqrt(variance * (1 + 1 / max(1, units)))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(metric_intervals.correlations(roots)[0, 1])

@@ -360,12 +360,14 @@ def test_reviewed_documents_on_which_annotators_differ_are_the_units_of_their_di
     assert gap().interval == Interval(0.0, 0.0), "the annotators are the same"
     second[100] = 1 - second[100]
     assert gap() == Estimate(0.0, None), "the annotators differ on a document that is not reviewed"
-    reference[:3, 0] = second[:3, 0] = 1 - first[:3, 0]
-    second[3, 0] = 1 - first[3, 0]
+    reference[:4, 0] = second[:4, 0] = 1 - first[:4, 0]
+    second[4, 0] = 1 - first[4, 0]
+    assert gap().interval is None, "five documents may favour one annotator by chance"
+    second[5, 0] = 1 - first[5, 0]
     wide, narrow = gap().interval, gap(0.5).interval
     assert wide is not None
     assert narrow is not None
-    ratio_of_widths = t_quantile(3) / t_quantile(3, 0.5)  # four such documents
+    ratio_of_widths = t_quantile(5) / t_quantile(5, 0.5)  # six such documents
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(ratio_of_widths)
 
 
