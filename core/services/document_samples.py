@@ -9,11 +9,12 @@ seed gives the same documents, so that versions are compared on equal terms.
 from __future__ import annotations
 
 import hashlib
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
 
 from core.documents import Document
 from core.errors import UsageError
@@ -47,10 +48,13 @@ class HoldoutSplit:
 
 
 def fixed_sample(values: Sequence[T], limit: int) -> list[T]:
-    """Return at most ``limit`` values in their order: all of them, or a random sample with a fixed seed."""
+    """Return at most ``limit`` values in their order: all of them, or a random sample with a fixed seed.
+
+    A larger sample of the same values contains a smaller one, so that a larger pilot reuses the replies of a smaller.
+    """
     if len(values) <= limit:
         return list(values)
-    return [values[index] for index in sorted(random.Random(0).sample(range(len(values)), limit))]
+    return [values[index] for index in sorted(np.random.default_rng(3).permutation(len(values))[:limit])]
 
 
 def holdout_split(session: ProjectSession) -> HoldoutSplit:

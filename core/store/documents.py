@@ -327,10 +327,10 @@ class Documents(Repository):
             known.setdefault(digest, {})[id] = None
         given = {id for id, digest in digests.items() if id in known.get(digest, ())}
         moved = [document.id for document in documents if document.id not in given]
+        left = {digest: (id for id in ids if id not in given) for digest, ids in known.items()}
         other_ids: dict[str, str] = {}
         for id in moved:
-            found = next((other for other in known.get(digests[id], ()) if other not in given), None)
-            if found is not None:
+            if (found := next(left.get(digests[id], iter(())), None)) is not None:
                 other_ids[id] = found
                 given.add(found)
         taken = digests.keys() | {id for _, id in rows}

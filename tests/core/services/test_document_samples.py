@@ -44,6 +44,7 @@ def test_fixed_sample_keeps_the_order_and_is_reproducible(values: list[int], mos
     assert sample == sorted(set(sample))
     assert set(sample) <= set(places)
     assert sample == document_samples.fixed_sample(places, most)
+    assert set(sample) <= set(document_samples.fixed_sample(places, most + 3))
 
 
 def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
