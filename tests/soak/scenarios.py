@@ -27,7 +27,7 @@ SLOW = {**SPEED, "ttft": 0.6}
 def work(folder: Path, browser: Browser, debates: int) -> Report:
     """Kill and suspend the studio, change its clock and stop the model server; then visit other pages repeatedly."""
     looks: list[Step] = [(share / 100, Soak.look_around) for share in range(45, 100, 10)]
-    with mock_llm(**SPEED, **FAULTY) as server:
+    with mock_llm(**(SLOW if debates < 1000 else SPEED), **FAULTY) as server:
         return Soak(folder, browser, debates=debates, url=f"{server}/v1", server=server).run(
             (0.04, Soak.kill),
             (0.08, Soak.stop_and_continue),
