@@ -59,6 +59,10 @@ class Store:
         self.lab = Lab(connection, writer)
         self.latent_labels = LatentLabels(connection, writer)
 
+    def learned_from(self, run_id: str) -> set[str]:
+        """Return the documents used as examples in the run's codebook, or to train its classifier."""
+        return {*self.annotations.example_documents(run_id), *self.classifiers.training_documents(run_id)}
+
 
 class Project:
     """An open project file, until ``close``. Also a context manager. A missing file is created if ``create`` is set.

@@ -317,8 +317,8 @@ def preview_import(
 def compare_with_stored(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
     """Return a preview with what the project has of its documents.
 
-    Documents have the new ids that the project gave to them when they replaced other texts. If row numbers are the ids
-    and conflict, or find only some of the texts that the project has, documents have the ids of their texts.
+    Documents have the new ids that the project gave to them when they replaced other texts. Row numbers give way to the
+    ids of the same texts in the project, if they conflict with these or match only some of them.
     """
     built = preview.built
     found = session.store.documents.compare(built.documents)

@@ -79,11 +79,8 @@ def load_reference(
 
 
 def is_test_document(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
-    """Return a mask ``[document]``: True unless the run has learned from the document.
-
-    It has if the document is used as an example in its codebook, or to train its classifier.
-    """
-    learned_from = {*store.annotations.example_documents(run_id), *store.classifiers.training_documents(run_id)}
+    """Return a mask ``[document]``: True unless the run has learned from the document (``Store.learned_from``)."""
+    learned_from = store.learned_from(run_id)
     return np.array([document not in learned_from for document in documents], dtype=np.bool_)
 
 

@@ -55,8 +55,7 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
         documents = store.runs.document_ids(run.run_id)
-        learned_from = store.annotations.example_documents(run.run_id)
-        learned_from += store.classifiers.training_documents(run.run_id)
+        learned_from = list(store.learned_from(run.run_id))
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
         # Documents of an old run may have been replaced since.
         counted = ended & ~np.isin(documents, learned_from) & np.isin(documents, list(rows))
