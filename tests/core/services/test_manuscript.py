@@ -193,7 +193,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
             [
                 "started from the preset parallel-5 (Five judges in parallel, one precedent, T = 0.5).",
                 "judges = 5; judges deliberate = In parallel",
-                "Vote: the majority of the judges, or the last judge.",
+                "Vote: the majority of the judges. Tie: that label is unresolved.",
                 "Prompts had no examples, because no document outside the run was labelled.",
             ],
         ),
