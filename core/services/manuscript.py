@@ -483,7 +483,7 @@ def _value(codebook: Codebook, value: float) -> Value | None:
 # --- References ------------------------------------------------------------------------------------------------------
 
 
-_TSENG = "Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3.1"
+_TSENG = "Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 3.1"
 _COURTROOM = "Courtroom-LLM 2024, section 4"
 _VARIANT_SOURCES = {
     **dict.fromkeys(("vanilla", "cot", "self_consistency", "self_refine"), _TSENG),

@@ -1,11 +1,12 @@
 """Agreement, accuracy and upper bound of agents that answer in parallel, by round.
 
-Agreement and accuracy per round and the upper bound follow Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*
-(sections 4.2 and 4.3). Agreement of judges, together and of consecutive ones, follows *Courtroom-LLM* (4.3.1); figure 6
-does not define it, and the share of judges with the most common value is our choice. As in figure 2 of Tseng et al.,
-every round covers all documents: a document on which the agents agreed is not discussed again, and their answers carry
-over. (Documents that a later round discusses are the hard ones. On them alone accuracy would seem to fall from round to
-round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel, the index of a choice, a rating.
+Agreement and accuracy per round and the upper bound follow Tseng et al. 2025, *Evaluating Large Language Models as
+Expert Annotators* (sections 4.2 and 4.3). Agreement of judges, together and of consecutive ones, follows
+*Courtroom-LLM* (4.3.1); figure 6 does not define it, and the share of judges with the most common value is our choice.
+As in figure 2 of Tseng et al., every round covers all documents: a document on which the agents agreed is not discussed
+again, and their answers carry over. (Documents that a later round discusses are the hard ones. On them alone accuracy
+would seem to fall from round to round.) Values are ``[document, item]`` numbers, NaN for none: 1 and 0 of a multilabel,
+the index of a choice, a rating.
 
 Documents are the independent units of the intervals, or groups of them. Shares of right cells are estimated under the
 ``Design`` of the reference. Agreement needs no reference, so that it is that of all documents of the run.

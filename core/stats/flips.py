@@ -5,7 +5,7 @@ Each role that gave a list of labels is a *step*. From one step to the next a ce
 one forward. Several agents who answer in parallel are one step with the list of their vote; a tie is wrong. A document
 counts if it has gold and both the first and the last role gave a value for every item: the result of an unresolved
 debate is not guessed. (After the initial-to-final flips of Courtroom-LLM and the change of minds in figure 4 of Tseng
-et al., Evaluating LLMs as Expert Annotators.)
+et al., Evaluating Large Language Models as Expert Annotators.)
 """
 
 from __future__ import annotations

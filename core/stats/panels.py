@@ -1,6 +1,6 @@
 """Effect of a panel's debate on the agreement of its members, and of their mean with people.
 
-After Chen et al. 2025, *MAJ-Eval: Multi-Agent-as-Judge* (section 5.4.2: correlations with human ratings before and
+After Chen et al. 2025, *Multi-Agent-as-Judge* (MAJ-Eval; section 5.4.2: correlations with human ratings before and
 after; appendix A.4: Krippendorff's alpha of each group, ordinal here like the scale). Section 4.3 reports Spearman's
 correlation without its sign, tables 4 and 5 print signs. Here they have their sign, because a panel that rates
 backwards is not a good panel.

@@ -1,4 +1,6 @@
-"""Peer discussion (Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*, section 4.1, algorithm 1).
+"""Peer discussion of several annotators, who label independently first.
+
+Source: Tseng et al. 2025, *Evaluating Large Language Models as Expert Annotators*, section 4.1, algorithm 1.
 
 n annotators, each with its own model, first label independently with reasons. While they differ and fewer than R rounds
 were held, each labels again and sees all earlier replies, its own included, under fixed letters. Without a consensus at
@@ -116,7 +118,7 @@ SPEC = ProtocolSpec(
     title="Peer discussion",
     short_title="Discussion",
     summary="Annotators answer independently, then discuss until they agree; else the majority or median counts.",
-    source="Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1",
+    source="Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 4.1, algorithm 1",
     layout="round",
     roles=_roles,
     request_counts=_request_counts,

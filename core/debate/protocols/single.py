@@ -1,9 +1,9 @@
 """One annotator: the baselines that a debate has to beat.
 
-Tseng et al. 2025, *Evaluating LLMs as Expert Annotators*, section 3.1: vanilla, chain of thought (zero-shot),
-self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine). Maada et al.
-2025, *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM* (2024), section 4: the single model with 0 to 3
-examples, and N votes without reasoning, with examples if ``shots`` is set, so that D_rate can be measured with
+Tseng et al. 2025, *Evaluating Large Language Models as Expert Annotators*, section 3.1: vanilla, chain of thought
+(zero-shot), self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine).
+Maada et al. 2025, *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM* (2024), section 4: the single model with
+0 to 3 examples, and N votes without reasoning, with examples if ``shots`` is set, so that D_rate can be measured with
 examples, too. Its presets ask as the magistrate of the courts does. Liu et al. 2023, *G-Eval*, section 2, the baseline
 of MAJ-Eval: evaluation steps, a form to fill in, several samples, their mean.
 
@@ -131,8 +131,8 @@ SPEC = ProtocolSpec(
     title="Single annotator",
     short_title="Single",
     summary="One model alone: the baseline for every debate.",
-    source="Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 3; Maada et al. 2025, ECJ-LLM, "
-    "section 5.1.1",
+    source="Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 3; Maada et al. 2025, "
+    "ECJ-LLM, section 5.1.1",
     layout="chain",
     roles=lambda _params: (Role("annotator", "Annotator", "names the labels"),),
     deciding_role=lambda params: "verdict" if _method(params).is_sampled else "annotator",

@@ -1,6 +1,6 @@
 """Groups of a panel before and after their debate, and full personas compared with simple roles.
 
-The ablation of Chen et al. 2025 (*MAJ-Eval: Multi-Agent-as-Judge*, appendix A.3): the same stakeholders with all their
+The ablation of Chen et al. 2025 (*Multi-Agent-as-Judge*, MAJ-Eval, appendix A.3): the same stakeholders with all their
 attributes, and with one line that names them. Each style has its own run; the runs are compared on their shared
 documents.
 """

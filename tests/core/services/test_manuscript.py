@@ -182,7 +182,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
             "discussion",
             {},
             [
-                "(Tseng et al. 2025, Evaluating LLMs as Expert Annotators, section 4.1, algorithm 1)",
+                "(Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 4.1, algorithm 1)",
                 "Parameters: annotators = 3; maximum rounds = 2; weights of votes = equal.",
                 "Vote: the majority, label by label. Tie: that label is unresolved.",
             ],
@@ -204,7 +204,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
         (
             "single",
             {"method": "cot"},
-            ["Evaluating LLMs as Expert Annotators, section 3.1)", "method = Chain of thought"],
+            ["Evaluating Large Language Models as Expert Annotators, section 3.1)", "method = Chain of thought"],
         ),
         ("single", {"method": "form", "k": 20}, ["(Liu et al. 2023, G-Eval, section 2)", "samples = 20"]),
         (
