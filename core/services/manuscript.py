@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
@@ -162,6 +163,11 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
     values = protocols.params_of(settings)
     if preset := spec.presets.get(values.get(PRESET, "")):
         yield f"The settings started from the preset {values[PRESET]} ({preset.title})."
+    if not settings.params.get(protocols.custom.SCRIPT):
+        written = "follow those of the paper in other words" if preset and preset.templates else "are Moot's own"
+        is_changed = not all(map(prompts.is_shipped, settings.templates.values()))
+        changed = ", and some were changed for this run" if is_changed else ""
+        yield f"The instructions to the models {written}{changed}."
     shown = [param for param in spec.params if not param.hidden and param.has_effect(values, kind)]
     if shown:
         used = {**values, "shots": spec.shots(values)}  # few-shot shows at least one example

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from core.codebook import CHOICE_ITEM, Codebook, Label
+from core.debate.protocols import ecj
 from core.documents import Document
 from core.files import shipped_folder
 from core.formatting import format_number
-from core.runs import ErrorHandling, RoleModel, RunRow, Sampling
+from core.runs import ErrorHandling, RoleModel, RunRow, Sampling, Template
 from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
 from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
@@ -220,6 +221,22 @@ def test_methods_state_every_parameter_of_a_protocol(
 ) -> None:
     text = methods(*world, protocol=protocol, params=params)
     assert [sentence for sentence in sentences if sentence not in text] == []
+
+
+def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSession, RunRow]) -> None:
+    def instructions(preset: str, text: str = "") -> str:
+        params = {"preset": preset} if preset else {}
+        templates = ecj.SPEC.load_templates(params)
+        if text:
+            templates["judge"] = Template(name="judge (changed)", text=text)
+        written = methods(*world, protocol="ecj", params=params, templates=templates)
+        return next(sentence for sentence in written.split(". ") if sentence.startswith("The instructions"))
+
+    assert instructions("") == "The instructions to the models are Moot's own"
+    assert instructions("paper") == "The instructions to the models follow those of the paper in other words"
+    assert instructions("paper", "## user\n{{ document }}") == (
+        "The instructions to the models follow those of the paper in other words, and some were changed for this run"
+    )
 
 
 def test_roles_have_the_titles_of_the_screen(world: tuple[ProjectSession, RunRow]) -> None:
