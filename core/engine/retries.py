@@ -9,15 +9,15 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from core.errors import EmptyReply, ModelError, RateLimited
+from core.errors import EmptyReply, ModelError, RateLimited, TimedOut
 
 T = TypeVar("T")
 
 ATTEMPTS = 6
 """Attempts for one reply, the first included."""
 
-EMPTY_ATTEMPTS = 2
-"""Attempts for one reply if the model answers without any text, which is billed each time."""
+FEW_ATTEMPTS = 2
+"""Attempts for one reply if the model answers without any text, which is billed each time, or is silent for minutes."""
 
 MIN_WAIT, MAX_WAIT = 0.5, 30.0
 """Bounds of the exponential backoff in seconds, with full jitter."""
@@ -45,7 +45,7 @@ async def with_retries(
         try:
             return await attempt()
         except ModelError as error:
-            max_attempts = min(attempts, EMPTY_ATTEMPTS) if isinstance(error, EmptyReply) else attempts
+            max_attempts = min(attempts, FEW_ATTEMPTS) if isinstance(error, EmptyReply | TimedOut) else attempts
             if not error.retryable or number >= max_attempts:
                 raise
             stated = error.retry_after

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from core.engine import retries
-from core.errors import CutStream, EmptyReply, ModelError, RateLimited
+from core.errors import CutStream, EmptyReply, ModelError, RateLimited, TimedOut
 
 
 def failed_attempts(monkeypatch: pytest.MonkeyPatch, error: ModelError) -> list[float]:
@@ -38,6 +38,7 @@ def test_stated_wait_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(3 <= wait <= 5 for wait in waits)
 
 
-def test_empty_reply_is_requested_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_reply_and_silent_server_are_requested_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(failed_attempts(monkeypatch, EmptyReply("no text"))) == 1
+    assert len(failed_attempts(monkeypatch, TimedOut("silent for 600 s"))) == 1
     assert len(failed_attempts(monkeypatch, CutStream("cut"))) == retries.ATTEMPTS - 1
