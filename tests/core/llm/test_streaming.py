@@ -422,8 +422,9 @@ def test_stream_that_its_server_spoils_with_other_bytes_is_cut(monkeypatch: pyte
     assert caught.value.partial == REPLY
 
 
-def test_error_after_a_complete_reply_changes_nothing() -> None:
-    failed = event({"error": {"message": "The callback of the proxy failed."}})
+@each_row("error", [{"message": "The callback of the proxy failed."}, {"message": "Slow down.", "code": 429}])
+def test_error_after_a_complete_reply_changes_nothing(error: dict[str, Any]) -> None:
+    failed = event({"error": error})
     assert ask(sending(event(piece(REPLY, "stop")), failed)).reply.text == REPLY
 
 
