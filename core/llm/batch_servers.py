@@ -78,10 +78,16 @@ class OpenAIBatches:
             return batch.id
 
     async def find(self, name: str) -> str | None:
-        """Search the latest batches of the account."""
+        """Search the batches of the account, the latest first."""
+        seen: set[str] = set()
         with self._translated("list its batches"):
-            page = await self._client.batches.list(limit=100)
-            return next((batch.id for batch in page.data if (batch.metadata or {}).get(METADATA_KEY) == name), None)
+            async for batch in self._client.batches.list(limit=100):
+                if (batch.metadata or {}).get(METADATA_KEY) == name:
+                    return batch.id
+                if batch.id in seen:  # the server sends the same page again
+                    break
+                seen.add(batch.id)
+        return None
 
     async def status(self, batch: str, _keys: Iterable[str]) -> BatchState:
         """Return the status of a batch."""

@@ -7,8 +7,8 @@ the connection is closed without an answer), ``cut`` (so many downloads break of
 file), ``hold`` (no batch ends), ``forget`` (404 for each batch by its id), ``gone`` (404 for each download),
 ``unbroken`` (each download is one long line), ``end`` (status of a batch that ends, cancelled or expired, with half of
 its rows), ``empty`` (True: every reply in a batch is empty), ``reject`` (messages by name of a parameter, with which
-rows that have it are refused). ``POST /reset`` forgets all files, batches and faults. ``GET /stats`` counts requests
-by custom_id.
+rows that have it are refused), ``page`` (batches in one page of their list). ``POST /reset`` forgets all files, batches
+and faults. ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -99,7 +99,11 @@ class Batches:
         return web.json_response(self.batches[name])
 
     async def listed(self, request: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [*self.batches.values()][::-1], "has_more": False})
+        batches = [*self.batches.values()][::-1]
+        names = [batch["id"] for batch in batches]
+        start = names.index(request.query["after"]) + 1 if "after" in request.query else 0
+        end = start + self.config.get("page", 100)
+        return web.json_response({"object": "list", "data": batches[start:end], "has_more": end < len(batches)})
 
     async def retrieve(self, request: web.Request) -> web.Response:
         batch = self.batches[request.match_info["id"]]

@@ -17,7 +17,7 @@ from core.debate.turns import Reply, Request
 from core.engine import batch_engine
 from core.engine.interfaces import BatchJob, Dependencies
 from core.llm import batch_servers, streaming
-from core.llm.batch_servers import FolderBatches, read_row
+from core.llm.batch_servers import FolderBatches, OpenAIBatches, read_row
 from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
@@ -110,6 +110,25 @@ def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, serv
     configure(server, crash=True)
     assert run(tmp_path, server).json["verdicts"] == 3
     assert stats(server)["sizes"] == [3, 3, 3]
+
+
+def test_batch_is_found_among_many_later_ones(tmp_path: Path, server: str) -> None:
+    line = {"custom_id": "k", "method": "POST", "url": batch_servers.URL, "body": {}}
+    path = tmp_path / "requests.jsonl"
+    path.write_text(json.dumps(line))
+    configure(server, page=2)
+
+    async def find() -> tuple[list[str], list[str | None]]:
+        batches = OpenAIBatches(parse_connection("s", f"{server}/v1"), None)
+        names = [f"name {index}" for index in range(5)]
+        try:
+            created = [await batches.submit(path, name) for name in names]
+            return created, [await batches.find(name) for name in (*names, "other")]
+        finally:
+            await batches.close()
+
+    created, found = asyncio.run(find())
+    assert found == [*created, None]
 
 
 def test_download_that_breaks_off_is_repeated(tmp_path: Path, server: str) -> None:
