@@ -73,7 +73,8 @@ class ModelCapabilities:
     """Known capabilities of one model at one server.
 
     ``refused_params`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
-    ``max_output_tokens`` the highest accepted value. With ``no_system`` instructions go into the first user message.
+    ``max_output_tokens`` the highest accepted value. ``schema_failed`` is True if a request was answered only without
+    its schema, for an unknown reason. With ``no_system`` instructions go into the first user message.
     ``levels`` is False if Ollama only switches thinking on and off. ``context`` (tokens), ``reasons``, ``seed`` and
     ``logprobs`` are None while unknown; ``in_format`` is True if a probe was answered in the requested form.
     ``num_ctx`` is the context last requested from Ollama. ``at`` is the time of the last reply or refusal (Unix
@@ -86,6 +87,7 @@ class ModelCapabilities:
     no_system: bool = False
     levels: bool = True
     schema: SchemaLevel = ""
+    schema_failed: bool = False
     context: int | None = None
     reasons: bool | None = None
     seed: bool | None = None

@@ -385,6 +385,7 @@ class _Exchange:
         Refused parameters are left out once, remembered in ``capabilities``, and named in the reply. Raises ModelError.
         """
         request, capabilities = self.request, self.capabilities
+        failed_before = capabilities.schema_failed
         refused: dict[str, Any] | None = None
         refusal: errors.ModelError | None = None
         while True:
@@ -401,7 +402,7 @@ class _Exchange:
                 if capabilities.learn(error, request.sent(body, schema)):
                     refused, refusal = body, error
                 elif _may_be_of_schema(error) and schema is not None and not capabilities.schema:
-                    return await self._without_schema(error)
+                    return await self._without_schema(error, failed_before)
                 else:
                     raise
             else:
@@ -443,10 +444,11 @@ class _Exchange:
             error.partial, error.billed = builder.so_far, builder.billed
             raise
 
-    async def _without_schema(self, fault: ModelError) -> Reply:
+    async def _without_schema(self, fault: ModelError, failed_before: bool) -> Reply:
         """Repeat the request without a schema after an error that does not name its cause.
 
-        The server may not support schemas. If the repetition succeeds, the schema was the cause; otherwise the
+        The server may not support schemas. If the repetition succeeds, and an earlier request ``failed_before`` in the
+        same way, the schema was the cause. A single error may have passed by itself. If the repetition fails, the
         original error is raised and nothing is learned.
         """
         refused_params = set(self.capabilities.refused_params)
@@ -455,7 +457,9 @@ class _Exchange:
             reply = await replace(self, capabilities=tried).ask()
         except errors.ModelError:
             raise fault from None
-        self.capabilities.schema, self.capabilities.at = "none", time.time()
+        self.capabilities.schema_failed = True
+        if failed_before:
+            self.capabilities.schema = "none"
         return reply
 
 

@@ -53,16 +53,19 @@ Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 async def probe_capabilities(send: Send, capabilities: ModelCapabilities) -> None:
     """Probe seed, log probabilities and schema, and record the results in ``capabilities``.
 
-    ``capabilities`` learns from refusals by itself. Other failures leave a capability unknown. Sends at most four
-    requests.
+    ``capabilities`` learns from refusals by itself. Other failures leave a capability unknown. Sends four requests, or
+    five if one is answered only without its schema, perhaps by chance.
     """
+    in_schema = Sampling(json_schema="on", max_tokens=TOKENS)
     free = Sampling(temperature=1.0, seed=7, max_tokens=TOKENS)
     first, second, with_logprobs, with_schema = await asyncio.gather(
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {"logprobs": True}),
-        _tried(send, WEATHER, Sampling(json_schema="on", max_tokens=TOKENS), {}),
+        _tried(send, WEATHER, in_schema, {}),
     )
+    if with_schema is not None and not capabilities.schema:
+        with_schema = await _tried(send, WEATHER, in_schema, {})
     if "seed" in capabilities.refused_params:
         capabilities.seed = False
     elif first is not None and second is not None:

@@ -169,6 +169,15 @@ def test_start_of_a_cut_reply_shows_whether_the_schema_was_followed(cut: str, sc
     assert probe(cutting)[0].schema == schema
 
 
+def test_server_that_fails_on_schemas_is_recognised() -> None:
+    async def failing(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if request.path != "/v1/chat/completions":
+            return web.json_response({"data": []})
+        return web.Response(status=500) if "response_format" in body else await reply_with("a word")(request, body)
+
+    assert probe(failing)[0].schema == "none"
+
+
 def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     stored = Capabilities()
     far, near = parse_connection("far", "https://models.example/v1"), parse_connection("near", "http://127.0.0.1:9/v1")

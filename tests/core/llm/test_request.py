@@ -152,11 +152,19 @@ def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any, status: i
             return web.json_response({"message": {"content": "none"}, "done": True})
         return web.json_response({"choices": [{"message": {"content": "none"}, "finish_reason": "stop"}]})
 
-    outcome = ask(failing, dialect=dialect, times=2, json_schema="on")
-    assert [reply.text for reply in outcome.replies] == ["none", "none"]
-    assert len(outcome.sent) == 3  # the second call omits the schema
+    outcome = ask(failing, dialect=dialect, times=3, json_schema="on")
+    assert [reply.text for reply in outcome.replies] == ["none"] * 3
+    assert len(outcome.sent) == 5  # the third call omits the schema
     assert outcome.capabilities.schema == "none"
     assert outcome.reply.usage.estimated
+
+
+def test_error_that_passes_is_not_taken_for_a_refused_schema() -> None:
+    errors_left = iter([True])
+    passing = (lambda _body: next(errors_left, False), 400, {"error": {"message": "Bad request."}})
+    outcome = ask(refusing(reply_with(REPLY), passing), times=2, json_schema="on")
+    assert ["response_format" in body for body in outcome.sent] == [True, False, True]
+    assert outcome.capabilities.schema == "full"
 
 
 def test_general_server_error_does_not_change_the_schema_capability() -> None:
