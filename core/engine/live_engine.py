@@ -8,7 +8,8 @@ from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import Engine
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
-from core.errors import ModelError
+from core.errors import ModelError, ProjectError
+from core.runs import StopReason
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
@@ -38,6 +39,8 @@ class LiveEngine(Engine):
                 await self._debate(document, self._reply)
             except BudgetSpent:
                 self.pause_for_budget()
+            except (ProjectError, OSError) as problem:  # the store keeps the replies of calls in flight
+                self.pause(StopReason("errors", str(problem)))
             except asyncio.CancelledError:
                 if self.pending_state is None:
                     raise

@@ -128,6 +128,8 @@ class Project:
         try:
             if self._connection.is_open and (problem := self._connection.read_only_problem()):
                 self._raise_rescued(problem)
+            with suppress(ProjectError):
+                self.replies.write_refused()
             self._writer.close()
             if self._connection.is_open and (problem := self._connection.file_problem()):
                 self._raise_rescued(problem)

@@ -21,7 +21,7 @@ from typing import Any
 
 from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Usage
-from core.errors import StorageFull
+from core.errors import ProjectError, StorageFull
 from core.files import atomic_write
 from core.store.database import Cursor, DatabaseConnection, translate_error
 from core.store.rows import dump, insert_keyed, load
@@ -51,6 +51,8 @@ class Replies(Repository):
         self.calls: dict[str, tuple[object, asyncio.Future[Any]]] = {}
         self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
+        self._unlogged: deque[Reply] = deque()
+        """Replies that the full disk refused: neither in the log nor in the table."""
         self._refused: deque[Reply] = deque()
         """Replies that the full disk refused: in the log, not in the table."""
         missing = [reply for reply in self._log.recovered if reply.key not in self._keys]
@@ -94,16 +96,36 @@ class Replies(Repository):
         self.add(reply)
 
     def add(self, reply: Reply) -> None:
-        """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError."""
+        """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError.
+
+        A reply that cannot be written is kept in memory for ``write_refused``.
+        """
+        self._write(reply)
+        with suppress(ProjectError):
+            self.write_refused()
+
+    def write_refused(self) -> None:
+        """Write again the replies that the full disk refused. Raises StorageFull and ProjectError."""
+        with suppress(IndexError):  # another thread may take some, and the writer's thread may append more
+            while True:
+                self._write(self._unlogged.popleft())
+        with suppress(IndexError):
+            for _ in range(len(self._refused)):
+                self._insert(self._refused.popleft())
+
+    def _write(self, reply: Reply) -> None:
         if reply.key in self._keys:
             return
-        self._log.append(reply)
+        try:
+            self._log.append(reply)
+        except ProjectError:
+            self._unlogged.append(reply)
+            raise
         self._keys.add(reply.key)
-        again: list[Reply] = []
-        with suppress(IndexError):  # another thread may take some, and the writer's thread may append more
-            again.extend(self._refused.popleft() for _ in range(len(self._refused)))
-        for unwritten in (*again, reply):
-            self._writer.insert(_insert_replies, [unwritten]).add_done_callback(self._on_written(unwritten))
+        self._insert(reply)
+
+    def _insert(self, reply: Reply) -> None:
+        self._writer.insert(_insert_replies, [reply]).add_done_callback(self._on_written(reply))
 
     def close(self) -> None:
         """Close the log, after the writer."""

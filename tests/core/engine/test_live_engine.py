@@ -469,6 +469,23 @@ def test_full_disk_pauses_the_run(error: Exception) -> None:
     assert world.states[-1] == ("paused", StopReason("errors", str(error)))
 
 
+def test_calls_in_flight_end_when_the_disk_is_full() -> None:
+    refused = []
+
+    class Full(World):
+        async def ask(self, role_model: RoleModel, ask: Request, run_settings, document: Document, on_delta) -> Reply:
+            self.delay = 0.0 if document.id == "d0" else 0.2
+            return await super().ask(role_model, ask, run_settings, document, on_delta)
+
+        async def commit(self, reply: Reply) -> None:
+            refused.append(reply)
+            raise StorageFull("The disk is full.", "Free some space.")
+
+    world = Full()
+    assert drive(world, count=9).state == "paused"
+    assert (world.cancelled, len(refused)) == (0, len(world.requested))
+
+
 def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
     world = World()
 

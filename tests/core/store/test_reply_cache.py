@@ -24,6 +24,7 @@ from core.store.project import Project
 from core.store.reply_cache import ReplyLog, reply_log_path
 from tests.core.store import helpers
 from tests.core.store.helpers import flush
+from tests.each_row import each_row
 
 
 def make_reply(key, **fields):
@@ -187,6 +188,27 @@ def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
     commit_replies(project, "k2")
     flush(project)
     assert stored_keys(project) == {"k1", "k2"}
+
+
+@each_row("later", ["another reply", "resume", "close"])
+def test_reply_that_the_log_refused_is_written_later(tmp_path, monkeypatch, later):
+    path = tmp_path / f"{later}.duckdb"
+    with Project(path) as project:
+        write = os.write
+        monkeypatch.setattr(reply_cache.os, "write", lambda file, line: write(file, line[:10]))
+        with pytest.raises(StorageFull):
+            commit_replies(project, "k1")
+        assert not project.replies.contains("k1")
+        with pytest.raises(StorageFull):
+            project.replies.write_refused()
+        monkeypatch.undo()
+        if later == "another reply":
+            commit_replies(project, "k2")
+        elif later == "resume":
+            project.replies.write_refused()
+        assert project.replies.contains("k1") == (later != "close")
+    with Project(path) as project:
+        assert project.replies.get("k1") == make_reply("k1")
 
 
 def test_reply_refused_during_a_commit_is_inserted_later(project, full_disk):
