@@ -265,7 +265,7 @@ class BatchLibrary:
 
     def batchable(self, role_model: RoleModel) -> bool:
         """Return True if the role model's connection uses OpenAI's API."""
-        return self._library.connection(role_model.connection).dialect == "openai"
+        return self._library.connection_of(role_model).dialect == "openai"
 
     async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
         """Return the batch server of a role model: its Batch API, or a folder that is answered by hand."""

@@ -14,6 +14,7 @@ from core.errors import UsageError
 from core.runs import BUILTIN
 
 Dialect: TypeAlias = Literal["builtin", "openai", "ollama"]
+OLLAMA_PORT = 11434
 KEYRING_SERVICE = "moot"
 _ENDPOINT = re.compile(r"/*(/(chat/completions|completions|models|embeddings|responses))?/*$")
 """End of a pasted address that is not a part of the base URL."""
@@ -48,6 +49,14 @@ class Connection(_Frozen):
         parts = urlsplit(self.base_url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         return f"{parts.scheme}://{(parts.hostname or '').lower()}:{port}"
+
+    def at(self, base_url: str) -> Connection:
+        """Return the connection at the address of an older run, which may be of another API."""
+        if base_url == self.base_url or self.is_builtin:
+            return self
+        parts = urlsplit(base_url)
+        dialect = "openai" if parts.path.endswith("/v1") else "ollama" if parts.port == OLLAMA_PORT else self.dialect
+        return self.model_copy(update={"base_url": base_url, "dialect": dialect})
 
     @property
     def environment_variables(self) -> tuple[str, ...]:
@@ -118,7 +127,7 @@ def parse_connection(name: str, url: str, dialect: Dialect | None = None) -> Con
             "Set a key in the environment; Azure's own address without a version ends in /openai/v1.",
         )
     if dialect is None:
-        native = (name == "ollama" or port == 11434) and not parts.path.endswith("/v1")
+        native = (name == "ollama" or port == OLLAMA_PORT) and not parts.path.endswith("/v1")
         dialect = "ollama" if native else "openai"
     if dialect == "ollama":
         url = _OLLAMA_ENDPOINT.sub("", url)

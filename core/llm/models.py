@@ -177,7 +177,7 @@ class ModelLibrary:
 
     def connection_of(self, role_model: RoleModel) -> Connection:
         """Return the connection of a role model, with the address that the role model keeps. Raises UsageError."""
-        return self.connection(role_model.connection).model_copy(update={"base_url": role_model.base_url})
+        return self.connection(role_model.connection).at(role_model.base_url)
 
     async def _send(
         self,

@@ -43,6 +43,22 @@ def memory() -> Iterator[MemoryKeyring]:
     keyring.set_keyring(before)
 
 
+@each_row(
+    ("old", "new", "dialect"),
+    [
+        ("http://127.0.0.1:11434", "http://127.0.0.1:8000/v1", "ollama"),
+        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:11434", "openai"),
+        ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434", "openai"),
+        ("http://127.0.0.1:9000", "http://127.0.0.1:11434", "ollama"),
+        ("https://models.example/openai", "http://127.0.0.1:8000/v1", "openai"),
+    ],
+)
+def test_run_keeps_the_api_of_its_address(old: str, new: str, dialect: str) -> None:
+    role_model = RoleModel(connection="lab", model="m", base_url=old)
+    connection = ModelLibrary([parse_connection("lab", new)]).connection_of(role_model)
+    assert (connection.base_url, connection.dialect) == (old, dialect)
+
+
 @pytest.mark.parametrize("preset", PROVIDERS, ids=lambda preset: preset.name)
 def test_customary_key_of_a_provider_is_sent_to_the_provider_only(
     preset: Connection, monkeypatch: pytest.MonkeyPatch
