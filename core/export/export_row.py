@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO
@@ -69,7 +69,8 @@ class ExportRow:
     status: str
     values: Mapping[str, Value | None] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
+    """The quotes of each role."""
     roles: Mapping[str, str] = field(default_factory=dict)
     """The model of each role, as ``connection/model``."""
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -127,10 +128,12 @@ QUOTE_KEYS = ("quote", "field", "start", "end", "match")
 
 
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
-    """Return the quotes by item, with their offsets into ``field`` (-1 if the quote is not in the text)."""
+    """Return the quotes by item, with their roles and their offsets into ``field`` (-1: the text lacks the quote)."""
     result: dict[str, list[dict[str, Any]]] = {}
-    for evidence in row.evidence:
-        result.setdefault(evidence.item, []).append({key: getattr(evidence, key) for key in QUOTE_KEYS})
+    for role, quotes in row.evidence.items():
+        for quote in quotes:
+            keys = {"role": role} | {key: getattr(quote, key) for key in QUOTE_KEYS}
+            result.setdefault(quote.item, []).append(keys)
     return result
 
 

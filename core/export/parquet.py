@@ -123,7 +123,7 @@ class _WideningWriter:
         import pyarrow as pa
 
         text = pa.string()
-        quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in QUOTE_KEYS])
+        quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in ("role", *QUOTE_KEYS)])
         value = pa.type_for_alias(self._value)
         item = [value] * (len(ANNOTATORS) + len(self._columns.roles)) + [pa.list_(quote)]
         types: list[Any] = [

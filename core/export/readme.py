@@ -73,7 +73,7 @@ def describe_columns(codebook: Codebook, roles: Sequence[str], raters: int = 0) 
         (f"pred_{name}", "verdict of the run, before any review"),
         (f"reviewed_{name}", "decision of a person; empty without one"),
         *((f"{role}_{name}", f"last decision of the role {role}") for role in roles),
-        (f"evidence_{name}", "quotes of all roles: field, start and end (characters), match"),
+        (f"evidence_{name}", "quotes: role, quote, field, start and end (characters), match"),
         ("run_id, protocol, codebook_version", "how the verdict was made"),
         ("status", "of the debate on the document: verdict, unresolved, failed or open"),
         ("review_status", "of the document: Pending, Draft, Submitted or Discarded"),

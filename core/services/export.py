@@ -224,7 +224,7 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
         review_error_types=tuple(dict.fromkeys(tag for of_actor in marks.values() for tag in of_actor.get("tags", ()))),
         values=record.current_values(items) if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
-        evidence=_evidence(record),
+        evidence=record.evidence,
         roles=run.settings.specs,
         reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
         models=_models(record),

@@ -49,10 +49,10 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
         "status": "verdict",
         "values": {PRICE: True, ROOM: False},
         "sources": {PRICE: "review", ROOM: "verdict"},
-        "evidence": (
-            Evidence(PRICE, "cheap", "text", 4, 9, "exact"),
-            Evidence(PRICE, "gone", "text", -1, -1, "missing"),
-        ),
+        "evidence": {
+            "extractor": (Evidence(PRICE, "cheap", "text", 4, 9, "exact"),),
+            "judge": (Evidence(PRICE, "gone", "text", -1, -1, "missing"),),
+        },
         "roles": {"judge": "builtin/lexical"},
     }
     arguments = about | changes
@@ -66,8 +66,8 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
 
 def quotes() -> list[dict[str, Any]]:
     return [
-        {"quote": "cheap", "field": "text", "start": 4, "end": 9, "match": "exact"},
-        {"quote": "gone", "field": "text", "start": -1, "end": -1, "match": "missing"},
+        {"role": "extractor", "quote": "cheap", "field": "text", "start": 4, "end": 9, "match": "exact"},
+        {"role": "judge", "quote": "gone", "field": "text", "start": -1, "end": -1, "match": "missing"},
     ]
 
 
@@ -90,7 +90,7 @@ def csv_rows(
 
 def test_csv_has_the_documented_layout() -> None:
     unresolved = row(
-        {"id": "b", "text": "two", "n": None}, 2, values={PRICE: None}, sources={}, evidence=(), status="unresolved"
+        {"id": "b", "text": "two", "n": None}, 2, values={PRICE: None}, sources={}, evidence={}, status="unresolved"
     )
     data, rows = csv_rows([row({"id": "a", "text": "is cheap", "n": -5}), unresolved])
     assert data.startswith(
@@ -171,9 +171,9 @@ def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
 
 def test_csv_values_of_choices_and_ratings() -> None:
     bad = SENTIMENT.labels[1].id
-    _, (only,) = csv_rows([row({"text": "a"}, values={"label": bad}, evidence=())], SENTIMENT)
+    _, (only,) = csv_rows([row({"text": "a"}, values={"label": bad}, evidence={})], SENTIMENT)
     assert only["pred_label"] == "'=bad"
-    _, (only,) = csv_rows([row({"text": "a"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS)
+    _, (only,) = csv_rows([row({"text": "a"}, values={FACETS.labels[0].id: 4}, evidence={})], FACETS)
     assert only["pred_fluency"] == "4"
 
 
@@ -210,7 +210,7 @@ def test_rows_with_columns_that_the_table_lacks_are_refused(tmp_path: Path) -> N
 def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     open_ = row(
-        {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence=()
+        {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence={}
     )
     export("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path)
     first, second = (json.loads(line) for line in path.read_text().splitlines())
@@ -284,9 +284,9 @@ def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
 def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     good = SENTIMENT.labels[0].id
-    export("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
+    export("parquet", [row({"text": "a"}, values={"label": good}, evidence={})], SENTIMENT, path)
     assert pq.read_table(path).column("pred_label").to_pylist() == ["good"]
-    export("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS, path)
+    export("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence={})], FACETS, path)
     assert pq.read_table(path).column("pred_fluency").to_pylist() == [4.0]
     assert pq.read_table(path).column("text").to_pylist() == ["a\ufffd"]
     export("parquet", [], ASPECTS, path)
@@ -409,7 +409,7 @@ def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
                 references.append(weakref.ref(text))
                 gc.collect(0)
                 assert sum(reference() is not None for reference in references) <= 12
-            yield row({"text": text}, number, evidence=())
+            yield row({"text": text}, number, evidence={})
 
     for format in ("csv", "jsonl", "parquet"):
         references.clear()
