@@ -89,12 +89,12 @@ def _alternative_test(test: Alternative, basis: str) -> None:
                 f"{row.n:,}",
                 share_html(row.model_wins, 0),
                 share_html(row.person_wins, 0),
-                format_p_value(row.p).removeprefix("p ").removeprefix("= "),
+                format_p_value(row.p),
                 "yes" if row.replaceable else "no",
             ]
             for row in test.people
         ]
-        table(["Person left out", "n", "Model", "Person", "p", "Replaceable"], rows, text=["Replaceable"])
+        table(["Person left out", "n", "Model", "Person", "Significance", "Replaceable"], rows, text=["Replaceable"])
         st.caption(
             "Each person is left out in turn, and the remaining people are the reference. Model: share of the n "
             "documents on which the model agrees with them at least as well as the person left out. Person: the same "
