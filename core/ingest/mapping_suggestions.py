@@ -48,7 +48,7 @@ _NOT_TEXT = re.compile(r"\d{4}[-/]\d\d?[-/]\d|\d{1,2}[./]\d{1,2}[./]\d|[\[{]\s*[
 """The start of a date, of JSON or of a parse tree."""
 _ID = re.compile(
     r"(?:^|[ _.-])(?:id|ids|uuid|guid|key|index|idx|nr|no|number|row|n°|nº|identifiant|ид|编号|番号)\.?$"
-    r"|^#?id(?:$|[ _-])|^(?:docid|rowid)$|^#$"
+    r"|^#?id(?:$|[ _-])|^(?:doc(?:ument)?|text|row|item|case|unit|post|tweet|comment|review|pm|u)id$|^(?:doc|doi)$|^#$"
 )
 _ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
 """The end of names such as ``ResponseId``; not of ``PAID``."""

@@ -318,10 +318,22 @@ def test_names_of_columns_with_one_label(name: str) -> None:
     assert suggest_mapping(table(f"text,zip code\n{rows}")).gold == ()
 
 
-@each_row("name", ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°", "编号"])
+@each_row(
+    "name",
+    ["ResponseId", "ID", "#id", "meta.id", "Nr.", "N°", "编号", "doc", "docID", "doc_id", "tweetid", "UID", "PMID"],
+)
 def test_names_of_ids(name: str) -> None:
     assert suggest_mapping(table(f"{name},text\na7,Great food\na8,Dirty\n")).id == name
-    assert suggest_mapping(table("PAID,text\n1,Great food\n0,Dirty\n")).id is None
+
+
+@each_row("name", ["PAID", "covid", "docs", "topic"])
+def test_names_that_are_not_of_ids(name: str) -> None:
+    assert suggest_mapping(table(f"{name},text\n1,Great food\n0,Dirty\n")).id is None
+
+
+def test_text_that_is_named_doc_is_not_the_id() -> None:
+    mapping = suggest_mapping(table("doc,stars\nGreat food,5\nDirty,1\n"))
+    assert (mapping.text, mapping.id) == ("doc", None)
 
 
 def test_columns_with_missing_values_or_their_own_name_are_suggested_as_gold() -> None:
