@@ -22,6 +22,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app.api.live_socket import FindRun
+from core.documents import ReviewStatus
 from core.errors import MootError, ProjectError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -175,11 +176,10 @@ def _act(session: ProjectSession, run_id: str, message: Any, actor: str) -> acti
             return None
         case {"action": "set", "document": str(document), "item": str(item), "value": value}:
             return actions.edit(session, run_id, [document], item, value, by)
-        case {"action": "submit", "document": str(document)}:
-            sampling = queue.parse_sampling_record(message.get("sampling"))
-            return actions.submit(session, run_id, [document], by, sampling={document: sampling})
-        case {"action": "discard", "document": str(document)}:
-            return actions.set_status(session, run_id, [document], "Discarded", by)
+        case {"action": "submit" | "discard" as name, "document": str(document)}:
+            sampling = {document: queue.parse_sampling_record(message.get("sampling"))}
+            status: ReviewStatus = "Submitted" if name == "submit" else "Discarded"
+            return actions.set_status(session, run_id, [document], status, by, sampling=sampling)
         case {"action": "reopen", "document": str(document)}:
             return actions.set_status(session, run_id, [document], "Draft", by)
         case {"action": "reveal", "document": str(document)}:

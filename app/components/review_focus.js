@@ -429,7 +429,7 @@ class FocusView {
       this.documents.delete(id);
       this.form.draw(this.document);
     } else {
-      this.act("discard");
+      this.act("discard", { sampling: samplingOf(this.queue.rows, this.queue.find(id)) });
       this.setStatus(id, "Discarded");
       await this.showNext();
     }

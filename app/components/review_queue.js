@@ -15,7 +15,7 @@ export function isWaiting({ status, skipped }) {
 }
 
 /**
- * Return the sampling record of a row that is submitted, or null if the user picked it: the probability is that of being
+ * Return the sampling record of a row that is decided, or null if the user picked it: the probability is that of being
  * the next one, so only the first waiting row was drawn.
  *
  * @param {QueuedDocument[]} rows All rows from the beginning of the queue on.

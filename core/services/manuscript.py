@@ -84,10 +84,10 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
 
     ``order`` is the place of the document among the reviewed ones, ``selected`` how it was selected, ``probability``
     the chance with which it was drawn next, ``weight`` the number of documents that it stands for (calibrated; empty
-    for a document without review), ``population`` the number of all documents, ``group`` its group. Then
-    ``human_ITEM`` and ``model_ITEM`` with the reviewed value and the verdict. In R: ``svydesign(ids = ~document,
-    weights = ~weight, data = subset(d, !is.na(weight)))``; in Python: ``ppi_py`` with the human and model columns and
-    the weights.
+    for a document without review and for a discarded one), ``population`` the number of all documents, ``group`` its
+    group. Then ``human_ITEM`` and ``model_ITEM`` with the reviewed value and the verdict. In R: ``svydesign(ids =
+    ~document, weights = ~weight, data = subset(d, !is.na(weight)))``; in Python: ``ppi_py`` with the human and model
+    columns and the weights.
     """
     codebook = run.settings.codebook
     loaded = annotation_arrays.reviewed_sample(session, run)
@@ -99,12 +99,13 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     for row in np.flatnonzero(loaded.population).tolist():
         document, values, review = loaded.documents[row], {"model": loaded.verdicts[row]}, {}
         if (number := positions.get(row)) is not None:
-            values["human"] = loaded.reference[row]
+            is_kept = loaded.is_kept[number]
+            values |= {"human": loaded.reference[row]} if is_kept else {}
             review = {
                 "order": number + 1,
                 "selected": methods.get(document, ""),
                 "probability": float(sample.probabilities[number]) or None,
-                "weight": float(weights[row]),
+                "weight": float(weights[row]) if is_kept else None,
             }
         cells = {
             f"{side}_{name}": _value(codebook, value)
@@ -289,14 +290,18 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         f"{plural(count, 'counts only for itself', 'count only for themselves')}."
         for way, count in without_weight.items()
     )
-    calibrated = ""
-    if annotation_arrays.reviewed_sample(session, run).uses_verdicts:
-        calibrated = ", and weights are calibrated to the verdicts on all documents (Deville and Saerndal, 1992)"
+    discarded = ""
+    if count := report.basis.discarded:
+        discarded = (
+            f" {format_count(count, 'document')} {plural(count, 'was', 'were')} discarded; the estimates are for the "
+            "documents that would be kept (Saerndal et al., 1992)."
+        )
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
-        f"{chances}.{chosen} Each document drawn is weighted by its selection probability{calibrated}. Intervals are "
-        "at 95% and account for the design; those of shares are Wilson intervals with the effective number of cases "
-        "(Korn and Graubard, 1998)."
+        f"{chances}.{chosen}{discarded} Each document drawn is weighted by its selection probability, and weights are "
+        "calibrated to the verdicts on all documents (Deville and Saerndal, 1992). Intervals are at 95% and account "
+        "for the design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, "
+        "1998)."
     )
 
 
@@ -511,6 +516,7 @@ _CITATIONS = {
     "desraj1956": "Des Raj, 1956",
     "farquhar2021": "Farquhar et al., 2021",
     "deville1992": "Deville and Saerndal, 1992",
+    "saerndal1992": "Saerndal et al., 1992",
     "korn1998": "Korn and Graubard, 1998",
     "waudbysmith2024": "Waudby-Smith et al., 2024",
     "angelopoulos2021": "Angelopoulos et al., 2021",

@@ -163,12 +163,24 @@ class WeightedSample:
 def share(sample: WeightedSample, z: npt.ArrayLike) -> Estimate:
     """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
 
-    Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
+    NaN marks discarded documents. Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
     """
-    if sample.silent:
-        return Estimate()
-    estimates = sample.estimates(z)
-    return _wilson_estimate(float(estimates.mean()), estimates, sample)
+    return prediction_powered(sample, z, np.zeros(len(sample.probabilities)), 0.0)
+
+
+def kept_mean(
+    sample: WeightedSample, reference: Numbers, predicted: npt.ArrayLike = 0.0, over_all: float = 0.0
+) -> tuple[float, float]:
+    """Return the mean of ``reference`` over the documents that would be kept, and their share of all documents.
+
+    A discarded document (NaN) counts as if its value were this mean (the ratio estimator of a domain: Saerndal,
+    Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 10). ``predicted`` values of the reviewed
+    documents, with their mean ``over_all`` documents, reduce the error. The sample must have draws or be complete.
+    """
+    is_discarded = np.isnan(reference)
+    kept = max(TINY, 1 - float(sample.estimates(is_discarded).mean()))
+    errors = sample.estimates(np.where(is_discarded, 0.0, reference) - predicted)
+    return (over_all + float(errors.mean())) / kept, kept
 
 
 def prediction_powered(
@@ -180,15 +192,19 @@ def prediction_powered(
     documents, which is known exactly. The draws' estimates y and f replace the paper's single cases. Predictions
     have the weight lambda with the narrowest interval, Cov(y, f) / Var(f), limited to 0 to 1. Source: Angelopoulos,
     Duchi and Zrnic 2023, *PPI++: Efficient prediction-powered inference*, section 6. None without a draw.
+    The reference of a discarded document is NaN (``kept_mean``).
     """
-    if sample.silent:
+    values, predictions = (np.asarray(side, dtype=np.float64) for side in (reference, predicted))
+    if sample.silent or np.isnan(values).all():
         return Estimate()
-    y, f = sample.estimates(reference), sample.estimates(predicted)
+    without_predictions, kept = kept_mean(sample, values)
+    y = sample.estimates(np.where(np.isnan(values), without_predictions, values))
+    f = sample.estimates(predictions)
     spread = float(f.var())
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
     tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > TINY else 0.0
-    value = float((y - tuning * f).mean()) + tuning * over_all
-    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
+    value, _ = kept_mean(sample, values, tuning * predictions, tuning * over_all)
+    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), (y - tuning * f) / kept, sample)
 
 
 def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | None:

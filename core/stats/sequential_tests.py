@@ -21,6 +21,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.arrays import TINY
 from core.stats.intervals import LEVEL, Interval
 from core.stats.sampling import WeightedSample
 
@@ -47,24 +48,31 @@ def confidence_sequence(
     is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
     end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
     number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than
-    FIRST_DRAWS; the exact mean if all documents are reviewed.
+    FIRST_DRAWS; the exact mean if all documents are reviewed. As in ``sampling.prediction_powered``, a discarded
+    document has the reference NaN and counts as if its value were the mean.
     """
     y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    is_discarded = np.isnan(y)
+    if is_discarded.all():
+        return []
     if sample.complete:
-        return [Interval(float(y.mean()), float(y.mean()))]
+        mean = float(y[~is_discarded].mean())
+        return [Interval(mean, mean)]
     if sample.drawn < FIRST_DRAWS:
         return []
-    estimates = sample.estimates(y - f)
-    count = np.arange(1, len(estimates) + 1)
-    means = np.cumsum(estimates) / count
+    known, discarded = sample.estimates(np.where(is_discarded, 0.0, y) - f), sample.estimates(is_discarded)
+    count = np.arange(1, len(known) + 1)
+    kept = np.maximum(TINY, 1 - np.cumsum(discarded) / count)
+    means = (over_all + np.cumsum(known) / count) / kept
     may_err = np.ones(len(y)) if unsure is None else np.asarray(unsure, dtype=np.float64)
     reach = np.maximum.accumulate(may_err[sample.draws] / sample.probabilities[sample.draws]) / sample.population
-    variance = (np.cumsum(estimates**2) - count * means**2 + 0.5 * reach**2) / count
+    squares = np.cumsum(known**2) + 2 * means * np.cumsum(known * discarded) + means**2 * np.cumsum(discarded**2)
+    variance = (squares - count * (means - over_all) ** 2 + 0.5 * reach**2) / count
     miss = 1 - LEVEL
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)
-    half = np.sqrt(np.maximum(variance, 0.0) * spread)
-    lows, highs = (np.clip(over_all + means + sign * half, low, 1.0)[FIRST_DRAWS - 1 :].tolist() for sign in (-1, 1))
+    half = np.sqrt(np.maximum(variance, 0.0) * spread) / kept
+    lows, highs = (np.clip(means + sign * half, low, 1.0)[FIRST_DRAWS - 1 :].tolist() for sign in (-1, 1))
     return [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
 
 

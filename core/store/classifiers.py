@@ -134,10 +134,6 @@ class ClassifierStore(Repository):
         if document_ids:
             self._writer.do(write)
 
-    def discarded_documents(self) -> list[str]:
-        """Return discarded documents."""
-        return self._connection.column("SELECT document_id FROM current_status WHERE status = 'Discarded'")
-
     def codebook_examples(self) -> list[tuple[str, str, str, str, int]]:
         """Return (document, label id, part, text, version) of all document texts that are used in the codebook."""
         return self._connection.rows(

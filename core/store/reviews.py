@@ -53,8 +53,8 @@ class ReviewChange:
 class Decision:
     """A reviewer's decision about one document: changed values, marks and, if given, the new status.
 
-    ``sampling`` records how a submitted document was drawn, None if the reviewer chose it. ``adjudicated`` changes
-    resolve a disagreement between reviewers.
+    ``sampling`` records how a submitted or discarded document was drawn, None if the reviewer chose it. ``adjudicated``
+    changes resolve a disagreement between reviewers.
     """
 
     document_id: str
@@ -121,7 +121,7 @@ class Reviews(Repository):
                 ]
                 before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
-                    if decision.status == "Submitted":
+                    if decision.status in ("Submitted", "Discarded"):
                         selection = asdict(decision.sampling) if decision.sampling else {"how": "chosen"}
                         common["payload"] = common["payload"] | selection  # of this event only
                     events.append(Event(STATUS, before=before, after=decision.status, **common))

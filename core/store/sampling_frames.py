@@ -43,12 +43,13 @@ class SamplingRecord:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selection of a submitted document: ``how`` and, if it was drawn, the run and the frame of the draw."""
+    """Selection of a submitted or discarded document: ``how`` and, if it was drawn, the run and the frame."""
 
     document_id: str
     how: str
     run_id: str | None
     frame: int | None
+    discarded: bool
 
 
 class SamplingFrames(Repository):
@@ -104,13 +105,21 @@ class SamplingFrames(Repository):
         )
 
     def selections(self) -> list[Selection]:
-        """Return how every submitted document was selected, in order of first submission.
+        """Return how every submitted or discarded document was selected, in order of the first such decision.
 
-        A document that two people submitted counts as it was selected for the first.
+        A document that two people decided counts as it was selected for the first.
         """
         rows = self._connection.rows(
-            "SELECT document_id, arg_min({'how': how, 'run': run_id, 'frame': frame}, seq) FROM selections "
-            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id) "
-            "GROUP BY document_id ORDER BY min(seq)"
+            """SELECT document_id, arg_min({'payload': payload, 'run': run_id}, seq) AS first, any_value(status)
+            FROM events JOIN (SELECT document_id, status FROM current_status
+                              WHERE status IN ('Submitted', 'Discarded')) USING (document_id)
+            WHERE kind = 'review_status' AND after IN ('"Submitted"', '"Discarded"')
+                AND act NOT IN (SELECT act FROM undone_acts)
+            GROUP BY document_id ORDER BY min(seq)"""
         )
-        return [Selection(id, first["how"] or "chosen", first["run"], first["frame"]) for id, first in rows]
+        selections = []
+        for document, first, status in rows:
+            payload = load(first["payload"])
+            how, frame = payload.get("how", "chosen"), payload.get("frame")
+            selections.append(Selection(document, how, first["run"], frame, status == "Discarded"))
+        return selections

@@ -69,6 +69,8 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
 def _figures(estimate: AccuracyEstimate) -> list[DisplayedMetric]:
     drawn = format_count(estimate.drawn, "random draw")
     reviewed = [f"of {estimate.documents:,}, {drawn}"]
+    if estimate.discarded:
+        reviewed.append(f"{estimate.discarded:,} discarded: the estimates are for the documents that you would keep")
     if estimate.learned_from:
         reviewed.append(strong(f"{estimate.learned_from:,}", "unres") + " used as examples or for training")
     right, f1 = format_interval(estimate.right.interval, named=True), format_interval(estimate.f1.interval)

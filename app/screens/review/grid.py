@@ -217,11 +217,11 @@ def _detail(
             raise UsageError(words, "The document of that row is shown now. Click again to change it.")
         return act()
 
-    def submit() -> actions.SavedAction:
-        """Submit the document. It is a drawn one if it is the first of the queue at the time of the click."""
+    def set_status(status: ReviewStatus) -> actions.SavedAction:
+        """Set the status. The document is a drawn one if it is the first of the queue at the time of the click."""
         rows = queue.review_page(session, run, replace(filters, number=1, size=1), actor=actor).rows
         sampling = {row.document_id: row.sampling for row in rows}
-        return actions.submit(session, run_id, ids, attribution, sampling=sampling)
+        return actions.set_status(session, run_id, ids, status, attribution, sampling=sampling)
 
     def button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
         """Draw a button of this document: with the same key, a click could run the callback of another document."""
@@ -234,8 +234,8 @@ def _detail(
     subtitle = f"no. {record.document.position + 1:,}, {record.review_status}"
     with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
         with panel_header:
-            set_status = partial(actions.set_status, session, run_id, ids, by=attribution)
-            button("Submit", submit, type="primary", disabled=record.review_status == "Submitted")
+            is_submitted = record.review_status == "Submitted"
+            button("Submit", partial(set_status, "Submitted"), type="primary", disabled=is_submitted)
             if record.review_status in actions.RESOLVED:
                 button("Reopen", partial(set_status, "Draft"))
             if record.review_status != "Discarded":

@@ -132,7 +132,10 @@ def sampling_design(
 
     ``scored`` holds all or some documents of the run, in its order, and ``other_verdicts`` those of compared runs.
     Reviewed documents represent all documents with a complete verdict in each run; those that the review queue drew
-    carry their probabilities. Other references represent a larger population of independent documents or groups.
+    carry their probabilities. Documents that a reviewer discarded belong to the sample but have no reference: scores
+    are those of the domain that would be kept, whose size is estimated (Saerndal, Swensson and Wretman, Model Assisted
+    Survey Sampling, 1992, chapter 10). Other references represent a larger population of independent documents or
+    groups.
     """
     documents, verdicts = scored.documents, [scored.verdicts, *other_verdicts]
     run_documents = verdict_arrays(session, run).documents
@@ -140,34 +143,30 @@ def sampling_design(
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows_in(run_documents, documents)])
     rows = rows_in(run_documents, documents)
-    discarded = rows_in(run_documents, session.store.classifiers.discarded_documents())
     represented = np.zeros(len(run_documents), dtype=np.bool_)
     represented[rows] = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
-    discarded = discarded[discarded >= 0]
-    represented[discarded] = False
     represented &= is_test_document(session.store, run.run_id, run_documents)
-    counted = represented.copy()
-    counted[rows] &= ~np.isnan(scored.reference).any(axis=1)  # a codebook with further items leaves gaps
-    sample, order = _draws(session, run, run_documents, represented, counted)
+    lacks_values = np.zeros(len(run_documents), dtype=np.bool_)  # a codebook with further items leaves gaps
+    lacks_values[rows] = np.isnan(scored.reference).any(axis=1)
+    sample, order = _draws(session, run, run_documents, represented, lacks_values)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
-    if len(discarded):  # verdicts on all documents include those on unreviewed ones that would be discarded
-        variables = []
     auxiliary = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
     return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=auxiliary)
 
 
 def _draws(
-    session: ProjectSession, run: RunRow, documents: Sequence[str], represented: Mask, counted: Mask
+    session: ProjectSession, run: RunRow, documents: Sequence[str], represented: Mask, lacks_values: Mask
 ) -> tuple[WeightedSample, Codes]:
-    """Return the submitted documents that count, as a sample of the represented documents, and their rows.
+    """Return the submitted and the discarded documents as a sample of the represented documents, and their rows.
 
-    The masks are ``[document]`` of the ``documents`` of the run.
+    The masks are ``[document]`` of the ``documents`` of the run. Submitted documents that lack values are left out.
     """
-    submitted = session.store.sampling_frames.selections()
-    order = rows_in(documents, [selection.document_id for selection in submitted])
-    is_counted = (order >= 0) & counted[order]
-    order, selections = order[is_counted], [*compress(submitted, is_counted)]
+    decided = session.store.sampling_frames.selections()
+    order = rows_in(documents, [selection.document_id for selection in decided])
+    is_discarded = np.array([selection.discarded for selection in decided], dtype=np.bool_)
+    is_counted = (order >= 0) & represented[order] & (is_discarded | ~lacks_values[order])
+    order, selections = order[is_counted], [*compress(decided, is_counted)]
     population = int(represented.sum())
     sizes: dict[tuple[str, int], Numbers | None] = {("", 0): np.ones(population)}
 
@@ -190,16 +189,21 @@ def _draws(
 class ReviewedSample(AnnotationArrays):
     """The reviewed documents of a run as a sample of those with a complete verdict.
 
-    ``order`` holds the rows of the reviewed documents in the order of their decisions. ``population`` is
-    ``[document]``: True for the documents that the sample represents.
+    ``order`` holds the rows of the reviewed documents in the order of their decisions; discarded ones have no reference
+    (``is_kept`` is False, ``[reviewed]``). ``population`` is ``[document]``: True for the documents that the sample
+    represents.
     """
 
     design: Design
     sample: WeightedSample
     order: Codes
+    is_kept: Mask
     population: Mask
-    uses_verdicts: bool
-    """False if documents were discarded. Verdicts on the unreviewed ones then do not describe those that count."""
+
+    @property
+    def discarded(self) -> int:
+        """Number of discarded documents."""
+        return int((~self.is_kept).sum())
 
 
 def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid) -> ReviewedSample:
@@ -209,7 +213,7 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
     assert design.sample is not None
     assert design.auxiliary is not None
     population: Mask = design.auxiliary[:, 0] > 0
-    uses_verdicts = design.auxiliary.shape[1] > 1
+    is_kept: Mask = np.all(~np.isnan(loaded.reference[design.order]), axis=1)
     return ReviewedSample(
         loaded.documents,
         loaded.reference,
@@ -217,8 +221,8 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
         design,
         design.sample,
         design.order,
+        is_kept,
         population,
-        uses_verdicts,
     )
 
 

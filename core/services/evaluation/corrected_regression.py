@@ -92,15 +92,13 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     complete = ~np.isnan(by_model.outcome) & ~np.isnan(by_model.predictors).any(axis=1)
     if formula.family == "logistic" and not np.isin(by_model.outcome[complete], (0, 1)).all():
         raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
-    used = [_used(rows, complete).take(all_rows) for rows in (by_model, by_people, changed)]
+    is_kept = ~np.isnan(human).any(axis=1)
+    used = [_used(rows, complete).take(all_rows) for rows in (by_model, changed)]
     groups = group_codes(session, run)
     row_groups = groups[all_rows] if groups is not None else None
-    tuning = None if loaded.uses_verdicts else 0.0
-    people = used[1].take(reviewed)
+    people = _used(by_people, complete & is_kept).take(order)  # discarded documents are left out
     try:
-        result = regression(
-            formula.family, used[0], people, used[2], reviewed, loaded.sample, groups=row_groups, tuning=tuning
-        )
+        result = regression(formula.family, used[0], people, used[1], reviewed, loaded.sample, groups=row_groups)
     except ValueError as error:
         raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error
     return Analysis(

@@ -76,18 +76,26 @@ class Basis:
     """Of a sample: the documents that it represents."""
     complete: bool = False
     """Of a sample: all these documents are reviewed, so the scores are exact."""
+    discarded: int = 0
+    """Of a sample: reviewed documents that were discarded. Scores are for those that would be kept."""
     warning: str = ""
     """Assumptions of the reference."""
 
     @classmethod
-    def from_design(cls, design: Design, scored: Mask, warning: str = "") -> Self:
+    def from_design(cls, design: Design, reference: Grid, scored: Mask, warning: str = "") -> Self:
         """Return the basis of a score; ``scored`` marks its documents."""
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
             return cls(kind, design.units(scored), warning=warning)
         if design.by_hand:
             return cls("by_hand", int(scored.sum()), design.sample.population)
-        return cls("sample", design.sample.drawn, design.sample.population, complete=design.sample.complete)
+        return cls(
+            "sample",
+            design.sample.drawn,
+            design.sample.population,
+            complete=design.sample.complete,
+            discarded=int(np.isnan(reference[design.order]).all(axis=1).sum()),
+        )
 
     @property
     def sentence(self) -> str:
@@ -99,6 +107,7 @@ class Basis:
                 return "all are reviewed, so the scores are exact"
             case "sample":
                 everything = format_count(self.population or 0, "document")
+                everything += ", without discarded ones," if self.discarded else ""
                 return f"estimated for {everything} from {format_count(self.units, 'random draw')}"
             case "by_hand":
                 return "not a random sample: no interval for the others"
@@ -227,7 +236,7 @@ def evaluate(
         reference=reference,
         annotator=annotator,
         scores=all_scores,
-        basis=Basis.from_design(design, scored, _warning(session, run, reference, scored)),
+        basis=Basis.from_design(design, gold, scored, _warning(session, run, reference, scored)),
         coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),

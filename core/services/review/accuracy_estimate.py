@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
@@ -15,7 +14,7 @@ from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats import sampling
-from core.stats.arrays import Numbers, is_right
+from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import ratio
 
@@ -28,8 +27,7 @@ class LabelEstimate:
     """Estimates of one label over all documents.
 
     ``naive`` is the share (for ratings: the mean) according to the verdicts, ``sampled`` according to the reviewed
-    documents alone, ``powered`` according to both (prediction-powered inference). After discards, both are the weighted
-    share of ``evaluate``.
+    documents alone, ``powered`` according to both (prediction-powered inference).
     """
 
     name: str
@@ -43,17 +41,19 @@ class LabelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEstimate:
-    """Estimates for ``documents``: those with a verdict, not discarded, that the run has not learned from.
+    """Estimates for ``documents``: those with a verdict that the run has not learned from.
 
     ``learned_from`` counts the documents used as examples or to train the run's classifier. ``reviewed`` documents were
-    submitted, ``drawn`` of these were selected by the queue with a known probability. ``right`` is the share of labels
-    on which verdict and reviewer agree; ratings agree if they are less than a point apart. ``f1`` is the macro F1 (no
-    value for ratings).
+    submitted or discarded, ``drawn`` of these were selected by the queue with a known probability. If documents were
+    ``discarded``, others would be, too, and the estimates are for those that would be kept. ``right`` is the share of
+    labels on which verdict and reviewer agree; ratings agree if they are less than a point apart. ``f1`` is the macro
+    F1 (no value for ratings).
     """
 
     documents: int
     reviewed: int
     drawn: int
+    discarded: int
     learned_from: int
     right: Estimate
     f1: Estimate
@@ -91,6 +91,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     sample, rows, verdicts = loaded.sample, loaded.order, loaded.verdicts
     everything = _expand(codebook, verdicts[loaded.population])
     y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
+    y = np.where(loaded.is_kept[:, None], y, np.nan)
     scores = None
     if codebook.kind != "rating" and not loaded.design.by_hand:
         scores = score(codebook, loaded.reference, verdicts, design=loaded.design)
@@ -98,30 +99,26 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     for column, label in enumerate(codebook.labels if len(everything) else ()):
         reviewed = y[:, column]
         naive = float(everything[:, column].mean())
-        if loaded.uses_verdicts:
-            sampled = sampling.share(sample, reviewed)
-            powered = sampling.prediction_powered(sample, reviewed, f[:, column], naive)
-        else:
-            sampled = powered = _mean(loaded, y[:, [column]])
         labels.append(
             LabelEstimate(
                 name=label.name,
                 colour=label.colour,
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
-                sampled=sampled,
-                powered=powered,
+                sampled=sampling.share(sample, reviewed),
+                powered=sampling.prediction_powered(sample, reviewed, f[:, column], naive),
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
     if scores is not None:
         right = scores["accuracy"]
     else:  # the share of ``evaluate``, without its correlations, which take long
-        right = _mean(loaded, is_right(loaded.reference[rows], verdicts[rows], kind=codebook.kind))
+        right = _mean(loaded, is_right(loaded.reference, verdicts, kind=codebook.kind))
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
+        discarded=loaded.discarded,
         learned_from=int((~is_test_document(session.store, run.run_id, loaded.documents)).sum()),
         right=right,
         f1=scores["macro_f1"] if scores else Estimate(),
@@ -130,16 +127,14 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     )
 
 
-def _mean(loaded: ReviewedSample, cells: npt.ArrayLike) -> Estimate:
-    """Return the weighted mean of ``cells`` (``[reviewed, cell]``).
-
-    The number of documents that they represent does not matter. It is unknown if others would be discarded, too.
-    """
-    values = np.asarray(cells, dtype=np.float64)
+def _mean(loaded: ReviewedSample, cells: Mask) -> Estimate:
+    """Return the weighted mean of ``cells`` (``[document, cell]``) of the reviewed documents."""
+    kept = loaded.order[loaded.is_kept]
     if loaded.design.by_hand:
-        return sampling.share(loaded.sample, values.mean(axis=1))
+        shares = np.where(loaded.is_kept, cells[loaded.order].mean(axis=1), np.nan)
+        return sampling.share(loaded.sample, shares)
     totals, counts = np.zeros((2, len(loaded.documents)))
-    totals[loaded.order], counts[loaded.order] = values.sum(axis=1), values.shape[1]
+    totals[kept], counts[kept] = cells[kept].sum(axis=1), cells.shape[1]
     return ratio(totals, counts, loaded.design)
 
 

@@ -214,12 +214,17 @@ def set_status(
     document_ids: Sequence[str],
     status: ReviewStatus,
     by: Attribution = DEFAULT_REVIEWER,
+    *,
+    sampling: Mapping[str, SamplingRecord | None] = MappingProxyType({}),
 ) -> SavedAction:
-    """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""
+    """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``.
+
+    ``sampling`` records how submitted or discarded documents were selected, as for ``submit``.
+    """
     if status == "Submitted":
-        return submit(session, run_id, document_ids, by)
+        return submit(session, run_id, document_ids, by, sampling=sampling)
     require_documents(session, document_ids)
-    decisions = [Decision(id, status=status) for id in document_ids]
+    decisions = [Decision(id, status=status, sampling=sampling.get(id)) for id in document_ids]
     return _record_action(session, run_id, decisions, by)
 
 

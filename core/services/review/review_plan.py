@@ -24,7 +24,7 @@ from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
-from core.stats.sampling import MIN_EVEN, WeightedSample
+from core.stats.sampling import MIN_EVEN, WeightedSample, kept_mean
 from core.store.annotation_sources import of_run
 from core.store.review_queue import Viewpoint
 
@@ -103,6 +103,8 @@ class PlanStatus:
     tested: int = 0
     names: tuple[str, str] = ("", "")
     """The names of the run and of the one that it is compared with."""
+    discarded: int = 0
+    """Documents that were discarded. Others would be discarded, too: estimates are for those that would be kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,20 +177,27 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
     population = int(loaded.population.sum())
-    status = PlanStatus(plan, sample.drawn, population, Estimate(), enough=False, complete=sample.complete)
+    status = PlanStatus(
+        plan,
+        sample.drawn,
+        population,
+        Estimate(),
+        enough=False,
+        complete=sample.complete,
+        discarded=loaded.discarded,
+    )
     if not len(rows):
         return status
     match plan.claim:
         case "share" | "correct":
             y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            if not loaded.uses_verdicts:  # a constant keeps the estimate right for an unknown number of documents
-                f = np.full(len(y), over_all)
-            return _estimated_mean(status, sample, y, f, over_all)
+            return _estimated_mean(status, sample, np.where(loaded.is_kept, y, np.nan), f, over_all)
         case "better":
             status = replace(status, names=(run.title, session.run(plan.other).title))
             other = others[0][rows]
             right, also = (is_right(reference, values, kind=codebook.kind) for values in (predicted, other))
             gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
+            gains = np.where(loaded.is_kept, gains, np.nan)
             differ = np.any(predicted != other, axis=1)
             return _estimated_mean(status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
         case "f1":
@@ -227,7 +236,7 @@ def _estimated_mean(
     if not intervals:
         return status
     ends = intervals[-1]
-    value = over_all + float(sample.estimates(y - f).mean())
+    value, _ = kept_mean(sample, y, f, over_all)
     estimate = Estimate(min(1.0, max(low, value)), ends)
     if plan.claim == "better":
         is_small = -plan.points < ends.low <= ends.high < plan.points
@@ -240,19 +249,20 @@ def _estimated_mean(
 def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: PlanStatus) -> PlanStatus:
     """Return the status of a claim on accepted verdicts, tested on the first planned equal-probability draws.
 
-    If all documents are reviewed, their errors are known and nothing is tested.
+    Discarded documents do not count. If all documents are reviewed, their errors are known and nothing is tested.
     """
     plan, sample, rows = status.plan, loaded.sample, loaded.order
-    even: Mask = np.ones(len(rows), dtype=np.bool_)
+    even = loaded.is_kept
     if not sample.complete:
-        even = sample.is_even & (np.cumsum(sample.is_even) <= plan.reviews)
+        even = even & sample.is_even
+        even &= np.cumsum(even) <= plan.reviews
     right = is_right(loaded.reference[rows], loaded.verdicts[rows], kind=codebook.kind)
     wrong: Mask = np.any(~right, axis=1)
     status = replace(status, drawn=int(even.sum()))
     if status.drawn < plan.reviews and not sample.complete:
         return status
     if sample.complete:  # the errors are known
-        sure = [levels[rows] >= level for level in range(len(LEVELS))]
+        sure = [even & (levels[rows] >= level) for level in range(len(LEVELS))]
         accepted: Sequence[float] = [
             level for level, mask in enumerate(sure) if mask.any() and wrong[mask].mean() <= plan.points
         ]
@@ -263,6 +273,7 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: 
     lowest = int(min(accepted))
     among = even & (levels[rows] >= lowest)
     tested = loaded.population.copy()
+    tested[rows[~loaded.is_kept]] = False
     last = np.flatnonzero(even)[-1]
     tested[rows[:last][~even[:last]]] = False
     documents = int(((levels >= lowest) & tested).sum())
@@ -305,8 +316,9 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
             return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
         level = LEVELS[status.accepted].format(label=label_noun(codebook.kind))
         claim = f"At most {format_percent(plan.points)} of {level} are wrong (95% confidence)"
-        if status.tested == status.population:
-            accepted = f"{format_count(status.accepted_documents, 'document')} of {status.population:,}"
+        not_discarded = status.population - status.discarded
+        if status.tested == not_discarded:
+            accepted = f"{format_count(status.accepted_documents, 'document')} of {not_discarded:,}"
         else:
             tested = format_count(status.tested, "document")
             accepted = f"{status.accepted_documents:,} of the {tested} that were not reviewed otherwise"
@@ -325,6 +337,8 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         return f"No significant difference between {best} and {other}: {by}."
     name = codebook.label(plan.label).name if plan.label else ""
     everything = format_count(status.population, "document")
+    if status.discarded:
+        everything += ", without discarded ones,"
     share = format_percent(estimate.value, 1)
     match plan.claim:
         case "share":

@@ -205,7 +205,7 @@ def test_refused_action_gives_a_reason_and_does_not_stop_others(client, project)
     assert [event.kind for event in events(project)] == ["mark"]
 
 
-def test_submission_stores_how_the_document_was_sampled(client, project):
+def test_decision_stores_how_the_document_was_sampled(client, project):
     draw = {"how": "drawn", "probability": 0.025, "remaining": 8, "frame": 1, "document_id": "d0"}
     act(client, "submit", "d0", sampling=draw, seconds=12)
     act(client, "submit", "d1")
@@ -213,6 +213,9 @@ def test_submission_stores_how_the_document_was_sampled(client, project):
         "SELECT document_id, how, probability, remaining, frame, seconds FROM selections ORDER BY document_id"
     )
     assert rows == [("d0", "drawn", 0.025, 8, 1, 12.0), ("d1", "chosen", None, None, None, None)]
+    act(client, "discard", "d3", sampling=draw)
+    selections = [(each.document_id, each.how, each.discarded) for each in project.store.sampling_frames.selections()]
+    assert selections == [("d0", "drawn", False), ("d1", "chosen", False), ("d3", "drawn", True)]
     for wrong in ({"how": "luck"}, {"probability": 0}, {"probability": 2}, {"remaining": 0}):
         assert "problem" in act(client, "submit", "d2", sampling=draw | wrong)
 

@@ -12,6 +12,7 @@ from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import score
+from core.stats.sequential_tests import confidence_sequence
 from tests.core.stats.samples import uniform_sample
 from tests.each_row import each_row
 
@@ -46,7 +47,7 @@ def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
         second = np.array([0.6, 0.3, 0.1]) if z[counts] else np.array([0.1, 0.1, 0.8])
         for two in {0, 1, 2} - {counts}:
             sample = WeightedSample.of_draws([counts, two], [first, second], 3)
-            mean += float(np.prod(sample.probabilities)) * float(sampling.share(sample, z[[counts, two]]).value or 0)
+            mean += float(np.prod(sample.probabilities)) * sampling.kept_mean(sample, z[[counts, two]])[0]
     assert mean == pytest.approx(z.mean())
 
 
@@ -243,3 +244,40 @@ def test_unweighted_mean_of_a_queue_is_biased() -> None:
     right = (y == f).astype(float)
     assert right[order].mean() < right.mean() - 0.2
     assert sampling.share(sample, right[order]).value == pytest.approx(right.mean(), abs=0.05)
+
+
+def test_shares_after_discards_are_of_the_documents_that_would_be_kept() -> None:
+    # 200 studies: documents with the label are discarded more often than others, by a queue that prefers them.
+    covered = {"powered": 0, "always": 0}
+    widths: dict[bool, list[float]] = {True: [], False: []}
+    off = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        f = (rng.random(1000) < 0.3).astype(float)
+        y = np.where(rng.random(1000) < 0.1, 1 - f, f)
+        kept = rng.random(1000) > np.where(f == 1, 0.2, 0.05)
+        sizes = np.where(f == 1, 1.5, 1.0)
+        order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
+        sample = WeightedSample.of_draws(order, [sizes] * 150, 1000)
+        reference, true = np.where(kept, y, np.nan)[order], y[kept].mean()
+        estimate = sampling.prediction_powered(sample, reference, f[order], float(f.mean()))
+        always = confidence_sequence(sample, reference, f[order], float(f.mean()), planned=100)
+        assert estimate.value is not None
+        assert estimate.interval is not None
+        covered["powered"] += true in estimate.interval
+        covered["always"] += all(true in interval for interval in always)
+        off.append(estimate.value - true)
+        for is_domain, each in ((True, estimate), (False, sampling.share(sample, reference))):
+            assert each.interval is not None
+            widths[is_domain].append(each.interval.high - each.interval.low)
+    assert abs(np.mean(off)) < 0.0075
+    assert 182 <= covered["powered"] <= 198
+    assert covered["always"] >= 190
+    assert np.mean(widths[True]) < 0.85 * np.mean(widths[False]), "verdicts help after discards, too"
+
+
+def test_only_discarded_documents_give_no_share() -> None:
+    nothing = np.full(30, np.nan)
+    assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 100), nothing) == Estimate()
+    assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), nothing) == Estimate()
+    assert confidence_sequence(uniform_sample(np.ones(30, dtype=bool), 100), nothing, nothing, 0.0, planned=9) == []

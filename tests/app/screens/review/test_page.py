@@ -243,7 +243,8 @@ def test_buttons_beside_the_grid_accept_a_click_on_the_row_that_is_shown_first(s
     assert row.status == "Discarded"
 
 
-def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen, project, session):
+@pytest.mark.parametrize("decision", ["submit", "discard"])
+def test_document_that_became_the_next_of_the_queue_is_decided_as_drawn(decision, screen, project, session):
     run_id = sample_world.build(project)
     run, by = project.store.runs.get(run_id), actions.Attribution("ann")
     actions.set_status(session, run_id, ["d4", "d6", "d7"], "Discarded", by)  # they lack values
@@ -251,8 +252,9 @@ def test_document_that_became_the_next_of_the_queue_is_submitted_as_drawn(screen
     first, second = (row.document_id for row in rows[:2])
     app = screen("review", review_reviewer="ann", review__sort="queue", **selected_rows(run_id, "ann", second))
     actions.submit(session, run_id, [first], by, sampling={first: rows[0].sampling})  # by a key in the grid
-    app.button(key=f"review-submit-{second}").click().run()
-    assert [selection.how for selection in session.store.sampling_frames.selections()] == ["drawn", "drawn"]
+    app.button(key=f"review-{decision}-{second}").click().run()
+    selections = [(each.how, each.discarded) for each in session.store.sampling_frames.selections()]
+    assert selections == [*[("chosen", True)] * 3, ("drawn", False), ("drawn", decision == "discard")]
 
 
 def test_row_stays_among_the_pending_ones_while_it_is_edited(screen, project, session):

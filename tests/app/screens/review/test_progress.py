@@ -78,6 +78,7 @@ def _estimate(**fields: object) -> AccuracyEstimate:
         "documents": 400,
         "reviewed": 0,
         "drawn": 0,
+        "discarded": 0,
         "learned_from": 0,
         "right": NONE,
         "f1": NONE,

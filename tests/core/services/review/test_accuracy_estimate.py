@@ -75,10 +75,13 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert (result.more(0.001) or 0) <= 24
     actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.Attribution("ada"))
     discarded = accuracy_estimate.estimate_accuracy(session, run)
-    assert discarded.documents == 47
-    # Others would be discarded, too, and their verdicts do not count.
-    assert clean.powered != clean.sampled
-    assert discarded.labels[0].powered == discarded.labels[0].sampled
+    assert (discarded.documents, discarded.drawn, discarded.discarded) == (48, 24, 1)
+    assert discarded.labels[0].powered.interval is not None, "the verdicts still help"
+    assert discarded.labels[0].sampled.interval is not None
+    widths = [each.interval.high - each.interval.low for each in (clean.powered, discarded.labels[0].powered)]
+    assert widths[1] < 1.2 * widths[0]
+    basis = evaluate(session, run, "reviewed").describe_basis()
+    assert "estimated for 48 documents, without discarded ones, from 24 random draws" in basis
     actions.undo(session, actions.Attribution("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)
@@ -122,7 +125,6 @@ def test_label_of_all_documents_but_the_discarded_has_a_share_of_one(project: Pr
     actions.submit(session, run.run_id, list(sampling), ada, sampling=sampling)
     actions.set_status(session, run.run_id, [next(id for id in documents if id not in sampling)], "Discarded", ada)
     label = accuracy_estimate.estimate_accuracy(session, finished).labels[0]
-    assert label.sampled == label.powered
     assert label.powered.value == pytest.approx(1.0)
 
 

@@ -356,3 +356,19 @@ def test_accepted_ratings_have_no_dimension_that_is_one_point_off(rated: tuple[P
     assert review_plan.describe_result(RATED, status).endswith(
         "of verdicts on which all roles agree are wrong (95% confidence): 20 documents of 40 can be accepted."
     )
+
+
+def test_claim_after_discards_is_about_the_documents_that_would_be_kept(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    ada = actions.Attribution("ada")
+    _review(session, run, 60)
+    before = review_plan.plan_status(session, run, SHARE)
+    sampling = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada").sampling
+    actions.set_status(session, run.run_id, list(sampling), "Discarded", ada, sampling=sampling)
+    status = review_plan.plan_status(session, run, SHARE)
+    assert (status.drawn, status.discarded, status.population) == (80, 20, 200)
+    assert before.estimate.interval is not None
+    assert status.estimate.interval is not None
+    width = before.estimate.interval.high - before.estimate.interval.low
+    assert status.estimate.interval.high - status.estimate.interval.low < 1.6 * width
+    assert "of the 200 documents, without discarded ones, are about Clean" in review_plan.describe_result(BOOK, status)
