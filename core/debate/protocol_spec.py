@@ -59,7 +59,7 @@ class DecisionRule:
     """Rule by which a protocol decides one kind of label.
 
     ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words. Without a
-    vote one role decides.
+    vote one role decides; without a tie none can arise.
     """
 
     unit: str
@@ -256,7 +256,8 @@ class ProtocolSpec:
             return ""
         if kind == "rating" and self.average(params) == "mean":
             return "Vote: the mean, dimension by dimension."
-        return f"Vote: {rule.vote}. Tie: {rule.tie}."
+        tie = f" Tie: {rule.tie}." if rule.tie else ""
+        return f"Vote: {rule.vote}.{tie}"
 
     def total_requests(self, params: Params, codebook: Codebook) -> RequestCount:
         """Return the number of requests per document over all roles."""

@@ -22,7 +22,8 @@ and lists the mean is one of votes: shares within groups, averaged over groups.
 
 The preset ``chateval`` is a baseline of the paper: the two default personas, one turn each, in a fixed order, and the
 mean of their ratings (Chan et al. 2023, *ChatEval*, one-by-one communication). There the first opinion of the critic
-follows that of the general public; here the first decisions are independent.
+follows that of the general public; here the first decisions are independent, and a final decision is asked of a persona
+that does not end with NO MORE COMMENTS.
 """
 
 from __future__ import annotations
@@ -351,16 +352,15 @@ SPEC = ProtocolSpec(
         ),
         "rating": DecisionRule(
             "each dimension: a persona a point or more from the mean of the others disagrees",
-            "none: the mean within groups, then across groups",
-            "cannot arise",
+            "the mean within groups, then across groups",
         ),
     },
     output_limits={"persona": 2048, "aggregator": 4096},
     debate=debate,
     params=_PARAMS,
     presets={
-        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
-        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"),
+        "paper": Preset("As in the paper with Claude 3.7, T = 1", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
+        "paper-qwen": Preset("As in the paper with Qwen 3, T = 0.6", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"),
         "simple": Preset(
             "Simple roles (its ablation)", {"turns": 6, "style": "simple", **_NO_LIMITS}, {"": 1.0}, "paper"
         ),

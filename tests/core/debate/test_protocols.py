@@ -225,6 +225,8 @@ def test_vote_is_described_as_the_parameters_decide() -> None:
     assert single.describe_vote(single.parse_params({"method": "vote"}), "rating") == median
     assert discussion.describe_vote(discussion.parse_params(), "rating") == median
     assert "the majority" in single.describe_vote(single.parse_params({"method": "form"}), "multilabel")
+    panel_mean = "Vote: the mean within groups, then across groups."
+    assert find("panel").describe_vote(find("panel").parse_params(), "rating") == panel_mean
 
 
 def test_weights_of_votes_have_no_effect_on_ratings() -> None:
