@@ -27,7 +27,8 @@ def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str,
     question = Question("1/mood", "1", "mood", "How do you feel?", options)
     (request,) = next(annotate(TEXT, question, load_templates()))
     assert listed in request.messages[1].content
-    assert request.messages[1].content.endswith(f"The label is {'2' if options[0] == 'calm' else '0'}")
+    lines = [f"The label is {answer}" for answer in ("12" if options[0] == "calm" else "10")]
+    assert request.messages[1].content.endswith("\n".join(["nothing else:", *lines])), "no option is an example"
     assert request.answer_only
 
 
