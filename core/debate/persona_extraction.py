@@ -157,8 +157,9 @@ def _merger(
     findings: Sequence[FoundDimension], task: str, templates: Mapping[str, Template], groups: int, dimensions: int
 ) -> Request:
     listing = "\n".join(
-        f"{number}. {finding.stakeholder}: {finding.dimension}"
+        f"{number}. {finding.stakeholder}"
         + (f" ({finding.characteristics})" if finding.characteristics else "")
+        + f": {finding.dimension}"
         for number, finding in enumerate(findings, 1)
     )
     values = {

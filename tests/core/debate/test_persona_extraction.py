@@ -99,6 +99,12 @@ def test_writer_of_a_persona_sees_the_other_groups() -> None:
     assert "Other stakeholder groups" not in requests[-1].messages[1].content
 
 
+def test_merger_sees_the_characteristics_beside_the_stakeholder() -> None:
+    _, requests = extract([SourceDocument("a.md", TEXT)], respond)
+    (merger,) = (request.messages[1].content for request in requests if request.role == "merger")
+    assert "1. Parents (They read.): short\n" in merger
+
+
 def test_lists_inside_another_object_are_read() -> None:
     scout = f'{{"stakeholder_analysis": {scout_reply(PARENTS, TEACHERS)}}}'
     merger = f'{{"merged": {MERGED}}}'
