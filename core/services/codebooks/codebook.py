@@ -131,6 +131,17 @@ def former_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
     }
 
 
+def deleted_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
+    """Return the last names, by id, of labels that earlier versions had and a codebook does not have."""
+    present = codebook.label_names
+    return {
+        label.id: label.name
+        for version in reversed(history(session))
+        for label in version.codebook.labels
+        if label.id not in present
+    }
+
+
 def restore(session: ProjectSession, version: int) -> int:
     """Save an old version as the newest version and return the new number. The draft is dropped.
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import mean
+from types import MappingProxyType
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
@@ -14,6 +15,7 @@ from core.formatting import format_rating
 from core.ingest.document_statistics import LengthSummary as LengthSummary
 from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
+from core.services.codebooks import codebook as codebooks
 from core.services.document_samples import fixed_sample
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -63,7 +65,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> DataOve
         with_gold=store.with_gold(),
         raters=tuple(session.store.annotations.raters()),
         words=summarise_lengths(store.lengths()),
-        gold=gold_distribution(counts, codebook),
+        gold=gold_distribution(counts, codebook, codebooks.deleted_names(session, codebook) if codebook else {}),
         imports=tuple(reversed(store.imports())),
     )
 
@@ -102,13 +104,15 @@ def document_page(session: ProjectSession, *, search: str = "", offset: int = 0,
 
 
 def gold_distribution(
-    counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None
+    counts: Mapping[tuple[str, str], Mapping[Value, int]],
+    codebook: Codebook | None,
+    deleted: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[GoldCount, ...]:
     """Return the distribution of gold labels, counted by item and rater, in the order of the codebook.
 
     Multilabel: documents in which the label is present. Choice: documents of each label. Rating: documents of each
     value of each dimension. A value used by one rater has a count for every rater of the item, so that their shares
-    can be compared. Items that are not in the codebook come last, under their id.
+    can be compared. Items that are not in the codebook come last, under their name in ``deleted`` or their id.
     """
     labels = {label.id: (label.name, label.colour) for label in codebook.labels} if codebook is not None else {}
     positions = {label_id: position for position, label_id in enumerate(labels)}
@@ -127,7 +131,7 @@ def gold_distribution(
             ordered = sorted(values.items(), key=lambda pair: (isinstance(pair[0], str), pair[0]))
             shown = [(item, as_text(value), count) for value, count in ordered]
         for label, value_text, count in shown:
-            name, colour = labels.get(label, (f"{label} (not in the codebook)", 0))
+            name, colour = labels.get(label, (f"{deleted.get(label, label)} (not in the codebook)", 0))
             bars.append((positions.get(label, 999), GoldCount(name, colour, rater, value_text, count, total)))
     return tuple(bar for _, bar in sorted(bars, key=lambda pair: (pair[0], pair[1].rater)))
 
