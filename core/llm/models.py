@@ -73,15 +73,18 @@ class ModelLibrary:
         """Remove a connection."""
         self.connections.pop(name, None)
 
-    def connection(self, name: str) -> Connection:
-        """Return the connection with this name. Raises UsageError, which lists the known ones."""
+    def connection(self, name: str, address: str = "") -> Connection:
+        """Return the connection with this name.
+
+        Raises UsageError, which lists the known ones, and the ``address`` that a run used.
+        """
         try:
             return self.connections[name]
         except KeyError:
-            names = ", ".join(self.connections)
+            option = f"--connection {name}={address or 'URL'}"
             raise UsageError(
                 f"The connection '{name}' does not exist.",
-                f"Known connections: {names}. Add it on the Models page, or with --connection {name}=URL.",
+                f"Known connections: {', '.join(self.connections)}. Add it on the Models page, or with {option}.",
             ) from None
 
     def resolve(self, role_model: RoleModel) -> RoleModel:
@@ -89,7 +92,7 @@ class ModelLibrary:
 
         Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown built-in model.
         """
-        connection = self.connection(role_model.connection)
+        connection = self.connection(role_model.connection, role_model.base_url)
         name, suffix = builtin_name(role_model.model)
         if connection.is_builtin and name not in BUILTIN_MODELS:
             raise NoSuchModel(
@@ -177,7 +180,8 @@ class ModelLibrary:
 
     def connection_of(self, role_model: RoleModel) -> Connection:
         """Return the connection of a role model, with the address that the role model keeps. Raises UsageError."""
-        return self.connection(role_model.connection).at(role_model.base_url)
+        address = role_model.base_url
+        return self.connection(role_model.connection, address).at(address)
 
     async def _send(
         self,

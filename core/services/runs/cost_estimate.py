@@ -97,7 +97,7 @@ def estimate_run(
         usage = tokens.get(role.name, largest)  # the prompts of some roles depend on earlier turns
         prompt = max(usage.prompt_tokens // 10, usage.prompt_tokens + extra_tokens)  # at least a tenth
         used = Usage(prompt * calls, replies.get(role.name, usage).completion_tokens * calls)
-        connection = session.models.connection(role_model.connection)
+        connection = session.models.connection(role_model.connection, role_model.base_url)
         cost = session.models.prices.cost(connection, role_model.model, used)
         if cost is not None:
             cost *= settings.engine.price_share

@@ -275,7 +275,7 @@ def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, .
     unpriced = (
         role_model.spec
         for role_model in models.billed_models(settings)
-        if not models.connection(role_model.connection).local and not models.priced(role_model)
+        if not models.connection(role_model.connection, role_model.base_url).local and not models.priced(role_model)
     )
     return tuple(dict.fromkeys(unpriced))
 

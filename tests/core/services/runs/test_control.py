@@ -45,6 +45,8 @@ def test_unfinished_run_says_that_it_keeps_the_address_of_its_models(session: Pr
     )
     session.models.remove("m")
     assert control.run_overview(session, run.run_id).kept_addresses == ()
+    with pytest.raises(UsageError, match=f"--connection m={old.base_url}"):
+        control.resume(session, run.run_id)
 
 
 def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSession) -> None:
