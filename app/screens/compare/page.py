@@ -66,8 +66,15 @@ def main() -> None:
         words += f" {len(runs)} of {len(all_runs)} runs have a verdict." if len(all_runs) > 1 else ""
         layout.empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
         return
+    viewed = _viewed(runs)
+    comparable = _comparable(runs, viewed)
+    is_alone = len(comparable) < 2
+    if is_alone:  # offer other runs, because the selector could not leave this one
+        comparable = next((group for run in runs if len(group := _comparable(runs, run)) > 1), comparable)
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
-        selected = _runs(runs)
+        selected = _runs(comparable, comparable[0] if is_alone else viewed)
+    if is_alone:
+        line(literal(f"No other run has the same labels in the same order as “{run_words(viewed)}”."))
     if len(selected) < 2:
         st.caption("Choose a second run of the same codebook.")
         return
@@ -113,28 +120,34 @@ def main() -> None:
     document_drawer(session, compared, selected[0].settings.codebook, key="compare-drawer")
 
 
-def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
+def _viewed(runs: Sequence[RunRow]) -> RunRow:
+    """Return the first selected run, else the run last viewed, else the best run."""
+    by_id = {run.run_id: run for run in runs}
+    selected = [by_id[id] for id in state.compare.runs if id in by_id]
+    return selected[0] if selected else by_id.get(state.run_id or "", runs[0])
+
+
+def _comparable(runs: Sequence[RunRow], viewed: RunRow) -> list[RunRow]:
+    """Return the runs with the same labels as a run, which is one of them."""
+    codebook = viewed.settings.codebook
+    return [run for run in runs if run_comparison.are_comparable(run.settings.codebook, codebook)]
+
+
+def _runs(comparable: Sequence[RunRow], viewed: RunRow) -> list[RunRow]:
     """Show the run selector and return the selected runs.
 
-    Only runs with the same labels as the viewed run can be selected. The default selection is the viewed run and one
-    other run: if possible on as many documents (not a pilot), and from another experiment.
+    The default selection is the viewed run and one other run: if possible on as many documents (not a pilot), and from
+    another experiment.
     """
-    by_id = {run.run_id: run for run in runs}
-    before = [id for id in state.compare.runs if id in by_id]
-    viewed = by_id.get(before[0] if before else state.run_id or "", runs[0])
-    comparable = {
-        run.run_id: run
-        for run in runs
-        if run_comparison.are_comparable(run.settings.codebook, viewed.settings.codebook)
-    }
-    default = [id for id in before if id in comparable]
-    if not before:
-        others = [run for run in comparable.values() if run.run_id != viewed.run_id]
+    by_id = {run.run_id: run for run in comparable}
+    default = [id for id in state.compare.runs if id in by_id]
+    if not default:
+        others = [run for run in comparable if run.run_id != viewed.run_id]
         others.sort(key=lambda run: (run.documents < viewed.documents, run.experiment_id == viewed.experiment_id))
         default = [*(run.run_id for run in others[:1]), viewed.run_id]
     ids = st.multiselect(
         "Runs",
-        list(comparable),
+        list(by_id),
         default=default,
         format_func=lambda id: run_words(by_id[id]),
         max_selections=run_comparison.MAX_COMPARED,

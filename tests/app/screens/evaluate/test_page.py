@@ -365,6 +365,18 @@ def test_compare_needs_two_runs(session, project):
     assert "Nothing to compare yet" in texts(draw(session, "compare"))
 
 
+def test_compare_offers_other_runs_if_the_viewed_one_has_its_own_labels(session, project):
+    runs = two_runs(project)
+    renewed = sample_world.CODEBOOK.model_copy(update={"labels": sample_world.CODEBOOK.labels[::-1]})
+    gold = {id: both(present) for id, present in GOLD.items()}
+    alone = debates(project, renewed, gold, {id: (values, values) for id, values in gold.items()})
+    for values in ({"run_id": alone}, {"compare_runs": [alone]}):
+        app = draw(session, "compare", **values)
+        assert "No other run has the same labels" in texts(app)
+        assert sorted(app.multiselect(key="compare-runs").value) == sorted(runs)
+        assert "No other run has the same labels" not in texts(app.run())
+
+
 def test_a_margin_tests_equivalence(session, project):
     app = draw(session, "compare", compare_runs=two_runs(project))
     assert "a margin of" not in texts(app)

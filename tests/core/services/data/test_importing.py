@@ -387,7 +387,10 @@ def test_gold_of_a_deleted_label_is_shown_with_its_last_name(session: ProjectSes
     for name in ("Service", "Waiting"):
         codebooks.save(session, codebooks.change_label(CODEBOOK, SERVICE, name=name))
     less = codebooks.delete_label(CODEBOOK, SERVICE)
-    assert [bar.label for bar in overview.load_overview(session, less).gold] == ["Food", "Waiting (not in the codebook)"]
+    assert [bar.label for bar in overview.load_overview(session, less).gold] == [
+        "Food",
+        "Waiting (not in the codebook)",
+    ]
 
 
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
