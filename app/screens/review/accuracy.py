@@ -29,19 +29,22 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     )
     if estimate.complete:
         return Markup("All {:,} documents are reviewed: {}.").format(estimate.documents, correct)
+    left_out = ""
+    if estimate.undecided:
+        left_out = f" Not counted: {format_count(estimate.undecided, 'document')} without a decision on every label."
     if not estimate.has_interval and not estimate.missing:
-        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
+        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue." + left_out
     if not estimate.has_interval:
         count = format_count(estimate.missing, "more document")
         return (
             f"Submit {count} in the order of the queue for a first estimate of the accuracy on all "
-            f"{estimate.documents:,} documents."
+            f"{estimate.documents:,} documents.{left_out}"
         )
     span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
-    points = f"±{TARGET_WIDTH * 50:g} points"
+    width = f"{TARGET_WIDTH * 100:g} points"
     more = estimate.more()
-    next_step = f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
-    return Markup("Estimated accuracy: {}, {}. {}").format(correct, span, next_step)
+    next_step = f"Review about {more:,} more for a width of {width}." if more else f"Its width is at most {width}."
+    return Markup("Estimated accuracy: {}, {}. {}{}").format(correct, span, next_step, left_out)
 
 
 def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:

@@ -59,6 +59,8 @@ class AccuracyEstimate:
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
     sample: sampling.WeightedSample
+    undecided: int = 0
+    """Documents with a verdict and decisions on some labels only, as before a label was added. Not ``reviewed``."""
 
     @property
     def complete(self) -> bool:
@@ -124,7 +126,13 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),
         sample=sample,
+        undecided=_count_undecided(loaded),
     )
+
+
+def _count_undecided(loaded: ReviewedSample) -> int:
+    decided = ~np.isnan(loaded.reference)
+    return int((decided.any(axis=1) & ~decided.all(axis=1) & loaded.population).sum())
 
 
 def _mean(loaded: ReviewedSample, cells: Mask) -> Estimate:

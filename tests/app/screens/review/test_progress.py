@@ -93,12 +93,13 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     trained = _estimate(documents=0, learned_from=9)
     assert "were used as examples or for training" in accuracy_sentence(trained, "multilabel")
     assert "Submit 5 more documents in the order of the queue" in accuracy_sentence(_estimate(), "multilabel")
+    assert "Not counted: 34 documents" in accuracy_sentence(_estimate(undecided=34), "multilabel")
     assert "Submit 1 more document in the order" in accuracy_sentence(_estimate(drawn=4), "multilabel")
     assert "Review more of the queue" in accuracy_sentence(_estimate(drawn=9), "multilabel")
     known = Estimate(0.918, Interval(0.874, 0.95))
     sentence = accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
-    assert "Review about 7 more for ±3 points" in sentence
+    assert "Review about 7 more for a width of 6 points" in sentence
     assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400), "multilabel")
     assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400, right=known), "multilabel")
     assert "of ratings are correct" in accuracy_sentence(_estimate(reviewed=400, right=known), "rating")

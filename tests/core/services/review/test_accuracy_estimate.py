@@ -106,6 +106,17 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     assert (scored.basis.units, scored.basis.population) == (10, 20)
 
 
+def test_documents_reviewed_before_a_label_was_added_are_counted_apart(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add([Document(f"d{n:02}", {"text": "clean bar"}) for n in range(8)])
+    session.store.codebooks.save(BOOK)
+    actions.submit(session, annotate(session).run_id, ["d00", "d01", "d02"])
+    more = BOOK.model_copy(update={"labels": (*BOOK.labels, Label(name="Bar", keywords=("bar",)))})
+    session.store.codebooks.save(more)
+    result = accuracy_estimate.estimate_accuracy(session, annotate(session))
+    assert (result.documents, result.reviewed, result.undecided) == (8, 0, 3)
+
+
 def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
     assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
