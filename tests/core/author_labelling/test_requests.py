@@ -32,6 +32,13 @@ def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str,
     assert request.answer_only
 
 
+def test_question_for_a_free_word_is_not_answered_with_a_click() -> None:
+    mood = Feature("mood", "Mood", open="word")
+    for feature, answer in ((mood, "to be answered with one word."), (FEATURE, "to be answered with one click.")):
+        (writer,) = next(write_questions(TEXT, (feature,), {}, {}, load_templates()))
+        assert answer in writer.messages[0].content
+
+
 def test_points_of_a_scale_are_explained() -> None:
     wit = Feature("wit", "Wit", values={"0": 0, "1": 1, "2": 2})
     (predictor,) = next(predict(TEXT, (wit,), {}, load_templates()))
