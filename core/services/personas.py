@@ -119,15 +119,15 @@ def _read_texts(session: ProjectSession, files: Sequence[tuple[str, bytes | Path
 def task_of(codebook: Codebook) -> str:
     """Return a description of the panel's task on this codebook, for prompts that generate personas."""
     task = {
-        "multilabel": "decides which of these labels apply to a {unit}",
-        "choice": "chooses one of these labels for a {unit}",
-        "rating": "rates a {unit} on these dimensions",
+        "multilabel": "decides which of these labels apply to one {unit}",
+        "choice": "chooses one of these labels for one {unit}",
+        "rating": "rates one {unit} on these dimensions",
     }[codebook.kind].format(unit=codebook.unit)
     domain = f" Domain: {codebook.domain}." if codebook.domain else ""
     described = [(label.name, label.description.rstrip(" .")) for label in codebook.labels]
     labels = "; ".join(f"{name}: {description}" if description else name for name, description in described)
     guideline = f" {codebook.guideline}" if codebook.guideline else ""
-    return f"A panel {task}.{domain} {labels}.{guideline}"
+    return f"A panel {task}: {labels}.{domain}{guideline}"
 
 
 # -- generation

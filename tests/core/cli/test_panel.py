@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.files import shipped_folder
 from core.services import personas
 from core.services.workspace import Workspace
@@ -15,6 +16,14 @@ from tests.core.cli.invoking import moot, rows
 SAMPLES = shipped_folder("sample_data")
 PANEL = SAMPLES / "panel"
 RATERS = ("ann", "ben", "cara")
+
+
+def test_task_of_a_panel_lists_the_labels_first() -> None:
+    labels = (Label(name="Tone", description="Is it kind?"), Label(name="Length"))
+    book = Codebook(kind="rating", unit="answer", domain="advice", guideline="Be fair.", labels=labels)
+    assert personas.task_of(book) == (
+        "A panel rates one answer on these dimensions: Tone: Is it kind?; Length. Domain: advice. Be fair."
+    )
 
 
 def rate(folder: Path, *more: object, code: int = 0):
