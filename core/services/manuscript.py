@@ -164,7 +164,8 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
     values = protocols.params_of(settings)
     if preset := spec.presets.get(values.get(PRESET, "")):
         yield f"The settings started from the preset {values[PRESET]} ({preset.title})."
-    if not settings.params.get(protocols.custom.SCRIPT):
+    is_prompted = not all(model.is_builtin for model in settings.role_models.values())
+    if is_prompted and not settings.params.get(protocols.custom.SCRIPT):
         written = "follow those of the paper in other words" if preset and preset.templates else "are Moot's own"
         is_changed = not all(map(prompts.is_shipped, settings.templates.values()))
         changed = ", and some were changed for this run" if is_changed else ""

@@ -229,7 +229,8 @@ def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSess
         templates = ecj.SPEC.load_templates(params)
         if text:
             templates["judge"] = Template(name="judge (changed)", text=text)
-        written = methods(*world, protocol="ecj", params=params, templates=templates)
+        models = dict.fromkeys(("extractor", "critic", "judge"), RoleModel(connection="local", model="m"))
+        written = methods(*world, protocol="ecj", params=params, templates=templates, role_models=models)
         return next(sentence for sentence in written.split(". ") if sentence.startswith("The instructions"))
 
     assert instructions("") == "The instructions to the models are Moot's own"
@@ -237,6 +238,7 @@ def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSess
     assert instructions("paper", "## user\n{{ document }}") == (
         "The instructions to the models follow those of the paper in other words, and some were changed for this run"
     )
+    assert "instructions" not in methods(*world), "the built-in model is not given any"
 
 
 def test_roles_have_the_titles_of_the_screen(world: tuple[ProjectSession, RunRow]) -> None:
