@@ -232,21 +232,31 @@ def train(task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayL
 
 
 def cross_val_predict(
-    task: Task, examples: Sequence[ClassifierInput], reference: npt.ArrayLike, *, share: float = 1.0
+    task: Task,
+    examples: Sequence[ClassifierInput],
+    reference: npt.ArrayLike,
+    *,
+    groups: npt.NDArray[np.int64] | None = None,
+    share: float = 1.0,
 ) -> Grid:
     """Return cross-validated values of the decided documents.
 
-    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With a ``share``
-    below 1, only that share of the other folds is trained on, to see what more documents gain; with 0 nothing is, and
-    the values are those of the words alone.
+    Other documents are NaN, and all are when fewer than two documents or groups are decided. Folds are drawn at random.
+    Documents with equal codes in ``groups`` (``[document]``) are in one fold, so that a document is not predicted from
+    others of its author. With a ``share`` below 1, only that share of the other folds is trained on, to see what more
+    documents gain; with 0 nothing is, and the values are those of the words alone.
     """
     grid = np.asarray(reference, dtype=np.float64)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
     predicted = np.full(grid.shape, np.nan)
-    if len(decided) < 2:
+    units, unit = np.unique(decided if groups is None else groups[decided], return_inverse=True)
+    if len(units) < 2:
         return predicted
-    shuffled = np.random.default_rng(0).permutation(decided)
-    for fold in np.array_split(shuffled, min(FOLDS, len(decided))):
+    order = np.random.default_rng(0).permutation(len(units))
+    place = np.argsort(order)[unit]
+    shuffled = decided[np.argsort(place, kind="stable")]
+    for fold_units in np.array_split(order, min(FOLDS, len(units))):
+        fold = decided[np.isin(unit, fold_units)]
         training = shuffled[~np.isin(shuffled, fold)]
         training = np.sort(training[: math.ceil(share * len(training))])
         trained = train(task, [examples[index] for index in training], grid[training])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.codebook import Codebook
-from core.formatting import format_number, format_signed, format_timestamp
+from core.formatting import format_count, format_number, format_signed, format_timestamp
 from core.stats.intervals import Interval, format_interval
 
 MAX_CARD_LABELS = 40
@@ -22,7 +22,7 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
     vectors = " and on sentence vectors" if facts.get("vectors") else ""
     sections = {
         "Training data": _training_data(facts, at),
-        "Performance": _performance(facts["scores"], facts["gain"]["value"]),
+        "Performance": _performance(facts["scores"], facts["gain"]["value"], facts.get("groups")),
         "Limits": (
             "It knows the words of its training examples and the word lists; it does not understand irony, hints or "
             "new subjects. Its certainty orders a queue; it is calibrated on similar documents only. Do not use it to "
@@ -59,15 +59,19 @@ def _training_data(facts: Mapping[str, Any], at: float) -> str:
     )
 
 
-def _performance(scores: Mapping[str, Any], gain: float | None) -> str:
+def _performance(scores: Mapping[str, Any], gain: float | None, groups: int | None) -> str:
     score = "not known yet" if scores["value"] is None else format_number(scores["value"])
     if scores["interval"] is not None:
         score += f" ({format_interval(Interval(*scores['interval']), named=True)})"
     change = "" if gain is None else f" Twice as many training documents changed it by {format_signed(gain)}."
+    folds = (
+        "Folds are random documents, so the score may be lower on texts of other authors, places or times."
+        if groups is None
+        else f"Documents of a group are in one fold ({format_count(groups, 'group')}), so the score is that on new groups."
+    )
     return (
         f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
-        "review and are mostly harder than the rest. Folds are random documents, so the score may be lower on texts of "
-        f"other groups.{change}"
+        f"review and are mostly harder than the rest. {folds}{change}"
     )
 
 

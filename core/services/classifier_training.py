@@ -27,7 +27,9 @@ from core.hashing import digest
 from core.runs import RunSettings
 from core.services.classifier_model_card import model_card
 from core.stats import scoring
-from core.stats.intervals import Estimate, wilson
+from core.stats.arrays import Codes
+from core.stats.intervals import Estimate
+from core.stats.metric_intervals import Design, ratio
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
@@ -300,18 +302,24 @@ def train(
     task = classifier.Task.from_codebook(codebook)
     trained = classifier.train(task, read, reference)
     tested = np.array([document not in used_as_example for document in documents])
+    groups = group_codes(documents, examples)
     held_out = {
-        share: classifier.cross_val_predict(task, read, reference, share=share)[tested] for share in CURVE_SHARES
+        share: classifier.cross_val_predict(task, read, reference, groups=groups, share=share)[tested]
+        for share in CURVE_SHARES
     }
-    scores = {share: cross_validated_scores(codebook, reference[tested], held) for share, held in held_out.items()}
+    design = Design() if groups is None else Design(groups=groups[tested])
+    scores = {
+        share: cross_validated_scores(codebook, reference[tested], held, design) for share, held in held_out.items()
+    }
     facts: dict[str, Any] = {
         "codebook": codebook.model_dump(mode="json"),
         "codebook_version": latest.number,
         "documents": len(documents),
         "decisions": len(examples),
         "people": sorted({example.actor for example in examples}),
+        "groups": None if groups is None else len(np.unique(groups)),
         "scores": scores[1.0],
-        "gain": learning_gain(codebook, reference[tested], held_out[0.5], held_out[1.0]),
+        "gain": learning_gain(codebook, reference[tested], held_out[0.5], held_out[1.0], design),
         "curve": [
             {
                 "documents": classifier.training_size(len(documents), share),
@@ -324,6 +332,14 @@ def train(
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
     }
     return trained, facts
+
+
+def group_codes(documents: Sequence[str], examples: Sequence[TrainingExample]) -> Codes | None:
+    """Return the group of each document as a code, None if no two documents are in one group."""
+    groups = {example.document_id: example.group for example in examples}
+    names = [groups[document] or f"\0{document}" for document in documents]  # without a group: one of its own
+    codes = np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return codes if len(set(names)) < len(names) else None
 
 
 def decision_matrix(
@@ -394,7 +410,9 @@ def _align(target: Codebook, trained: Codebook, predicted: classifier.Prediction
     return classifier.Predictions(values, certainty)
 
 
-def cross_validated_scores(codebook: Codebook, reference: classifier.Grid, held_out: classifier.Grid) -> dict[str, Any]:
+def cross_validated_scores(
+    codebook: Codebook, reference: classifier.Grid, held_out: classifier.Grid, design: Design
+) -> dict[str, Any]:
     """Return cross-validated scores as plain data.
 
     The keys are ``n``, ``measure`` (macro F1; for ratings the share within one step), its ``value`` and 95%
@@ -403,13 +421,13 @@ def cross_validated_scores(codebook: Codebook, reference: classifier.Grid, held_
     if not len(reference):
         return {"n": 0, "measure": "macro F1", "value": None, "interval": None}
     if codebook.kind == "rating":
-        return _rating_scores(reference, held_out)
-    drawn = scoring.score(codebook.kind, reference, held_out, codebook.names)
+        return _rating_scores(reference, held_out, design)
+    drawn = scoring.score(codebook.kind, reference, held_out, codebook.names, design=design)
     return {"n": drawn.n, "measure": "macro F1", **drawn["macro_f1"].to_json()}
 
 
 def learning_gain(
-    codebook: Codebook, reference: classifier.Grid, half: classifier.Grid, full: classifier.Grid
+    codebook: Codebook, reference: classifier.Grid, half: classifier.Grid, full: classifier.Grid, design: Design
 ) -> dict[str, Any]:
     """Return the gain in macro F1 from twice as many training documents, with its 95% interval.
 
@@ -418,7 +436,7 @@ def learning_gain(
     """
     if codebook.kind == "rating" or not len(reference):
         return Estimate().to_json()
-    return scoring.difference(codebook.kind, reference, half, full, codebook.names)["macro_f1"].to_json()
+    return scoring.difference(codebook.kind, reference, half, full, codebook.names, design=design)["macro_f1"].to_json()
 
 
 def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> dict[str, dict[str, int]]:
@@ -429,11 +447,9 @@ def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> 
     return {item: dict(sorted(values.items())) for item, values in counted.items()}
 
 
-def _rating_scores(gold: classifier.Grid, predicted: classifier.Grid) -> dict[str, Any]:
-    """Return the share of ratings within one step of the reviewer's, with Wilson's interval over documents."""
+def _rating_scores(gold: classifier.Grid, predicted: classifier.Grid, design: Design) -> dict[str, Any]:
+    """Return the share of ratings within one step of the reviewer's."""
     rated = ~np.isnan(gold) & ~np.isnan(predicted)
     close = rated & (np.abs(gold - predicted) <= 1)
-    cells, documents = int(rated.sum()), int(rated.any(axis=1).sum())
-    value = float(close.sum()) / cells if cells else None
-    interval = wilson(round((value or 0.0) * documents), documents)
-    return {"n": documents, "measure": "share within one step", **Estimate(value, interval).to_json()}
+    estimate = ratio(close.sum(axis=1), rated.sum(axis=1), design)
+    return {"n": int(rated.any(axis=1).sum()), "measure": "share within one step", **estimate.to_json()}

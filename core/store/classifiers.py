@@ -42,6 +42,7 @@ class TrainingExample:
     item: str
     value: Value
     actor: str
+    group: str = ""
 
 
 class ClassifierStore(Repository):
@@ -50,10 +51,10 @@ class ClassifierStore(Repository):
     def training_examples(self) -> list[TrainingExample]:
         """Return all values of reviewed documents, in position order of the documents and then by item."""
         rows = self._connection.rows(
-            "SELECT document_id, text, item, value, actor FROM reviewed_labels JOIN documents ON id = document_id "
-            "ORDER BY position, item"
+            "SELECT document_id, text, item, value, actor, coalesce(group_name, '') FROM reviewed_labels "
+            "JOIN documents ON id = document_id ORDER BY position, item"
         )
-        return [TrainingExample(id, text, item, load(value), actor) for id, text, item, value, actor in rows]
+        return [TrainingExample(id, text, item, load(value), *others) for id, text, item, value, *others in rows]
 
     def count_reviewed(self, items: Sequence[str]) -> int:
         """Return the number of documents with a training example of one of these items."""

@@ -228,6 +228,19 @@ def test_cross_validation_does_not_predict_training_documents() -> None:
     assert _error_rate(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
 
 
+def test_cross_validation_does_not_predict_a_group_from_its_own_documents() -> None:
+    # Ten documents of an author share a word and a random label, which says nothing about other authors.
+    rng, groups = RNG(2), np.repeat(np.arange(30), 10)
+    task = classifier.Task("multilabel", 1)
+    examples = [ClassifierInput(f"author{group} text{number}", (0.0,)) for number, group in enumerate(groups)]
+    reference = rng.integers(0, 2, (30, 1)).astype(float)[groups]
+    assert _error_rate(classifier.cross_val_predict(task, examples, reference), reference) < 0.1
+    by_group = classifier.cross_val_predict(task, examples, reference, groups=groups)
+    assert 0.3 < _error_rate(by_group, reference) < 0.7
+    one_group = classifier.cross_val_predict(task, examples, reference, groups=np.zeros(300, dtype=np.int64))
+    assert np.isnan(one_group).all()
+
+
 def test_more_training_documents_improve_learnable_labels() -> None:
     texts, scores, reference = _synthetic_texts(60)
     task, examples = classifier.Task("multilabel", 2), _examples(texts, scores)

@@ -25,6 +25,7 @@ from core.llm.embeddings import ServerEmbedder
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
 from core.services.classifier import annotate, save, status
+from core.services.classifier_model_card import model_card
 from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.evaluation import calibration, evaluation, run_comparison
 from core.services.evaluation.coverage import Coverage
@@ -34,6 +35,7 @@ from core.services.review import accuracy_estimate, actions, agreement
 from core.services.runs import planning, rerun
 from core.services.workspace import Workspace
 from core.store.classifiers import TrainingExample
+from core.store.saved_versions import CodebookVersion
 from tests.core.services import sample_world
 from tests.core.services.sessions import decide, until
 
@@ -290,6 +292,23 @@ def test_decisions_outside_of_the_codebook_are_not_learned() -> None:
     examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.6, 5, True, "x"))]
     grid = classifier_training.decision_matrix(codebook, examples, [example.document_id for example in examples])
     assert np.array_equal(grid, [[2], [3], [np.nan], [np.nan], [np.nan]], equal_nan=True)
+
+
+def test_scores_of_grouped_documents_are_those_on_new_groups() -> None:
+    # Both documents of an author share a word and a random label.
+    labels = np.random.default_rng(3).integers(0, 2, 40).astype(bool).tolist()
+    codebook = Codebook(labels=(Label(name="Food"),))
+    (item,) = codebook.items
+    examples = [TrainingExample(f"d{n}", f"author{n // 2}", item, labels[n // 2], "", f"a{n // 2}") for n in range(80)]
+    read = [classifier.ClassifierInput(example.text, (0.0,)) for example in examples]
+    latest = CodebookVersion(1, "", 0.0, codebook)
+    _, facts = classifier_training.train(latest, examples, read, set())
+    ungrouped = [replace(example, group="") for example in examples]
+    _, leaked = classifier_training.train(latest, ungrouped, read, set())
+    assert (facts["groups"], leaked["groups"]) == (40, None)
+    assert facts["scores"]["value"] < leaked["scores"]["value"] - 0.1
+    assert "Documents of a group are in one fold (40 groups)" in model_card(facts, 0)
+    assert "Folds are random documents" in model_card(leaked, 0)
 
 
 def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
