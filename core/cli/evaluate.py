@@ -12,7 +12,7 @@ import click
 from core.cli import console
 from core.documents import VERDICT
 from core.errors import UsageError
-from core.formatting import format_count, format_money, format_number, format_tokens, join_names, plural
+from core.formatting import format_count, format_money, format_number, format_tokens, plural
 
 if TYPE_CHECKING:
     from core.services.evaluation.ambiguity import DocumentSubset
@@ -129,9 +129,7 @@ def _print_report(report: EvaluationReport) -> None:
         f"{run.run_id} {run.settings.protocol}: n {report.n:,}, excluded {report.excluded:,}, "
         f"coverage {format_number(scores.coverage)}"
     )
-    raters = f", the {'mean' if scores.kind == 'rating' else 'majority'} of {join_names([*report.raters])}"
-    reference = report.reference + (raters if report.raters else "")
-    console.print_line(f"  {report.annotator} against {reference}: {report.describe_basis()}")
+    console.print_line(f"  {report.annotator} against {report.reference}: {report.describe_basis()}")
     console.print_table(*score_table(report))
     if scores.kind == "choice":
         console.print_line(f"  {format_estimates({key: scores[key] for key in CHANCE_CORRECTED})}")

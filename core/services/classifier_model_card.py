@@ -67,7 +67,7 @@ def _performance(scores: Mapping[str, Any], gain: float | None, groups: int | No
     folds = (
         "Folds are random documents, so the score may be lower on texts of other authors, places or times."
         if groups is None
-        else f"Documents of a group are in one fold ({format_count(groups, 'group')}), so the score is that on new groups."
+        else f"Documents of a group are in one fold ({format_count(groups, 'group')}), so the score is for new groups."
     )
     return (
         f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "

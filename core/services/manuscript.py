@@ -347,12 +347,7 @@ def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> t
 
 def _raters(report: EvaluationReport) -> str:
     """Return how several raters became the reference: ", the majority of ann, ben and cy"; empty for one rater."""
-    if not report.raters:
-        return ""
-    names = join_names([*report.raters])
-    if report.run.settings.codebook.kind == "rating":
-        return f", the mean of {names}"
-    return f", the value that {names} share" if len(report.raters) == 2 else f", the majority of {names}"
+    return f", {report.describe_raters(join_names([*report.raters]))}" if report.raters else ""
 
 
 def _ties(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:

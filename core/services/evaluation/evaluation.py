@@ -16,11 +16,12 @@ import numpy as np
 from core.codebook import Codebook, label_noun, nearest_point
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.runs import RunRow, total_cost
 from core.services.evaluation import annotation_arrays, coverage, latent_truth
 from core.services.evaluation.annotation_arrays import (
     Grid,
+    is_test_document,
     load_reference,
     paired_arrays,
     paired_with,
@@ -49,6 +50,8 @@ CELLS: Mapping[str, tuple[bool, bool]] = {
     "tn": (False, False),
 }
 """A cell of a confusion matrix of a label: the value of the reference and that of the annotator."""
+MAX_NAMED_RATERS = 4
+"""Raters up to which the basis of a score names them."""
 OVERLAP_DOCUMENTS = 5_000
 """The number of documents, the first ones, that ``FieldOverlap`` looks at."""
 
@@ -147,7 +150,15 @@ class EvaluationReport:
         ``other`` replaces the documents of the scores, for a chart of the run that uses others.
         """
         counted = other.describe(self.reference) if other is not None else self.describe_coverage()
-        return "; ".join(filter(None, (counted, self.basis.sentence if self.n else "", self.basis.warning)))
+        names = join_names([*self.raters]) if len(self.raters) <= MAX_NAMED_RATERS else f"{len(self.raters):,} raters"
+        raters = f"gold is {self.describe_raters(names)}" if self.raters else ""
+        return "; ".join(filter(None, (counted, raters, self.basis.sentence if self.n else "", self.basis.warning)))
+
+    def describe_raters(self, names: str) -> str:
+        """Return how the gold of several raters became one reference, in words: "the majority of 3 raters"."""
+        if self.scores.kind == "rating":
+            return f"the mean of {names}"
+        return f"the value that {names} share" if len(self.raters) == 2 else f"the majority of {names}"
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""
@@ -249,8 +260,12 @@ def _warning(session: ProjectSession, run: RunRow, reference: Reference, scored:
     if reference == LATENT:
         return latent_truth.warning(session)
     if reference == KNOWN:
+        known = verdict_arrays(session, run, KNOWN)
+        unlabelled = np.isnan(known.reference).all(axis=1) & is_test_document(
+            session.store, run.run_id, known.documents
+        )
         without_gold = scored & np.isnan(verdict_arrays(session, run).reference).all(axis=1)
-        if without_gold.any():
+        if without_gold.any() and unlabelled.any():
             count = format_count(int(without_gold.sum()), "document")
             return f"{count} without gold; the review queue prefers errors, so scores may be too low"
     return ""

@@ -263,10 +263,21 @@ def test_known_label_is_the_review_or_gold_where_there_is_none(session, run_id):
     assert after.scores.counts == {"Alpha": Counts(0, 2, 1, 1), "Beta": Counts(2, 0, 1, 1)}
     assert after.basis.design == "documents", "gold and reviews together are not a sample"
     assert after.basis.warning == ""
-    decide(session, run_id, {"d5": {"a": True, "b": True}}, actions.Attribution("ann"))
-    described = evaluation.evaluate(session, run, "reviewed+gold").describe_basis()
-    assert described.endswith("1 document without gold; the review queue prefers errors, so scores may be too low")
     assert "reviewed+gold" not in available_references(session, run_id)
+
+
+def test_reviews_beside_gold_bias_scores_until_every_document_has_a_label(project):
+    gold = {"x": {"gold": {"a": True, "b": True}}, "y": {}, "z": {}}
+    project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in gold.items())
+    run_id = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
+    values = {"a": True, "b": True}
+    store_debates(store_debate(project, run_id, document, {"judge": values}, values) for document in gold)
+    session = sample_world.session_on(project)
+    decide(session, run_id, {"y": {"a": True, "b": True}}, actions.Attribution("ann"))
+    described = evaluation.evaluate(session, session.run(run_id), "reviewed+gold").describe_basis()
+    assert described.endswith("1 document without gold; the review queue prefers errors, so scores may be too low")
+    decide(session, run_id, {"z": {"a": True, "b": False}}, actions.Attribution("ann"))
+    assert evaluation.evaluate(session, session.run(run_id), "reviewed+gold").basis.warning == ""
 
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
@@ -327,7 +338,9 @@ def test_gold_of_several_raters_is_their_majority(project):
     asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
     # Alpha has a majority of two to one; Beta is a tie and has no reference.
-    result = evaluation.evaluate(session, run).scores
+    report = evaluation.evaluate(session, run)
+    assert "gold is the majority of x, y and z" in report.describe_basis()
+    result = report.scores
     assert result.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
     assert (result["accuracy"].value, result["subset_accuracy"].value) == (1.0, 1.0)
 
