@@ -89,7 +89,7 @@ def check(
             mentioned |= used
             problems += _unknown_variables(tree, used - set(variables))
         except TemplateSyntaxError as error:
-            problems.append(Problem(error.lineno, error.message or "this cannot be read"))
+            problems.append(Problem(error.lineno, (error.message or "this cannot be read").removesuffix(".")))
         except RecursionError:
             problems.append(Problem(0, "it is nested too deeply"))
         except ValueError:
