@@ -372,7 +372,10 @@ def test_compare_offers_other_runs_if_the_viewed_one_has_its_own_labels(session,
     alone = debates(project, renewed, gold, {id: (values, values) for id, values in gold.items()})
     for values in ({"run_id": alone}, {"compare_runs": [alone]}):
         app = draw(session, "compare", **values)
-        assert "No other run has the same labels" in texts(app)
+        assert (
+            f"No other run has the same labels in the same order as “{project.store.runs.get(alone).title}”."
+            in texts(app)
+        )
         assert sorted(app.multiselect(key="compare-runs").value) == sorted(runs)
         assert "No other run has the same labels" not in texts(app.run())
 
