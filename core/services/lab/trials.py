@@ -369,8 +369,8 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Docu
         earlier_trials = _trials_on(session, sample)
         runs = [_find_run(request_hash, earlier_trials) for request_hash in change.request_hashes]
         before = forecast_run(session, change.before, sample.ids, runs)
-        after = forecast_run(session, change.after, sample.ids, runs[::-1])
-        return before + (_without_shared(after, change) if before.calls else after)
+        shared = _shared_roles(change) if before.calls else 0.0
+        return before + forecast_run(session, change.after, sample.ids, runs[::-1], shared=shared)
 
     return result_cache.cached(
         session, look, "forecast", change.request_hashes, tuple(sample.ids), basis=session.saved_at()
@@ -378,17 +378,24 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Docu
 
 
 def forecast_run(
-    session: ProjectSession, settings: RunSettings, document_ids: Sequence[str], earlier: Iterable[str | None]
+    session: ProjectSession,
+    settings: RunSettings,
+    document_ids: Sequence[str],
+    earlier: Iterable[str | None],
+    *,
+    shared: float = 0.0,
 ) -> CostForecast:
     """Return which replies of a run on documents are stored, and how many are missing.
 
-    The first of ``earlier`` runs that shows examples gives them to this one.
+    The first of ``earlier`` runs that shows examples gives them to this one. Another run stores the replies to the
+    first requests of each debate before: to the share ``shared`` of them.
     """
     runs = [run_id for run_id in earlier if run_id is not None]
     find_examples = few_shot_examples.forecast_library(
         session.store, session.models, session.load_documents, settings, document_ids, runs
     )
     max_requests = protocols.for_settings(settings).total_requests(settings.params, settings.codebook).maximum
+    stored_before = round(max_requests * shared)
     calls = reused = 0
     documents = session.store.documents.load(document_ids, gold=False)
 
@@ -397,8 +404,10 @@ def forecast_run(
 
     for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
         stored, ended = _replayed(session, settings, document, examples)
+        if not ended:
+            stored = max(stored, stored_before)
+            calls += max(1, max_requests - stored)
         reused += stored
-        calls += 0 if ended else max(1, max_requests - stored)
     if not calls:
         return CostForecast(0, reused, 0.0)
     estimate = estimate_run(session, settings, 1)
@@ -425,18 +434,10 @@ def _replayed(
     return count, True
 
 
-def _without_shared(after: CostForecast, change: SettingsChange) -> CostForecast:
-    """Return the later side's forecast without the roles before the first changed one.
-
-    The earlier side pays for those.
-    """
+def _shared_roles(change: SettingsChange) -> float:
+    """Return the share of the roles before the first changed one, whose requests are the same on both sides."""
     roles = protocols.roles_of(change.after)
     before, now = change.before.templates, change.after.templates
     changed = {key for key in now if key not in before or before[key].text != now[key].text}
     first = next((index for index, role in enumerate(roles) if role.name in changed or role.family in changed), 0)
-    if not first or change.before.codebook != change.after.codebook:
-        return after
-    share = first / len(roles)
-    shared = round(after.calls * share)
-    cost = None if after.cost_usd is None else after.cost_usd * (1 - share)
-    return CostForecast(after.calls - shared, after.reused + shared, cost)
+    return 0.0 if change.before.codebook != change.after.codebook else first / len(roles)

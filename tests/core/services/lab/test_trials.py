@@ -98,6 +98,13 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         server.requests.clear()
         same = trials.start_trial(session, trials.prompt_change(session, slot, plan), sample)
         assert (same, server.requests) == (again.trial, [])  # without a change no requests are sent
+
+        edit_judge(session, "Promoted without a test.")
+        promoted = trials.prompt_change(session, slot, plan).after
+        edit_judge(session, "Edited after it.")
+        change = replace(trials.prompt_change(session, slot, plan), before=promoted)
+        forecast = forecast_trial(session, change, sample)
+        assert (forecast.calls, forecast.reused) == (10, 20), "the judge on both sides"
         assert session.store.runs.all() == []  # runs of trials are not listed
 
 
