@@ -10,7 +10,7 @@ from core import baseline
 from core.codebook import Codebook, label_noun
 from core.debate import protocols
 from core.formatting import format_count, join_names
-from core.runs import RunRow, State
+from core.runs import LEXICAL_MODEL, RoleModel, RunRow, State
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews, cached_until_commit
@@ -96,8 +96,10 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     enough = 0 < wanted <= reviewed
     missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted
     yield _data(session, documents)
-    yield _codebook(session)
-    yield _models(session)
+    role_models = _role_models(session)
+    uses_words = any(role_model.is_builtin and role_model.model == LEXICAL_MODEL for role_model in role_models)
+    yield _codebook(session, uses_words=uses_words)
+    yield _models(role_models)
     yield _pilot(session, last, state, ended, reviewed, enough=enough)
     yield Step(
         "review",
@@ -130,7 +132,8 @@ def _data(session: ProjectSession, documents: int) -> Step:
     return Step("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
 
 
-def _codebook(session: ProjectSession) -> Step:
+def _codebook(session: ProjectSession, *, uses_words: bool) -> Step:
+    """Return the codebook's step; ``uses_words`` is True if the built-in model will search for keywords."""
     version = session.store.codebooks.latest()
     draft = session.store.codebooks.draft() is not None
     defined = version is not None and bool(version.codebook.labels)
@@ -138,15 +141,21 @@ def _codebook(session: ProjectSession) -> Step:
     if version is not None and defined:
         count = format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
         words = f"{count}, v{version.number}{', and a draft' if draft else ''}"
+        without = sum(not label.keywords for label in version.codebook.labels)
+        if uses_words and without and version.codebook.kind != "rating":
+            words += f"; {without:,} without keywords"
     hint = "Name and describe each label, then press Save."
     return Step("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
 
 
-def _models(session: ProjectSession) -> Step:
+def _role_models(session: ProjectSession) -> list[RoleModel]:
+    """Return the models of the roles of the next run."""
     plan = planning.load_plan(session)
     spec = protocols.find(plan.protocol, plan.params)
-    roles = spec.roles(spec.parse_params(plan.for_protocol().params))
-    role_models = [plan.role_model(role.name) for role in roles]
+    return [plan.role_model(role.name) for role in spec.roles(spec.parse_params(plan.for_protocol().params))]
+
+
+def _models(role_models: Sequence[RoleModel]) -> Step:
     complete = all(role_model.model for role_model in role_models)
     words = "A role has no model."
     if complete:

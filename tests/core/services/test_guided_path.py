@@ -41,13 +41,15 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later", "later", "later"]
     assert [step.words for step in then.steps][:3] == [
         "1 document",
-        "1 label, v1",
+        "1 label, v1; 1 without keywords",
         "3 roles, word-list baseline",
     ]
     assert then.done == 3
     planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
     step = guided_path.overview(session).steps[2]
     assert (step.state, step.words) == ("now", "A role has no model.")
+    session.store.codebooks.save(Codebook(labels=(Label(name="Food", keywords=("meal",)),)))
+    assert guided_path.overview(session).steps[1].words == "1 label, v2"
 
 
 def finish(session: ProjectSession, run_id: str) -> None:
