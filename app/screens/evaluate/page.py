@@ -68,13 +68,10 @@ def main() -> None:
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
         head = f"Only {evaluation.n:,} of {ended:,} debated documents {plural(evaluation.n, 'is', 'are')} scored"
-        remedy = "Retry them on Run, or use other models or definitions."
-        if run.settings.is_builtin:  # a word list replies the same again
-            remedy = "Add keywords on the Codebook page, or use a language model."
-        notice("warn", head, f"The others have no verdict, and may be harder. {remedy}")
+        notice("warn", head, f"The others have no verdict, and may be harder. {_unresolved_remedy(run)}")
     _key_numbers(evaluation)
     if not evaluation.n:
-        _no_scored_documents(evaluation)
+        _no_scored_documents(evaluation, run)
         return
     key = with_default(EvaluateState.tab.key, "scores")
     tab = segments("Analysis", EvaluateState.TABS, key=key, persist_state="session")
@@ -123,11 +120,17 @@ def _no_reference(references: dict[Reference, int]) -> None:
     )
 
 
-def _no_scored_documents(evaluation: EvaluationReport) -> None:
+def _unresolved_remedy(run: RunRow) -> str:
+    if run.settings.is_builtin:  # a word list replies the same again
+        return "Add keywords on the Codebook page, or use a language model."
+    return "Retry unresolved documents on Run, or use other models or definitions."
+
+
+def _no_scored_documents(evaluation: EvaluationReport, run: RunRow) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun, left_out = reference_names(evaluation.reference).noun, evaluation.coverage.left_out
     words = f"No document of this run has both a verdict and {noun}."
-    advice = "Retry unresolved documents on Run, or start a run with other models or definitions."
+    advice = _unresolved_remedy(run)
     if "waiting" in left_out:
         advice = "Scores follow as debates end: watch or resume them on Run."
     elif set(left_out) == {"failed"}:

@@ -197,7 +197,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
     if run.failed:
         retry = partial(control.resume, retry_failed=True)
         button(f"Retry {run.failed:,} failed", "retry-failed", retry, "replay")
-    if run.unresolved:
+    if run.unresolved and not run.settings.is_builtin:  # a word list replies the same again
         retry = partial(control.resume, retry_unresolved=True)
         help = "Ask again for decisions that could not be read; the others are kept"
         button(f"Retry {run.unresolved:,} unresolved", "retry-unresolved", retry, "replay", help=help)

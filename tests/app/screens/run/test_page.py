@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.state import state
 from core.codebook import Codebook, Label
+from core.llm.connections import parse_connection
 from core.runs import RoleModel, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
@@ -21,6 +22,7 @@ from core.services.runs import control, planning
 from core.store.runs import set_state
 from tests.app.studio import button, html, open_page, studio
 from tests.core.services.sessions import BOOK, TEXTS, fill, queue_runs, until
+from tests.servers.scripted import Scripted, reply_with
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
 
@@ -392,13 +394,25 @@ def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
 
 
 def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> None:
+    fill(session)
+    with Scripted(reply_with("I cannot decide.")) as server:
+        session.models.add(parse_connection("lab", server.url))
+        plan = planning.Plan(protocol="single").with_role_model("annotator", RoleModel.parse("lab/m"))
+        (run,) = queue_runs(session, plan)
+        session.start_or_resume(run.run_id).result(30)
+        requests = len(server.requests)
+        at = open_page("run")
+        assert "Retry 4 unresolved" in labels(at)
+        at.button(key="retry-unresolved").click().run()
+        until(lambda: session.state(run.run_id) == "done" and len(server.requests) == 2 * requests, 30)
+
+
+def test_word_list_is_not_asked_for_unresolved_documents_again(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     (run,) = queue_runs(session)
-    session.start_or_resume(run.run_id).result(30)
-    at = open_page("run")
-    assert "Retry 4 unresolved" in labels(at)
-    at.button(key="retry-unresolved").click().run()
-    until(lambda: session.state(run.run_id) == "done", 30)
+    assert session.start_or_resume(run.run_id).result(30).unresolved == 4
+    assert "Run again" in labels(at := open_page("run"))
+    assert not any("unresolved" in label for label in labels(at))
 
 
 def test_rerun_of_a_pilot_keeps_its_size(session: ProjectSession) -> None:
