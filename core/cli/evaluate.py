@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.cli import console
+from core.debate import protocols
 from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count, format_money, format_number, format_tokens, plural
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from core.services.evaluation.ambiguity import DocumentSubset
     from core.services.evaluation.error_analysis import LabelErrors
     from core.services.evaluation.evaluation import EvaluationReport
+    from core.services.evaluation.run_comparison import Comparison
 
 PRINTED_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
 """Keys of the scores that ``compare`` prints."""
@@ -126,7 +128,7 @@ def _print_report(report: EvaluationReport) -> None:
 
     run, scores = report.run, report.scores
     console.print_line(
-        f"{run.run_id} {run.settings.protocol}: n {report.n:,}, excluded {report.excluded:,}, "
+        f"{run.run_id} {protocols.short_title(run.settings)}: n {report.n:,}, excluded {report.excluded:,}, "
         f"coverage {format_number(scores.coverage)}"
     )
     console.print_line(f"  {report.annotator} against {report.reference}: {report.describe_basis()}")
@@ -184,22 +186,22 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     with console.open_session(project) as session:
         share = margin / 100 if margin else None
         result = comparison_report(session, runs, reference, share)
-        equivalences = [pair.equivalence for pair in comparison(session, runs, reference, share).pairs]
+        compared = comparison(session, runs, reference, share)
     if as_json:
         console.print_json(result)
         return
     console.print_line(result["sentence"])
-    console.print_table(*_column_table(result))
+    console.print_table(*_column_table(compared, result))
     for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
         console.print_line(warning)
-    for equivalence in equivalences:
-        if equivalence is not None:
-            console.print_line(equivalence.sentence)
+    for pair in compared.pairs:
+        if pair.equivalence is not None:
+            console.print_line(pair.equivalence.sentence)
     for label in result.get("labels", {}).values():
         console.print_line(f"  {label['sentence']}")
 
 
-def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def _column_table(compared: Comparison, result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows with the scores of compared runs on their common documents, and what they cost.
 
     The full cost is that without reused replies.
@@ -208,13 +210,13 @@ def _column_table(result: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
     keys = [key for key in PRINTED_COLUMNS if key in columns[0]]
     return [f"against {result['reference']}", "n", "excluded", *keys, "full cost", "full tokens"], [
         [
-            f"{column['run_id']} {column['protocol']}",
+            f"{run.run_id} {protocols.short_title(run.settings)}",
             *(f"{column[key]:,}" for key in ("n", "excluded")),
             *(_score(column[key], column["intervals"][key]) for key in keys),
             format_money(column["cost_usd"]),
             format_tokens(column["tokens"]),
         ]
-        for column in columns
+        for column, run in zip(columns, (compared_run.run for compared_run in compared.columns), strict=True)
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from core.cli import console
+from core.debate import protocols
 from core.formatting import format_count
 
 
@@ -16,22 +17,24 @@ from core.formatting import format_count
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
     with console.open_session(project) as session:
-        rows = [
+        rows = session.all_runs()
+    if as_json:
+        counts = {"documents", "verdicts", "unresolved", "failed", "turns"}
+        runs = [
             {
                 "run_id": row.run_id,
                 "status": row.state,
                 "protocol": row.settings.protocol,
-                **row.model_dump(include={"documents", "verdicts", "unresolved", "failed", "turns"}),
+                **row.model_dump(include=counts),
             }
-            for row in session.all_runs()
+            for row in rows
         ]
-    if as_json:
-        console.print_json({"runs": rows})
+        console.print_json({"runs": runs})
         return
     for row in rows:
         console.print_line(
-            f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
-            f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {format_count(row['turns'], 'turn')}"
+            f"{row.run_id}  {row.state:<8} {protocols.short_title(row.settings):<10} {row.verdicts} of {row.documents} "
+            f"verdicts, {row.unresolved} unresolved, {row.failed} failed, {format_count(row.turns, 'turn')}"
         )
     if not rows:
         console.print_line("No runs yet.")

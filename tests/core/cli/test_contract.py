@@ -101,7 +101,7 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     assert report["roles"] == dict.fromkeys(("extractor", "critic", "judge"), "builtin/lexical")
     assert report["labels"]["Service"]["tp"] == 2
     shown = moot("evaluate", "--project", folder / "p.duckdb").stdout
-    assert "r0001 ecj: n 4, excluded 0, coverage 1.000" in shown
+    assert "r0001 ECJ: n 4, excluded 0, coverage 1.000" in shown
     known = moot("evaluate", "--project", folder / "p.duckdb", "--reference", "reviewed+gold", "--json").json["runs"][0]
     assert known["macro"] == report["macro"], "nothing is reviewed"
     f1, (low, high) = report["labels"]["Service"]["f1"], report["intervals"]["labels"]["Service"]["f1"]
@@ -134,8 +134,8 @@ def test_compare_prints_scores_of_each_run_on_the_common_documents(folder: Path)
     columns, shown = moot(*command, "--json").json["columns"], moot(*command).stdout.splitlines()
     assert [column["n"] for column in columns] == [3, 3]
     assert shown[1].split("  ")[-2:] == ["full cost", "full tokens"], "a run that reused replies paid less"
-    for column in columns:
-        (line,) = (line for line in shown if line.startswith(f"{column['run_id']} {column['protocol']} "))
+    for column, name in zip(columns, ("r0001 ECJ ", "r0002 Single "), strict=True):
+        (line,) = (line for line in shown if line.startswith(name))
         low, high = column["intervals"]["macro_f1"]
         assert f"{column['macro_f1']:.3f} ({low:.3f} to {high:.3f})" in line
         assert "$0.00" in line

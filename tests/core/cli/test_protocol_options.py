@@ -35,6 +35,8 @@ def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
     codebook_path.unlink()
     again = moot(*BANK, "--project", project, "--resume", result["run_id"]).json
     assert again["calls"] == result["calls"]
+    for command in ("runs", "evaluate"):
+        assert "Second reading" in moot(command, "--project", project).stdout
 
 
 @pytest.mark.parametrize(
