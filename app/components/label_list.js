@@ -24,11 +24,25 @@ export default function (component) {
   };
   const rows = data.labels.map((label) => {
     const selected = label.id === data.selected;
-    return labelRow(label, selected, () => setTriggerValue("pick", label.id), notifyOrder);
+    const pick = () => {
+      setTriggerValue("pick", label.id);
+      showEditor(root);
+    };
+    return labelRow(label, selected, pick, notifyOrder);
   });
   root.replaceChildren(...rows);
   const row = rows.find(({ dataset }) => dataset.id === focused?.id);
-  if (row && focused) focusPart(row, focused.part);
+  if (row && focused) focusPart(row, focused.part, { preventScroll: true });
+}
+
+/**
+ * Scroll to the editor of the label if it is below the list, as in a narrow window.
+ *
+ * @param {HTMLElement} root
+ */
+function showEditor(root) {
+  const editor = document.querySelector(".st-key-editor");
+  if (editor && editor.getBoundingClientRect().top > root.getBoundingClientRect().bottom) editor.scrollIntoView();
 }
 
 /**
@@ -42,10 +56,10 @@ function focusedPart(root) {
   return row instanceof HTMLElement ? { id: row.dataset.id, part: focused?.classList[0] } : null;
 }
 
-/** @param {Element} row @param {string | undefined} part */
-function focusPart(row, part) {
+/** @param {Element} row @param {string | undefined} part @param {FocusOptions} [options] */
+function focusPart(row, part, options) {
   const node = row.querySelector(`.${part}`);
-  if (node instanceof HTMLElement) node.focus();
+  if (node instanceof HTMLElement) node.focus(options);
 }
 
 /**

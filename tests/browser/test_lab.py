@@ -49,6 +49,21 @@ def test_codebook_opened_after_the_lab_shows_the_same_definition(page: Page) -> 
     expect(description).to_have_value(shown)
 
 
+def test_label_picked_in_a_narrow_window_is_scrolled_to(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    visit(page, "Codebook")
+    page.set_viewport_size({"width": 640, "height": 800})
+    editor = page.locator(".st-key-editor")
+    expect(editor).not_to_be_in_viewport()
+    page.locator(".pick", has_text="Service").click()
+    heading = editor.get_by_role("heading", name="Service")
+    heading.wait_for()
+    page.locator(".pick[aria-current=true]", has_text="Service").wait_for()
+    expect(heading).to_be_in_viewport()
+    page.set_viewport_size({"width": 1600, "height": 1000})
+
+
 def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
     from playwright.sync_api import expect
 
