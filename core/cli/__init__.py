@@ -17,6 +17,7 @@ from core import __version__
 from core.cli import console
 from core.cli.studio import Shown, launch, write_desktop_entry
 from core.errors import MootError, UsageError
+from core.files import is_disk_full
 from core.formatting import format_number
 
 COMMANDS = {
@@ -57,6 +58,11 @@ class CommandGroup(click.Group):
             raise SystemExit(console.INCOMPLETE) from None
         except MootError as error:
             console.print_error(error)
+            raise SystemExit(console.BAD) from error
+        except OSError as error:
+            if not is_disk_full(error):
+                raise
+            console.print_error(f"The disk is full: {error.filename or 'the output'} could not be written.")
             raise SystemExit(console.BAD) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import io
 import json
@@ -195,6 +196,17 @@ def open_standard_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+@atexit.register
+def _discard_unwritten() -> None:
+    """Discard output that cannot be written, on a full disk for example: Python would exit with code 120."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            if stream and not stream.closed:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def raise_file_limit() -> None:

@@ -63,7 +63,7 @@ class Format:
         if self.folder_path:
             return path / self.folder_path, {path / name: make for name, make in self.companions.items()}
         beside = {**self.companions, **({README_SUFFIX: self.readme} if self.readme else {})}
-        return path, {path.with_suffix(suffix): make for suffix, make in beside.items()}
+        return path, {path.parent / f"{path.stem}{suffix}": make for suffix, make in beside.items()}
 
 
 README_SUFFIX = ".README.md"

@@ -359,8 +359,8 @@ def check_path(path: Path) -> None:
     Refused are folders, names that are too long, names that are not UTF-8 (DuckDB needs it), and names with a question
     mark (where DuckDB inserts the suffix of its log).
     """
-    absolute = path.expanduser().absolute()
     try:
+        absolute = path.expanduser().absolute()
         os.fspath(absolute).encode()
         if absolute.is_dir():
             raise ProjectError(

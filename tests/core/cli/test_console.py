@@ -152,6 +152,19 @@ def test_run_is_finished_if_nobody_reads_its_progress(tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "done")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_full_disk_under_the_standard_streams_is_no_defect(tmp_path: Path) -> None:
+    invoking.write(tmp_path, "The staff was friendly.")
+    command = [sys.executable, "-m", "core.cli", *map(str, invoking.arguments(tmp_path))]
+    with open("/dev/full", "wb") as full:
+        silent = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False)
+        lost = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (silent.returncode, json.loads(silent.stdout)["status"]) == (0, "done")
+    assert lost.returncode == 2
+    assert "moot: The disk is full: the output could not be written." in lost.stderr
+    assert "Traceback" not in lost.stderr
+
+
 def test_names_from_files_cannot_control_the_terminal(tmp_path):
     (tmp_path / "codebook.yaml").write_text(CODEBOOK)
     (tmp_path / "in.csv").write_text("te\x1b[2Jxt,gold\nthe staff,\x1b]8;;http://127.0.0.1\x07yes\nfood,1\n")

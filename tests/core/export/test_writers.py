@@ -337,8 +337,9 @@ def _umask() -> int:
 def test_unwritable_targets_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         export("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
-    with pytest.raises(ExportError, match="is a folder"):
-        export("csv", [], ASPECTS, tmp_path)
+    for folder in (tmp_path, Path(), Path("/")):
+        with pytest.raises(ExportError, match="is a folder"):
+            export("csv", [], ASPECTS, folder)
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         export("huggingface", [], ASPECTS, tmp_path / "gone" / "set")
     assert not (tmp_path / "gone").exists()

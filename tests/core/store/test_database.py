@@ -190,6 +190,14 @@ def test_missing_folder_or_file_is_reported(tmp_path):
         Project(tmp_path / "a.duckdb", create=False)
 
 
+def test_removed_working_folder_is_reported(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ProjectError, match=r"a\.duckdb: No such file or directory"):
+        check_path(Path("a.duckdb"))
+
+
 def test_unwritable_folder_is_reported(path, monkeypatch):
     # Root can write anywhere, so the test replaces the first write, which is the lock file.
     def refuse(*_args, **_kwargs):
