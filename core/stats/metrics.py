@@ -395,11 +395,11 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, predicted: np.abs(predicted - gold)),
-        per_label=True, interval="mean", averages=("macro",), headline=True,
+        per_label=True, interval="mean", cases=_rated, averages=("macro",), headline=True,
     ),
     Metric(
         "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, predicted: predicted - gold),
-        per_label=True, interval="signed", averages=("macro",),
+        per_label=True, interval="signed", cases=_rated, averages=("macro",),
     ),
     Metric(
         "exact", "Exact match", ("rating",),

@@ -47,6 +47,8 @@ _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
 MIN_CORRELATED_UNITS = 10
 """Units below which a correlation has no interval: of ratings, and on a label of dependent or sampled documents."""
+MIN_ERROR_UNITS = 4
+"""Units below which an error of ratings has no interval: it would mostly be wider than the scale."""
 RANDOMIZATIONS = 2000
 """Number of random exchanges of two annotators in ``randomization_test``."""
 
@@ -475,14 +477,26 @@ class _Patterns:
             elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
                 variance *= float(units[column] / (units[column] - 1))
                 quantile = t_quantile(float(units[column]) - 1, self.level)
-            elif metric.interval == "correlation" and self.kind == "rating" and units[column] > 2:
-                variance *= float(units[column] / (units[column] - 2))  # a correlation estimates two means
-                quantile = t_quantile(float(units[column]) - 2, self.level)
-            needs_units = metric.interval == "correlation" and (self.kind == "rating" or not self.design.plain)
-            if needs_units and units[column] < MIN_CORRELATED_UNITS and quantile != 0:
+            elif metric.interval not in ("share", "f1"):
+                factor, quantile = self._small_sample(metric, float(units[column]))
+                variance *= factor
+            if quantile != 0 and units[column] < self._min_units(metric):
                 quantile = None
             spreads.append(Spread(variance, quantile, float(documents[column]), float(units[column]), self.level))
         return spreads
+
+    def _small_sample(self, metric: Metric, units: float) -> tuple[float, float | None]:
+        """Return the factor of the variance, and the quantile, of an error or a correlation of ratings."""
+        means = 2 if metric.interval == "correlation" else 1  # a correlation estimates two
+        if self.kind != "rating" or not self.design.plain or units <= means:
+            return 1.0, self.quantile
+        return units / (units - means), t_quantile(units - means, self.level)
+
+    def _min_units(self, metric: Metric) -> int:
+        """Return the number of independent units that an interval needs."""
+        if metric.interval == "correlation":
+            return MIN_CORRELATED_UNITS if self.kind == "rating" or not self.design.plain else 0
+        return MIN_ERROR_UNITS if metric.interval in ("mean", "signed") else 0
 
     def _roots(self, influence: Numbers, *, single: bool) -> Numbers:
         """Return roots of the covariance of outputs: their product with themselves, summed, is the covariance."""
@@ -517,7 +531,10 @@ class _Patterns:
         elif len(outputs) == 1:
             interval = outputs[0].interval
         elif metric.interval in ("mean", "signed", "correlation"):
-            spread = Spread(float((roots**2).sum()), self.quantile, level=self.level)
+            factor, quantile = self._small_sample(metric, self.units)
+            if quantile != 0 and self.units < self._min_units(metric):
+                quantile = None
+            spread = Spread(factor * float((roots**2).sum()), quantile, level=self.level)
             interval = metric_intervals.interval(metric.interval, value, spread)
         else:
             ranges = [_range(metric, output) for output in outputs]
@@ -546,9 +563,10 @@ class _Patterns:
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
         With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
-        None if one of few cases is a correlation without an interval, or if correlations of 1 or -1 do not show the
-        possible error. In a sample that represents other documents, only those on which both differ tell how far off
-        the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
+        None if one of few cases is an error or a correlation without an interval, or if differences that are all the
+        same do not show the possible error. In a sample that represents other documents, only those on which both
+        differ tell how far off the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there
+        is no interval.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -565,7 +583,7 @@ class _Patterns:
         is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
         has_few = is_constant or self._fewest_cases(metric, column, first, second) < _MIN_CASES
         is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
-        if metric.interval == "correlation" and quantile and is_unknown:
+        if not has_ends and quantile and is_unknown:
             return None
         if not has_few:
             units = self.units_of(differs)
@@ -573,6 +591,9 @@ class _Patterns:
                 if units < _MIN_DIFFERING:
                     return None
                 quantile = t_quantile(units - 1, self.level)
+            elif not has_ends:
+                factor, t = self._small_sample(metric, self.units)
+                variance, quantile = factor * variance, t or quantile
             half = quantile * sqrt(variance * (1 + 1 / max(1, units)))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)

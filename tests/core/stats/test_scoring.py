@@ -218,6 +218,34 @@ def test_intervals_of_few_correlated_ratings_cover(documents, correlation):
     assert np.mean([interval.low <= true <= interval.high for interval in intervals]) > 0.9
 
 
+def test_intervals_of_few_errors_of_ratings_cover():
+    # 500 studies of eight documents with errors around 0.3, which students' t covers in 95%.
+    covered = np.zeros(3)
+    for seed in range(500):
+        errors = np.random.default_rng(seed).normal(0.3, 1.0, (8, 2))
+        scores = score("rating", np.full((8, 2), 3.0), 3 + errors, ["x", "y"])
+        estimates = [scores.labels["x"]["bias"], scores.labels["y"]["bias"], scores["macro_bias"]]
+        covered += [0.3 in (estimate.interval or Interval(9, 9)) for estimate in estimates]
+    assert np.abs(covered - 475).max() <= 13
+    half = t_quantile(7) * errors[:, 0].std(ddof=1) / 8**0.5
+    interval = scores.labels["x"]["bias"].interval
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx(
+        (errors[:, 0].mean() - half, errors[:, 0].mean() + half), abs=1e-4
+    )
+
+
+def test_errors_of_fewer_than_four_documents_or_groups_have_no_interval():
+    errors = np.array([[0.0], [1.0], [2.0], [2.0], [1.0], [0.0], [1.0], [3.0]])
+    groups = np.array([0, 0, 0, 1, 1, 1, 2, 3])
+    for count, few in ((3, True), (4, False)):
+        scores = score("rating", np.zeros((count, 1)), errors[:count], ["x"])
+        assert (scores.labels["x"]["mae"].interval is None) == few
+        within = groups < count
+        scores = score("rating", np.zeros((within.sum(), 1)), errors[within], ["x"], design=Design(groups[within]))
+        assert (scores.labels["x"]["mae"].interval is None) == few
+
+
 def test_correlations_of_fewer_than_ten_ratings_have_no_interval():
     reference, ratings = [[n % 4] for n in range(10)], [[n % 3] for n in range(10)]
     few, enough = (score("rating", reference[:n], ratings[:n], ["x"]).labels["x"]["spearman"] for n in (9, 10))

@@ -501,9 +501,7 @@ def test_ratings_are_scored_against_the_mean_of_several_raters(project):
     assert report["median"]["labels"]["Clarity"]["mae"] == pytest.approx(0.5)
     assert {rater: scores["n"] for rater, scores in report["raters"].items()} == {"ann": 3, "bob": 3, "cy": 2}
     assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
-    half = 1.959964 * (2 * (1 / 9) ** 2 + (2 / 9) ** 2) ** 0.5  # influences are (error - mean) / 3
-    low, high = report["raters"]["ann"]["intervals"]["labels"]["Clarity"]["mae"]
-    assert (low, high) == pytest.approx((2 / 3 - half, 2 / 3 + half), abs=1e-4)
+    assert report["raters"]["ann"]["intervals"]["labels"]["Clarity"]["mae"] is None, "three documents are too few"
     assert -1 <= report["agreement"]["Clarity"] < 1
     assert available_references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
         "differing ratings are averaged and not a tie"
