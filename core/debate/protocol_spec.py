@@ -58,25 +58,18 @@ def exactly(count: int) -> RequestCount:
 class DecisionRule:
     """Rule by which a protocol decides one kind of label.
 
-    ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words. Without a
-    vote one role decides; without a tie none can arise.
+    ``vote`` is the voting rule, ``tie`` the result of a tie, in words. Without a vote one role decides; without a tie
+    none can arise.
     """
 
-    unit: str
     vote: str = ""
     tie: str = ""
 
 
 VOTE_RULES: Mapping[Kind, DecisionRule] = {
-    "multilabel": DecisionRule(
-        "all labels together: identical lists", "the majority, label by label", "that label is unresolved"
-    ),
-    "choice": DecisionRule("the chosen label", "the label that more chose than any other", "unresolved"),
-    "rating": DecisionRule(
-        "each dimension: ratings within a set distance",
-        "the median, dimension by dimension",
-        "the mean of the middle two",
-    ),
+    "multilabel": DecisionRule("the majority, label by label", "that label is unresolved"),
+    "choice": DecisionRule("the label that more chose than any other", "unresolved"),
+    "rating": DecisionRule("the median, dimension by dimension", "the mean of the middle two"),
 }
 """Rules of protocols in which several roles vote. More than half of them must decide an item."""
 

@@ -299,7 +299,7 @@ SPEC = ProtocolSpec(
     deciding_role=lambda params: "verdict" if params["bench"] == PARALLEL else f"judge_{params['judges']}",
     request_counts=_request_counts,
     kinds={
-        "multilabel": DecisionRule("each contested label", "the majority of the judges", "that label is unresolved"),
+        "multilabel": DecisionRule("the majority of the judges", "that label is unresolved"),
         "choice": replace(VOTE_RULES["choice"], vote="the majority of the judges"),
     },
     unsupported={"rating": "a trial decides between two answers, and a scale has more"},

@@ -84,7 +84,7 @@ def spec(script: str = "") -> ProtocolSpec:
     deciding_roles = protocol.deciding_roles if protocol else (VERDICT,)
     rules, deciding_role = VOTE_RULES, VERDICT
     if len(deciding_roles) == 1:
-        rules, deciding_role = dict.fromkeys(rules, DecisionRule("the deciding role's reply")), deciding_roles[0]
+        rules, deciding_role = dict.fromkeys(rules, DecisionRule()), deciding_roles[0]
     kinds = protocol.supported_kinds if protocol else tuple(rules)
     roles = protocol.spec_roles if protocol else ()
     return ProtocolSpec(

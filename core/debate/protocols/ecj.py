@@ -196,9 +196,9 @@ SPEC = ProtocolSpec(
     deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
     request_counts=_request_counts,
     kinds={
-        "multilabel": DecisionRule("the labels that an analysis chooses"),
-        "choice": DecisionRule("the labels that an analysis chooses"),
-        "rating": DecisionRule("each dimension"),
+        "multilabel": DecisionRule(),
+        "choice": DecisionRule(),
+        "rating": DecisionRule(),
     },
     presets={
         "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),

@@ -343,17 +343,11 @@ SPEC = ProtocolSpec(
     request_counts=_request_counts,
     kinds={
         "multilabel": DecisionRule(
-            "each label: a persona whose list differs from most others disagrees",
             "shares within groups, averaged over groups: present above a half",
             "exactly a half: that label is unresolved",
         ),
-        "choice": DecisionRule(
-            "the chosen label", "shares within groups, averaged over groups: the largest", "unresolved"
-        ),
-        "rating": DecisionRule(
-            "each dimension: a persona a point or more from the mean of the others disagrees",
-            "the mean within groups, then across groups",
-        ),
+        "choice": DecisionRule("shares within groups, averaged over groups: the largest", "unresolved"),
+        "rating": DecisionRule("the mean within groups, then across groups"),
     },
     output_limits={"persona": 2048, "aggregator": 4096},
     debate=debate,
