@@ -95,7 +95,7 @@ def krippendorff_alpha(
         counts = has_rating.sum(axis=0)
         pairable = counts >= 2
         per_unit = np.maximum(counts, 2)
-        times = pairable * (1.0 if weights is None else weights)
+        times = np.where(pairable, 1.0 if weights is None else weights, 0.0)
         total = float(times @ per_unit)
         cell_weights = has_rating * times  # values that are missing or alone have no weight
         ranks = mid_ranks(np.where(has_rating, numbers, 0.0).ravel(), cell_weights.ravel()).reshape(has_rating.shape)

@@ -82,8 +82,8 @@ def known_mean(values: Numbers, axis: int = 0) -> Numbers:
 
 def known_median(values: Numbers, axis: int = 0) -> Numbers:
     """Return the median along an axis, as ``known_mean``."""
-    median = np.ma.median(np.ma.masked_invalid(values), axis=axis)  # type: ignore[no-untyped-call]
-    return np.asarray(median.filled(np.nan))
+    median: Any = np.ma.median  # has no types before numpy 2.5
+    return np.asarray(median(np.ma.masked_invalid(values), axis=axis).filled(np.nan))
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:

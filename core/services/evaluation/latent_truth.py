@@ -43,7 +43,8 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
         probabilities = dawid_skene(patterns, len(values), counts=counts).probabilities
         answered = (patterns >= 0).sum(axis=1)
         is_certain = (probabilities.max(axis=1) > _MIN_PROBABILITY) & (answered >= _MIN_ANSWERS)
-        best = np.where(is_certain, np.asarray(values)[probabilities.argmax(axis=1)], None)
+        best = np.asarray(values, dtype=object)[probabilities.argmax(axis=1)]
+        best[~is_certain] = None
         estimates = zip(table.index, best[pattern.reshape(-1)], strict=True)
         labels += [(document, item, value) for document, value in estimates if value is not None]
         used |= annotators
