@@ -34,6 +34,16 @@ REGIONS = ("US", "GB", "DE", "AT", "CH", "FR", "IT", "ES", "NL", "BE")
 """Countries whose national phone numbers are found; international ones (+49 ...) always are."""
 _MIN_PHONE_DIGITS = 8
 """Shorter national numbers look like prices and years."""
+_BARE = re.compile(r"[1-9]\d+")
+"""A number that may as well be one of an order or ticket: without separators and without 0 or + at its start."""
+_PHONE_WORD = re.compile(
+    r"\bt[eé]l(?:\b|[eé]f|[eé]ph)|phone|\bfon|fax|\bcall|\bring\b|\bdial|mobile?\b|mobiel|m[oó]vil|\bcell|whatsapp"
+    r"|telegram|\bsms\b|\btext (?:me|us)|\breach|contact|kontakt|my number|anruf|\bruf|handy|meine nummer"
+    r"|appel|portable|mon num[eé]ro|llam|mi n[uú]mero|chiam|mio numero|\bbel\b|mijn nummer",
+    re.IGNORECASE,
+)
+_BEFORE_PHONE, _AFTER_PHONE = 40, 20
+"""Characters before and after such a number in which a word shows that it is a phone number."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\b\d\d?\.\d\d?\.\d{4}")
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # each run of letters is tried once
@@ -178,7 +188,10 @@ def _phones(text: str) -> Iterator[_Span]:
     for region in REGIONS:
         for match in PhoneNumberMatcher(text, region, Leniency.VALID):
             found = match.raw_string
-            if sum(map(str.isdigit, found)) >= _MIN_PHONE_DIGITS and not _DATE.search(found):
+            if sum(map(str.isdigit, found)) < _MIN_PHONE_DIGITS or _DATE.search(found):
+                continue
+            context = text[max(0, match.start - _BEFORE_PHONE) : match.end + _AFTER_PHONE]
+            if not _BARE.fullmatch(found) or _PHONE_WORD.search(context):
                 yield match.start, match.end
 
 

@@ -68,6 +68,38 @@ def test_dates_and_amounts_are_no_phone_numbers(text: str) -> None:
     assert mask(text).text == text
 
 
+@each_row(
+    "text",
+    [
+        "My ticket 4155552671 is still open",
+        "Order 6123456789 never came",
+        "commande n° 612345678 perdue",
+        "invoice 2025550143, hotel booking 612345678",
+        "recalled under 4155552671",
+    ],
+)
+def test_numbers_of_tickets_and_orders_are_no_phone_numbers(text: str) -> None:
+    assert mask(text).text == text
+
+
+@each_row(
+    "text",
+    [
+        "please call 4155552671 today",
+        "My number is 4155552671",
+        "Tel.: 612345678",
+        "mi móvil 612345678",
+        "4155552671 (cell)",
+        "ticket open, +14155552671",
+        "Ticket offen, 015112345678",
+        "we waited, 415-555-2671",
+        "we waited, 612 345 678",
+    ],
+)
+def test_phone_numbers_are_masked_by_any_sign_of_one(text: str) -> None:
+    assert "[phone]" in mask(text).text
+
+
 def test_names_of_the_project_are_masked_in_any_case() -> None:
     assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
 
