@@ -23,7 +23,7 @@ GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
 RUN: Final = "run"
 LATENT: Final = "latent"
-KNOWN: Final = "reviewed+gold"
+REVIEWED_OR_GOLD: Final = "reviewed+gold"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
 """Rater name of authors who label their own texts, which is also the short name of that source.
@@ -71,8 +71,8 @@ def source_of(name: str) -> AnnotationSource:
     """
     if name == LATENT:
         return AnnotationSource(LATENT)
-    if name == KNOWN:
-        return AnnotationSource(KNOWN)
+    if name == REVIEWED_OR_GOLD:
+        return AnnotationSource(REVIEWED_OR_GOLD)
     if name == AUTHOR:
         return AnnotationSource(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)

@@ -13,9 +13,9 @@ from core.documents import VERDICT, Value, as_rating
 from core.runs import CANARY
 from core.store.annotation_sources import (
     GOLD,
-    KNOWN,
     LATENT,
     REVIEWED,
+    REVIEWED_OR_GOLD,
     RUN,
     AnnotationSource,
     gold_table,
@@ -338,4 +338,6 @@ def decode_value(codebook: Codebook, number: float) -> Value | None:
 
 def is_own(annotator: str) -> bool:
     """Return True for a role or the verdict of the run itself, False for the name of a source."""
-    return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT, KNOWN) and not annotator.startswith("run:")
+    return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT, REVIEWED_OR_GOLD) and not annotator.startswith(
+        "run:"
+    )

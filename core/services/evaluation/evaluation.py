@@ -41,7 +41,7 @@ from core.stats.arrays import Mask, coded, counted_documents, known_median
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import LabelScores, Scores
-from core.store.annotation_sources import KNOWN, LATENT, AnnotationSource
+from core.store.annotation_sources import LATENT, REVIEWED_OR_GOLD, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -259,8 +259,8 @@ def _warning(session: ProjectSession, run: RunRow, reference: Reference, scored:
     """Return the assumptions of a reference; ``scored`` marks the documents of the score."""
     if reference == LATENT:
         return latent_truth.warning(session)
-    if reference == KNOWN:
-        known = verdict_arrays(session, run, KNOWN)
+    if reference == REVIEWED_OR_GOLD:
+        known = verdict_arrays(session, run, REVIEWED_OR_GOLD)
         unlabelled = np.isnan(known.reference).all(axis=1) & is_test_document(
             session.store, run.run_id, known.documents
         )

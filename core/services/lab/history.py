@@ -12,7 +12,7 @@ from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.stats.metrics import main_metric
-from core.store.annotation_sources import KNOWN
+from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.lab import Trial, codebook_mark, text_mark
 
 
@@ -115,5 +115,5 @@ def _latest_report(
         if purpose != "lab" or trial is None or trial.held_out != held_out or session.is_active(run_id):
             continue
         if len(trial.sample["strata"]) > 1 and (row := session.run(run_id)).state == "done":
-            return evaluate(session, row, KNOWN)
+            return evaluate(session, row, REVIEWED_OR_GOLD)
     return None

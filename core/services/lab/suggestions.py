@@ -33,7 +33,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.stats.error_analysis import MIN_Z, cues
-from core.store.annotation_sources import KNOWN
+from core.store.annotation_sources import REVIEWED_OR_GOLD
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
@@ -179,7 +179,7 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    loaded = load_arrays(session.store, run_id, now, KNOWN)
+    loaded = load_arrays(session.store, run_id, now, REVIEWED_OR_GOLD)
     held_out = document_samples.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     texts = session.store.documents.texts([loaded.documents[row] for row in rows])

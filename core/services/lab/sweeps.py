@@ -32,7 +32,7 @@ from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.stats.intervals import Estimate
-from core.store.annotation_sources import KNOWN
+from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.lab import SweepRow as SweepRow
 from core.store.lab import SweepState
 
@@ -289,7 +289,7 @@ def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[Rank
                 configuration,
                 rung,
                 runs[rung].documents if rung >= 0 else 0,
-                evaluate(session, runs[rung], KNOWN) if rung >= 0 else None,
+                evaluate(session, runs[rung], REVIEWED_OR_GOLD) if rung >= 0 else None,
                 total_cost(run.cost_usd for run in runs.values()),
                 progress.problems.get(configuration.number, ""),
                 configuration.number in remaining,
@@ -361,7 +361,7 @@ class _SweepRunner:
             scores: dict[int, float | None] = {}
             for number in remaining:
                 run = self._run_configuration(rung, grid[number], ids, size)
-                scores[number] = None if run is None else _sort_value(evaluate(self.session, run, KNOWN))
+                scores[number] = None if run is None else _sort_value(evaluate(self.session, run, REVIEWED_OR_GOLD))
             remaining = survivors(scores)
             self.progress.remaining = list(remaining)
             self.save_progress()

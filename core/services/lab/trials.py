@@ -30,7 +30,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run
 from core.stats.comparison import Side
-from core.store.annotation_sources import KNOWN
+from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.lab import Trial as Trial
 
 DEFINITIONS = "definitions"
@@ -290,7 +290,9 @@ def trial_result(session: ProjectSession, trial: Trial) -> results.TrialResult:
     """
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)
-    was, now = (annotation_arrays.load_arrays(session.store, run.run_id, codebook, KNOWN) for run in (before, after))
+    was, now = (
+        annotation_arrays.load_arrays(session.store, run.run_id, codebook, REVIEWED_OR_GOLD) for run in (before, after)
+    )
     ended = session.store.lab.ended(before.run_id) & session.store.lab.ended(after.run_id)
     rows = [row for row, id in enumerate(was.documents) if id in ended]
     ids = [was.documents[row] for row in rows]
