@@ -22,6 +22,7 @@ from app.widgets.run_picker import selected_run
 from core.codebook import Codebook
 from core.documents import Document
 from core.formatting import format_count, format_percent, format_timestamp, plural
+from core.services.codebooks import codebook as codebooks
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, Import, LengthSummary, first_rejected, format_gold
 from core.services.evaluation import annotation_arrays
@@ -88,10 +89,15 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
     pages = -(-total // PAGE_SIZE)
     first = PAGE_SIZE * (page_number(pages, key=PAGE_NUMBER) - 1)
     documents = service.document_page(session, search=search, offset=first, limit=PAGE_SIZE)
+    deleted = codebooks.deleted_names(session, codebook)
     words = f"“{search}”" if search else "all documents"
     document_list(
         [
-            {"id": document.id, "excerpt": excerpt(document.text), "note": ", ".join(format_gold(document, codebook))}
+            {
+                "id": document.id,
+                "excerpt": excerpt(document.text),
+                "note": ", ".join(format_gold(document, codebook, deleted)),
+            }
             for document in documents
         ],
         title="Id",

@@ -131,9 +131,9 @@ def former_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
     }
 
 
-def deleted_names(session: ProjectSession, codebook: Codebook) -> dict[str, str]:
+def deleted_names(session: ProjectSession, codebook: Codebook | None) -> dict[str, str]:
     """Return the last names, by id, of labels that earlier versions had and a codebook does not have."""
-    present = codebook.label_names
+    present = codebook.label_names if codebook is not None else {}
     return {
         label.id: label.name
         for version in reversed(history(session))

@@ -65,7 +65,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> DataOve
         with_gold=store.with_gold(),
         raters=tuple(session.store.annotations.raters()),
         words=summarise_lengths(store.lengths()),
-        gold=gold_distribution(counts, codebook, codebooks.deleted_names(session, codebook) if codebook else {}),
+        gold=gold_distribution(counts, codebook, codebooks.deleted_names(session, codebook)),
         imports=tuple(reversed(store.imports())),
     )
 
@@ -229,10 +229,12 @@ def count_languages(session: ProjectSession) -> dict[str, int]:
     return dict(Counter(map(guess_language, session.store.documents.texts(ids).values())).most_common())
 
 
-def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
+def format_gold(
+    document: Document, codebook: Codebook | None, deleted: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater).
 
-    Several raters of a dimension become their mean: ``name 3.25``.
+    Several raters of a dimension become their mean: ``name 3.25``. ``deleted`` are the names of other labels by id.
     """
     if codebook is not None and codebook.kind == "rating" and len(document.gold) > 1:
         ratings = {
@@ -242,7 +244,7 @@ def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
         return [
             f"{label.name} {format_rating(mean(map(float, values)))}" for label, values in ratings.items() if values
         ]
-    labels = codebook.label_names if codebook is not None else {}
+    labels = {**(codebook.label_names if codebook is not None else {}), **deleted}
     positions = {label_id: position for position, label_id in enumerate(labels)}
     words = []
     for rater, values in document.gold.items():

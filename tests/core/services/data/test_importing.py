@@ -391,6 +391,9 @@ def test_gold_of_a_deleted_label_is_shown_with_its_last_name(session: ProjectSes
         "Food",
         "Waiting (not in the codebook)",
     ]
+    deleted = codebooks.deleted_names(session, less)
+    shown = (overview.format_gold(document, less, deleted) for document in overview.document_page(session))
+    assert {name for names in shown for name in names} == {"Food", "Waiting"}
 
 
 def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
