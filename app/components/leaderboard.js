@@ -102,8 +102,8 @@ class LeaderboardView {
     const head = el(
       "tr",
       "",
-      el("th", "check"),
-      el("th", "pin"),
+      el("th", { className: "check", ariaLabel: "Select" }),
+      el("th", { className: "pin", ariaLabel: "Pin" }),
       this.heading({ key: NAME, title: "Name", numeric: false }),
       ...columns.map((column) => this.heading(column)),
     );

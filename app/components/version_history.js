@@ -49,7 +49,7 @@ export default function (component) {
     number("Cost"),
     el("th", "", "Note"),
     withRuns && el("th", "", "Used by"),
-    el("th"),
+    el("th", { ariaLabel: "Actions" }),
   ];
   const rows = data.rows.toReversed().map((version) => {
     const { note, runs } = version;

@@ -97,6 +97,15 @@ test("a click on a name opens the run, a double click renames it", async (contex
   assert.ok(nameField());
 });
 
+test("each column has a name for screen readers", () => {
+  table().draw([0.2]);
+  const heads = [...document.querySelectorAll("th")];
+  assert.deepEqual(
+    heads.map((head) => head.ariaLabel || head.textContent?.trim()),
+    ["Select", "Pin", "Name"],
+  );
+});
+
 test("the Enter that ends an input method's composition does not end the renaming of a run", () => {
   const { draw, name, nameField } = table();
   draw([0.2]);
