@@ -204,7 +204,7 @@ def prediction_powered(
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
     tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > TINY else 0.0
     value, _ = kept_mean(sample, values, tuning * predictions, tuning * over_all)
-    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), (y - tuning * f) / kept, sample)
+    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), (y - tuning * f) / kept, sample, kept)
 
 
 def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | None:
@@ -225,15 +225,16 @@ def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | N
     return min(unreviewed, ceil(1 / wanted) - drawn)
 
 
-def _wilson_estimate(value: float, estimates: Numbers, sample: WeightedSample) -> Estimate:
-    """Return Wilson's interval with as many cases as give this variance."""
+def _wilson_estimate(value: float, estimates: Numbers, sample: WeightedSample, kept: float) -> Estimate:
+    """Return Wilson's interval with as many cases as give this variance, and a share ``kept`` of the documents."""
     count = len(estimates)
     if count < MIN_DRAWS:
         return Estimate(value, None)
     if sample.complete:
         return Estimate(value, Interval(value, value))
-    squares = float(((estimates - estimates.mean()) ** 2).sum()) + 0.5 * sample.reach**2
+    squares = float(((estimates - estimates.mean()) ** 2).sum()) + 0.5 * (sample.reach / kept) ** 2
     quantile = t_quantile(count - 1) if count < 1000 else normal_quantile()
-    inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 there would be no cases
+    half = 0.5 / max(1.0, kept * count)
+    inner = min(max(value, half), 1 - half)  # at 0 and 1 there would be no cases
     cases = inner * (1 - inner) * (count - 1) * count / squares
     return Estimate(value, wilson(min(value * cases, cases), cases, quantile=quantile))

@@ -276,6 +276,20 @@ def test_shares_after_discards_are_of_the_documents_that_would_be_kept() -> None
     assert np.mean(widths[True]) < 0.85 * np.mean(widths[False]), "verdicts help after discards, too"
 
 
+def test_share_of_few_kept_documents_has_their_uncertainty() -> None:
+    # 300 studies: a tenth of 100 draws is kept, and most kept documents have the label.
+    covered = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        y, kept = rng.random(1000) < 0.9, rng.random(1000) < 0.1
+        order = rng.permutation(1000)[:100]
+        reference = np.where(kept, y, np.nan)[order]
+        interval = sampling.share(WeightedSample.of_draws(order, [np.ones(1000)] * 100, 1000), reference).interval
+        assert interval is not None
+        covered += y[kept].mean() in interval
+    assert covered >= 280
+
+
 def test_only_discarded_documents_give_no_share() -> None:
     nothing = np.full(30, np.nan)
     assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 100), nothing) == Estimate()
