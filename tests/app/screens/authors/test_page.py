@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from core.codebook import Codebook, Label, Scale
-from core.services import projects
 from core.services.author_labelling import labelling
 from core.services.author_labelling.report import COPIES
 from core.services.project_session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_page, studio
+from tests.app.studio import HOSTILE, button, html, open_page
 
 BOOK = Codebook(
     unit="message",
@@ -23,12 +19,9 @@ BOOK = Codebook(
 )
 
 
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+@pytest.fixture(autouse=True)
+def _no_double_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # tests are faster than people
-    with studio(tmp_path, monkeypatch) as workspace:
-        opened = projects.create_project(workspace, "p")
-        yield opened
 
 
 def agree(at, name: str = "p1"):

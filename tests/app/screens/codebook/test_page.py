@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from string import ascii_lowercase
 from threading import Event
 from typing import Any
@@ -14,21 +12,14 @@ from core.baseline.lexicon import FULL_LIST
 from core.codebook import Codebook, load_yaml
 from core.documents import Document
 from core.errors import StorageFull
-from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches, prompt_preview
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision
-from tests.app.studio import HOSTILE, button, html, open_page, studio
+from tests.app.studio import HOSTILE, button, html, open_page
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
 PRICE, FOOD = (label.id for label in BOOK.labels)
-
-
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield projects.create_project(workspace, "p")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,6 @@ e,,1,no
 f,some bread,1,no
 g,too,few
 """.encode()
-
-
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield projects.create_project(workspace, "p")
 
 
 def upload(content: bytes, name: str = "soup.csv") -> AppTest:

@@ -25,7 +25,6 @@ from core.services.evaluation import latent_truth, report
 from core.services.review import actions
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
-from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
 from tests.core.services.sample_world import both
@@ -36,17 +35,6 @@ SCREENS = Path(screens.__file__).parent
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
 CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
 RATING = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch):
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield workspace.open(tmp_path / "small.duckdb")
-
-
-@pytest.fixture
-def project(session):
-    return session.project
 
 
 def draw(session, name, **values):
@@ -471,10 +459,10 @@ def test_downloads_of_charts_are_named_after_project_run_page_and_title(session,
     monkeypatch.setattr(charts, "download", lambda label, content, name, *_, **__: names.append(name))
     _, run_id = two_runs(project)
     draw(session, "evaluate", page="evaluate", run_id=run_id)
-    charts = (f"small-{run_id}-evaluate-{title}" for title in ("scores_per_label", "effect_of_the_debate"))
+    charts = (f"p-{run_id}-evaluate-{title}" for title in ("scores_per_label", "effect_of_the_debate"))
     assert set(names) == {f"{chart}.{end}" for chart in charts for end in ("svg", "csv")}
     draw(session, "compare", page="compare", run_id=run_id)
-    assert "small-compare-quality_and_cost.csv" in names, "a chart of several runs is not named after one of them"
+    assert "p-compare-quality_and_cost.csv" in names, "a chart of several runs is not named after one of them"
 
 
 def chart_selection(app, key, select, **fields):
@@ -559,7 +547,7 @@ def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, pr
     )
     run_id = debates(project, sample_world.CODEBOOK, words, {id: (both(""), both("")) for id in words})
     app = draw(session, "evaluate", run_id=run_id, evaluate_tab="errors", **{"errors-label": "a"})
-    assert f"small-cue_words_{run_id}_alpha_false_negative.csv" in names
+    assert f"p-cue_words_{run_id}_alpha_false_negative.csv" in names
     chart = f"errors-words-{run_id}-a-false_negative"
     clicked = chart_selection(app, chart, "name", name="rain")
     send(app, clicked)

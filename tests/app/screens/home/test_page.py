@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,8 @@ import pytest
 from core.services import bundle, preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
-from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
+from tests.app.studio import HOSTILE, button, html, open_page, until_shown
 from tests.core.services.sessions import BOOK, annotate, fill
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield workspace
 
 
 def test_first_visit_opens_a_sample(workspace: Workspace) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -20,20 +18,14 @@ from core.codebook import Kind
 from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
-from core.services import document_samples, projects, prompt_templates
+from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.keyword_matches import UNUSED_DESCRIPTION
 from core.services.lab import history, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
+from tests.app.studio import HOSTILE, button, html, open_page, until_shown
 from tests.core.services.sessions import BOOK, queue_runs, until
-
-
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield projects.create_project(workspace, "p")
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,22 +10,20 @@ from core.debate import protocols
 from core.debate.persona_extraction import UNLIMITED
 from core.errors import UsageError
 from core.files import shipped_folder
-from core.services import personas, projects
+from core.services import personas
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from tests.app.studio import HOSTILE, button, html, open_page, studio
+from tests.app.studio import HOSTILE, button, html, open_page
 
 SAMPLES = shipped_folder("sample_data")
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        opened = projects.create_project(workspace, "p")
-        codebooks.save(opened, read_codebook(SAMPLES / "story_questions.yaml"))
-        yield opened
+def session(session: ProjectSession) -> ProjectSession:
+    codebooks.save(session, read_codebook(SAMPLES / "story_questions.yaml"))
+    return session
 
 
 def documents(at):

@@ -19,22 +19,11 @@ from core.services.evaluation.report import full_report, html_report
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented
-from tests.app.studio import html, studio
+from tests.app.studio import html
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
 SCREENS = Path(screens.__file__).parent
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch):
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield workspace.open(tmp_path / "small.duckdb")
-
-
-@pytest.fixture
-def project(session):
-    return session.project
 
 
 @pytest.fixture

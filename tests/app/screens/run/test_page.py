@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
@@ -20,17 +18,11 @@ from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
 from core.store.runs import set_state
-from tests.app.studio import button, html, open_page, studio
+from tests.app.studio import button, html, open_page
 from tests.core.services.sessions import BOOK, TEXTS, fill, queue_runs, until
 from tests.servers.scripted import Scripted, reply_with
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
-
-
-@pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        yield workspace.open(tmp_path / "hotel.duckdb")
 
 
 def labels(at: AppTest) -> list[str]:
@@ -348,7 +340,7 @@ def test_run_continues_in_the_copy_of_a_removed_project(session: ProjectSession)
     assert "was deleted or moved" in shown
     assert 0 < finished(shown) < 12
     assert (labels(at).count("Save a copy and continue with it"), labels(at).count("Resume")) == (1, 1)
-    copy = session.path.with_name("hotel-recovered.duckdb")
+    copy = session.path.with_name("p-recovered.duckdb")
     assert f"The project was saved as {copy}" in html(at.button(key="save-copy").click().run())
     assert "Save a copy and continue with it" not in labels(at)
     button(at, "Resume")

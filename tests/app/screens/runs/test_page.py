@@ -30,11 +30,9 @@ from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debat
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch):
-    with studio(tmp_path, monkeypatch) as workspace:
-        opened = workspace.open(tmp_path / "hotel.duckdb")
-        fill(opened)
-        yield opened
+def session(session):
+    fill(session)
+    return session
 
 
 def finished(session, **plan):
