@@ -137,12 +137,16 @@ class _Connection:
                 await asyncio.wait_for(self._asked.wait(), wait)
 
     async def _look_again(self) -> None:
-        """Replace the live state of a project that was closed and opened again."""
+        """End the view of a project that was closed, and replace its live state if it was opened again."""
         session, run_id = self._find(self._run)
         live_run = await run_in_threadpool(session.live_run, run_id) if session else None
-        if live_run is not None and live_run is not self._live_run:
-            self._live_run = live_run
-            self._view.cursors.clear()
+        if live_run is self._live_run:
+            return
+        self._live_run = live_run
+        self._view.cursors.clear()
+        if live_run is None:
+            await self._send("gone", run=self._run)
+        else:
             await self._send("snapshot", instance=live_run.token, run=self._run, events=live_run.snapshot(self._view))
 
     async def _answer(self) -> None:

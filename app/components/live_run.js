@@ -595,7 +595,7 @@ class LiveRunView {
       const text = "Open the address that moot printed in the terminal when it started.";
       counters.drawNotice({ tone: "bad", icon: "fail", title: "This window has no access to the run.", text });
     } else if (this.gone) {
-      const text = "It may belong to another project.";
+      const text = "It may belong to another project, or its project was closed.";
       counters.drawNotice({ tone: "warn", icon: "help", title: "This run does not exist.", text });
     } else counters.drawNotice(status && describeState(status, data));
     if (!status) return;

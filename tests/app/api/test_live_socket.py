@@ -152,6 +152,20 @@ def test_unknown_run_is_reported_as_gone(client: TestClient) -> None:
         assert socket.receive_json() == {"type": "gone", "run": "nobody"}
 
 
+def test_run_of_a_closed_project_is_reported_as_gone_until_it_is_opened_again(
+    client: TestClient, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_socket, "LOOK_AGAIN", 1)
+    monkeypatch.setattr(live_socket, "IDLE", 0.01)
+    state = source.state
+    with connect(client) as socket:
+        watch(socket)
+        monkeypatch.setattr(source, "live_run", lambda _run: None)
+        assert socket.receive_json() == {"type": "gone", "run": RUN}
+        monkeypatch.setattr(source, "live_run", lambda _run: state)
+        assert socket.receive_json()["type"] == "snapshot"
+
+
 def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "half a pair \ud83d"))
     with connect(client) as socket:
