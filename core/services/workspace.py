@@ -46,6 +46,7 @@ class Workspace:
 
     def open(self, path: Path, *, create: bool = True) -> ProjectSession:
         """Open a project file, unless it is open, and add it to the recent ones. Raises ProjectError."""
+        check_path(path)
         path = path.expanduser().resolve()
         with self.reserved(path) as session:
             if session is None:

@@ -203,9 +203,11 @@ class ReplyReader(ABC):
         Labels under a key that claims nothing may be absent, of another role, or of a part of the document.
         """
         for key, value in other_entries(block, decision):
-            named = self._named_by(key, value)
+            named, item = self._named_by(key, value), self.names.find(key)
             if value is False:
-                is_contradiction = is_verdict(key) or self.names.find(key) in chosen
+                is_contradiction = item in chosen if item else is_verdict(key)
+            elif value is True and item in chosen:
+                is_contradiction = False  # "Not relevant" may be the name of a label
             else:
                 is_contradiction = bool(named) and self._contradicts(key, named, chosen)
             if is_contradiction:

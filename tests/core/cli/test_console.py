@@ -165,6 +165,13 @@ def test_full_disk_under_the_standard_streams_is_no_defect(tmp_path: Path) -> No
     assert "Traceback" not in lost.stderr
 
 
+def test_project_in_a_removed_working_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "No such file or directory" in invoking.moot("runs", "--project", "a.duckdb", code=2).stderr
+
+
 def test_names_from_files_cannot_control_the_terminal(tmp_path):
     (tmp_path / "codebook.yaml").write_text(CODEBOOK)
     (tmp_path / "in.csv").write_text("te\x1b[2Jxt,gold\nthe staff,\x1b]8;;http://127.0.0.1\x07yes\nfood,1\n")

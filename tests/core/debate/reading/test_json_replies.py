@@ -28,6 +28,21 @@ def test_key_without_a_label_beside_a_wrapper_is_not_the_decision(beside: dict[s
 
 
 @each_row(
+    ("answers", "expected"),
+    [
+        ({"Not relevant": True, "Correct": False, "Final": False}, "Not relevant"),
+        ({"Not relevant": False, "Correct": True, "Final": True}, "Correct, Final"),
+        ({"Not relevant": True, "Correct": True, "Final": True}, "Not relevant, Correct, Final"),
+    ],
+)
+def test_label_with_the_name_of_a_heading_contradicts_nothing(answers: dict[str, bool], expected: str) -> None:
+    names = ("Not relevant", "Correct", "Final")
+    assert decision(json.dumps(answers), book("multilabel", "review", *names)) == expected
+    if len(expected.split(", ")) == 1:
+        assert decision(json.dumps(answers), book("choice", "review", *names)) == expected
+
+
+@each_row(
     ("later", "expected"),
     [
         ({"Food": True, "Price": True}, "refused"),
