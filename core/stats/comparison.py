@@ -257,9 +257,6 @@ class _SharedDocuments:
         equivalence = None
         if margin is not None:
             interval = self.difference(first, second, 1 - 2 * ALPHA).main.interval
-            units = documents.groups or documents.n
-            if interval is not None and interval.low == interval.high and not self.design.exact:
-                interval = _interval_of_equal_runs(units)
             equivalence = Equivalence(margin, interval)
         iterations = [list(side.by_iteration.values()) for side in (first, second)]
         are_repeated = all(np.count_nonzero(~np.isnan(values)) > 1 for values in iterations)
@@ -304,17 +301,6 @@ class _SharedDocuments:
                 words = f"{words[:-1]}; only {format_count(count, 'rating' if is_rating else 'positive')}."
             label_tests.append(LabelTest(label.id, label.name, label.colour, change, count, test, p, verdict, words))
         return tuple(label_tests)
-
-
-def _interval_of_equal_runs(units: int) -> Interval:
-    """Return the 90% interval of the difference of annotators that are equal on all of these independent documents.
-
-    Documents that differ may exist: if their share were at the end of the interval, one of them would have been among
-    these with a probability of 95% (the exact upper limit of a share of 0: Clopper and Pearson 1934, Biometrika 26). A
-    document that differs changes the score by about its share.
-    """
-    bound = 1 - ALPHA ** (1 / units)
-    return Interval(-bound, bound, 1 - 2 * ALPHA)
 
 
 def verdict_on(difference: Estimate, p: float | None, *, enough: bool = True) -> DifferenceVerdict:

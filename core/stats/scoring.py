@@ -160,7 +160,7 @@ def difference(
 
     Intervals combine those of both annotators by their correlation over documents (``difference_interval``), so that
     they are within the possible range and as wide as few positives require. A positive difference means that the second
-    value is higher. Annotators with the same values on a label differ by exactly 0.
+    value is higher.
     """
     data = _Patterns.from_values(kind, (reference, first, second), labels, design or Design(), level)
     of_first, of_second = map(data.estimate, data.unweighted)
@@ -572,16 +572,19 @@ class _Patterns:
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
         differs = np.any(first_values != second_values, axis=1)
         is_estimate = self.design.represents and not self.design.exact
+        few_cases = self._fewest_cases(metric, column, first, second)
         if not differs.any():
             alike = self.alike[column] if metric.per_label else self.alike.all()
-            return Interval(0.0, 0.0, self.level) if alike or not is_estimate else None
+            if self.design.exact or (alike and is_estimate):
+                return Interval(0.0, 0.0, self.level)
+            return None if is_estimate else self._equal(metric, few_cases)
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
         has_ends = metric.interval in ("share", "f1")
         is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
-        has_few = is_constant or self._fewest_cases(metric, column, first, second) < _MIN_CASES
+        has_few = is_constant or few_cases < _MIN_CASES
         is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
         if not has_ends and quantile and is_unknown:
             return None
@@ -601,6 +604,21 @@ class _Patterns:
         return difference_interval(
             (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
         )
+
+    def _equal(self, metric: Metric, cases: float) -> Interval | None:
+        """Return the interval of the difference of annotators that are equal on all independent documents.
+
+        Documents that differ may exist: if their share were at the end of the interval, one of them would probably have
+        been among these (the exact upper limit of a share of 0: Clopper and Pearson 1934, Biometrika 26). A document
+        that differs changes a score by about its share of the ``cases``, and a mean over labels by its part of this.
+        None for errors of ratings, which have another range, and with too few documents for an interval of the metric.
+        """
+        if metric.interval in ("mean", "signed") or self.units < self._min_units(metric):
+            return None
+        labels = len(self.cells) if metric.average in ("macro", "weighted") else 1
+        units = min(float(self.units), labels * cases)
+        bound = 1 - ((1 - self.level) / 2) ** (1 / units) if units else 1.0
+        return Interval(-bound, bound, self.level)
 
     def _fewest_cases(self, metric: Metric, column: int, *estimated: _Estimated) -> float:
         """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
