@@ -213,8 +213,6 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_revie
     if gain.interval is None:
         return f"{subject}: {difference}; too few documents for an interval."
     span = format_interval(gain.interval, digits=2, named=True)
-    if gain.interval.low == gain.interval.high == 0:
-        return f"{subject}: no difference, as the mean ratings are the same."
     if not gain.clear:
         return f"{subject}: no significant difference, {difference}, {span}."
     return f"{subject}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
