@@ -271,11 +271,13 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
     population = f"{report.basis.population:,}"
     people = len(session.store.agreement.submitted(run.run_id))
     who = f" by {format_count(people, 'person', 'people')}" if people else ""
-    sight = _sight(session, run)
+    sight, discarded = _sight(session, run), ""
+    if count := report.basis.discarded:
+        discarded = f" {format_count(count, 'document')} {plural(count, 'was', 'were')} discarded."
     if sample.complete:
         return (
-            f"The reference is the review of all {population} documents with a complete verdict{who}.{sight} Scores "
-            "describe these documents exactly and have no intervals."
+            f"The reference is the review of all {population} documents with a complete verdict{who}.{discarded}"
+            f"{sight} Scores describe these documents exactly and have no intervals."
         )
     drawn, current = format_count(sample.drawn, "document"), review_plan.current_plan(session, run)
     compared = current is not None and current.claim == "better"
@@ -291,12 +293,8 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         f"{plural(count, 'counts only for itself', 'count only for themselves')}."
         for way, count in without_weight.items()
     )
-    discarded = ""
-    if count := report.basis.discarded:
-        discarded = (
-            f" {format_count(count, 'document')} {plural(count, 'was', 'were')} discarded; the estimates are for the "
-            "documents that would be kept (Saerndal et al., 1992)."
-        )
+    if discarded:
+        discarded += " The estimates are for the documents that would be kept (Saerndal et al., 1992)."
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
         f"{chances}.{chosen}{discarded} Each document drawn is weighted by its selection probability, and weights are "

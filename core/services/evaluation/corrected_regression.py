@@ -51,12 +51,15 @@ class Analysis:
     """Documents with a verdict that lack a value of a column."""
     groups: int | None
     """Independent groups of documents, None if documents are independent."""
+    discarded: int
+    """Reviewed documents that were discarded. The coefficients are for those that would be kept."""
 
     @property
     def sentence(self) -> str:
         """The documents behind the coefficients, in words."""
         result = self.regression
         left_out = f"; excluded: {self.left_out:,} without a value" if self.left_out else ""
+        left_out += f"; discarded: {self.discarded:,}" if self.discarded else ""
         grouping = f", {self.groups:,} independent groups" if self.groups is not None else ""
         return (
             f"{format_count(result.documents, 'document')}, {result.reviewed:,} of them reviewed "
@@ -107,6 +110,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
         result,
         int((~complete[all_rows]).sum()),
         len(np.unique(row_groups)) if row_groups is not None else None,
+        loaded.discarded,
     )
 
 
@@ -119,6 +123,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
         "reviewed": result.reviewed,
         "drawn": result.drawn,
         "left_out": analysis.left_out,
+        "discarded": analysis.discarded,
         "groups": analysis.groups,
         "tuning": result.tuning,
         "coefficients": {

@@ -110,7 +110,7 @@ class Basis:
                 return "all are reviewed, so the scores are exact"
             case "sample":
                 everything = format_count(self.population or 0, "document")
-                everything += ", without discarded ones," if self.discarded else ""
+                everything += " without discarded ones" if self.discarded else ""
                 return f"estimated for {everything} from {format_count(self.units, 'random draw')}"
             case "by_hand":
                 return "not a random sample: no interval for the others"

@@ -336,9 +336,9 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
             return f"{best} is better than {other}: {by}."
         return f"No significant difference between {best} and {other}: {by}."
     name = codebook.label(plan.label).name if plan.label else ""
-    everything = format_count(status.population, "document")
-    if status.discarded:
-        everything += ", without discarded ones,"
+    everything = format_count(status.population - (status.discarded if status.complete else 0), "document")
+    if status.discarded and not status.complete:
+        everything += " without discarded ones"
     share = format_percent(estimate.value, 1)
     match plan.claim:
         case "share":

@@ -21,7 +21,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services import manuscript
-from core.services.evaluation import corrected_regression
+from core.services.evaluation import annotation_arrays, corrected_regression
 from core.services.evaluation.corrected_regression import Formula
 from core.services.manuscript_formats import write
 from core.services.project_session import ProjectSession
@@ -175,3 +175,21 @@ def test_design_file_reproduces_the_results_of_survey_packages(world: tuple[Proj
     assert error == pytest.approx(0.0551755786569, abs=1e-9)
     fitted = WLS(y, add_constant(x), weights=weight).fit()
     assert fitted.params == pytest.approx([0.496756547682, -0.496756547682], abs=1e-9)
+
+
+def test_regression_after_discards_is_that_of_the_kept_documents(workspace: Workspace, tmp_path: Path) -> None:
+    session, run = build(workspace, tmp_path / "p.duckdb")
+    formula, ada = Formula("Clean", ("year",)), actions.Attribution("ada")
+    sampling = queue.list_queue(session, run, QueueFilter(sort="queue", size=30), actor="ada").sampling
+    actions.set_status(session, run.run_id, list(sampling), "Discarded", ada, sampling=sampling)
+    analysis = corrected_regression.analyse(session, run, formula)
+    assert (analysis.regression.reviewed, analysis.regression.drawn, analysis.discarded) == (90, 120, 30)
+    assert analysis.sentence.endswith("; discarded: 30")
+    sampling = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada").sampling
+    actions.submit(session, run.run_id, list(sampling), ada, sampling=sampling)
+    loaded = annotation_arrays.reviewed_sample(session, run)
+    kept = loaded.order[loaded.is_kept]
+    years = np.array([2000.0 + int(loaded.documents[row][1:]) % 10 for row in kept])
+    expected = np.linalg.lstsq(np.column_stack([np.ones(130), years]), loaded.reference[kept, 0], rcond=None)[0]
+    terms = corrected_regression.analyse(session, run, formula).terms.values()
+    assert [term.estimate.value for term in terms] == pytest.approx(expected, rel=1e-6)

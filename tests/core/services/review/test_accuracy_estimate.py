@@ -81,7 +81,7 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     widths = [each.interval.high - each.interval.low for each in (clean.powered, discarded.labels[0].powered)]
     assert widths[1] < 1.2 * widths[0]
     basis = evaluate(session, run, "reviewed").describe_basis()
-    assert "estimated for 48 documents, without discarded ones, from 24 random draws" in basis
+    assert "estimated for 48 documents without discarded ones from 24 random draws" in basis
     actions.undo(session, actions.Attribution("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)

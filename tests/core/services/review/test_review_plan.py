@@ -371,4 +371,4 @@ def test_claim_after_discards_is_about_the_documents_that_would_be_kept(world: t
     assert status.estimate.interval is not None
     width = before.estimate.interval.high - before.estimate.interval.low
     assert status.estimate.interval.high - status.estimate.interval.low < 1.6 * width
-    assert "of the 200 documents, without discarded ones, are about Clean" in review_plan.describe_result(BOOK, status)
+    assert "of the 200 documents without discarded ones are about Clean" in review_plan.describe_result(BOOK, status)
