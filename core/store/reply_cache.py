@@ -102,10 +102,15 @@ class Replies(Repository):
         """
         self._write(reply)
         with suppress(ProjectError):
-            self.write_refused()
+            self._queue_refused()
 
     def write_refused(self) -> None:
-        """Write again the replies that the full disk refused. Raises StorageFull and ProjectError."""
+        """Write again the replies that the full disk refused, and wait for it. Raises StorageFull and ProjectError."""
+        if self._unlogged or self._refused:
+            self._queue_refused()
+            self._writer.do(lambda _cursor: None)  # after all queued replies
+
+    def _queue_refused(self) -> None:
         with suppress(IndexError):  # another thread may take some, and the writer's thread may append more
             while True:
                 self._write(self._unlogged.popleft())

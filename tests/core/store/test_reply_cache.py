@@ -206,6 +206,7 @@ def test_reply_that_the_log_refused_is_written_later(tmp_path, monkeypatch, late
             commit_replies(project, "k2")
         elif later == "resume":
             project.replies.write_refused()
+            assert stored_keys(project) == {"k1"}, "the totals of a resumed run count it"
         assert project.replies.contains("k1") == (later != "close")
     with Project(path) as project:
         assert project.replies.get("k1") == make_reply("k1")
