@@ -187,6 +187,9 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
         kind = fields.bind("book-kind", book.kind, part("kind"))
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
+        with st.container():
+            if status.saved is not None and status.saved.codebook.kind != book.kind:
+                _warn_of_new_kind(fields.session, KINDS[status.saved.codebook.kind])
         if book.mixes_scales:
             field_name("Scales", "one for each dimension")
             st.button(
@@ -277,14 +280,14 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                     notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
         codebook_versions.show_accepted_changes(session)
+        with st.container():  # before the keywords of the texts, which may take the height of several screens
+            has_kind = status.saved is not None and status.saved.codebook.kind == book.kind
+            if has_kind and status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
+                documents = format_count(stale, "reviewed document")
+                outdated = f"{documents} {plural(stale, 'was', 'were')} decided under the earlier definition"
+                notice("info", outdated, "They keep their labels. Review marks them after you save.")
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
-        if status.saved is not None and status.saved.codebook.kind != book.kind:
-            _warn_of_new_kind(session, KINDS[status.saved.codebook.kind])
-        elif status.dirty and (stale := codebooks.count_stale_reviews(session, book, status.saved)):
-            documents = format_count(stale, "reviewed document")
-            outdated = f"{documents} {plural(stale, 'was', 'were')} decided under the earlier definition"
-            notice("info", outdated, "They keep their labels. Review marks them after you save.")
 
 
 def _warn_of_new_kind(session: ProjectSession, before: str) -> None:

@@ -15,7 +15,7 @@ from core.errors import StorageFull
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches, prompt_preview
 from core.services.project_session import ProjectSession
-from core.store.reviews import Decision
+from core.store.reviews import Decision, ReviewChange
 from tests.app.studio import HOSTILE, button, html, open_page
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
@@ -50,9 +50,19 @@ def test_new_label_type_warns_about_reviewed_documents(saved: ProjectSession) ->
     at.selectbox(key="codebook-book-kind").set_value("choice").run()
     assert "reviewed as Multiple labels" not in html(at)
     saved.store.reviews.record([Decision("a", status="Submitted")], actor="ann")
-    assert "1 document was reviewed as Multiple labels" in html(at.run())
+    shown = html(at.run())
+    assert 0 < shown.find("1 document was reviewed as Multiple labels") < shown.find("Proposed from your texts")
     at.selectbox(key="codebook-book-kind").set_value("multilabel").run()
     assert "reviewed as Multiple labels" not in html(at)
+
+
+def test_new_definition_tells_of_reviewed_documents_above_the_proposed_keywords(saved: ProjectSession) -> None:
+    decision = Decision("a", (ReviewChange(PRICE, None, True),), "Submitted")
+    saved.store.reviews.record([decision], actor="ann", codebook_version=1)
+    at = open_page("codebook")
+    at.text_area(key=f"codebook-label-description-{PRICE}").set_value("What it costs.").run()
+    shown = html(at)
+    assert 0 < shown.find("1 reviewed document was decided under the earlier") < shown.find("Proposed from your texts")
 
 
 def refuse(*_: object) -> None:
