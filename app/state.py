@@ -524,6 +524,8 @@ class SessionState:
             self.review.view = url["view"]
         if url.get("tab") in EvaluateState.TABS:
             self.evaluate.tab = url["tab"]
+        if "prompt" in url:
+            self.lab.subject = url["prompt"]
 
 
 def with_value(key: str, value: Any) -> str:

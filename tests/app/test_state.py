@@ -50,6 +50,12 @@ def test_address_sets_document_compared_runs_and_reference():
     assert open_screen().text[1].value == "None  gold"
 
 
+def test_prompt_in_the_address_is_edited_again_after_a_reload():
+    from app.state import LabState
+
+    assert open_screen(prompt="ecj/judge").session_state[LabState.subject.key] == "ecj/judge"
+
+
 def test_existing_view_in_the_address_is_opened():
     from app.state import EvaluateState, ReviewState
 

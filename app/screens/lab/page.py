@@ -10,7 +10,7 @@ from app.state import LabState, bound, state, with_default
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.document_drawer import excerpt
 from app.widgets.elements import choose, facts, line, literal
-from app.widgets.layout import empty_page, header
+from app.widgets.layout import empty_page, header, write_url
 from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError, PromptError
@@ -39,6 +39,7 @@ def main() -> None:
     slot = next((slot for slot in slots if slot.name == state.lab.subject), None)
     if slot is None:  # also after a change of the protocol, which may have other prompts
         state.lab.select_subject(trials.DEFINITIONS)
+    write_url(prompt=slot.name if slot is not None else None)
     with st.container():  # also without a notice, so that open popovers stay open when it goes
         if (document_id := LabState.requested_document.pop()) is not None:
             choose_document(session, document_id)
