@@ -23,7 +23,7 @@ from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date, plural
 from core.refi_qda import dump_qdc
-from core.services import guided_path, prompt_templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import prompt_preview
 from core.services.codebooks.codebook import CodebookStatus
@@ -189,7 +189,7 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
         with st.container():
             if status.saved is not None and status.saved.codebook.kind != book.kind:
-                _warn_of_new_kind(fields.session, KINDS[status.saved.codebook.kind])
+                _warn_of_new_kind(codebooks.count_reviews_of_other_kinds(fields.session, book.kind))
         if book.mixes_scales:
             field_name("Scales", "one for each dimension")
             st.button(
@@ -211,6 +211,14 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
         guideline = fields.bind("book-guideline", book.guideline, part("guideline"))
         with st.container(key="codebook-guideline"):
             st.text_area("Guideline for all labels", **guideline, height="content")
+
+
+def _warn_of_new_kind(reviewed: int) -> None:
+    """Say that documents reviewed with labels of another type stay submitted, if there are any."""
+    if reviewed:
+        head = f"{format_count(reviewed, 'document')} {plural(reviewed, 'was', 'were')} reviewed with another type"
+        text = "They stay submitted, without values of the new type. In Review, find them by their status and review "
+        notice("warn", head, f"{text}them again.")
 
 
 def part(name: str) -> label_editor.Edit:
@@ -288,14 +296,6 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                 notice("info", outdated, "They keep their labels. Review marks them after you save.")
         if overview.count_documents(session):
             label_editor.in_texts(fields, label)
-
-
-def _warn_of_new_kind(session: ProjectSession, before: str) -> None:
-    """Say that documents reviewed with labels of another type stay submitted, if there are any."""
-    if count := guided_path.reviewed_documents(session):
-        head = f"{format_count(count, 'document')} {plural(count, 'was', 'were')} reviewed as {before}"
-        text = "They stay submitted, without values of the new type. In Review, find them by their status and review "
-        notice("warn", head, f"{text}them again.")
 
 
 def delete_label(session: ProjectSession, fields: Fields, label: Label) -> None:

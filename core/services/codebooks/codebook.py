@@ -21,6 +21,7 @@ from core.codebook import (
     CHOICE_ITEM,
     COLOURS,
     Codebook,
+    Kind,
     Label,
     dump_yaml,
     id_from_name,
@@ -173,6 +174,16 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
     stale = set(_earlier_definitions(draft, session.store.codebooks.history()))
     decided = session.store.annotations.reviewed_items()
     return len({document for document, item, version in decided if item in touched and (item, version) in stale})
+
+
+def count_reviews_of_other_kinds(session: ProjectSession, kind: Kind) -> int:
+    """Count submitted documents that were decided under codebooks of other kinds only."""
+    kinds = {version.number: version.codebook.kind for version in session.store.codebooks.history()}
+    decided: dict[str, set[Kind]] = {}
+    for document, _, version in session.store.annotations.reviewed_items():
+        if version in kinds:
+            decided.setdefault(document, set()).add(kinds[version])
+    return sum(kind not in found for found in decided.values())
 
 
 def count_gold_documents(session: ProjectSession) -> dict[str, int]:

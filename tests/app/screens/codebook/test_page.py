@@ -45,15 +45,17 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     assert [version.note for version in codebooks.history(session)] == ["to begin with"]
 
 
-def test_new_label_type_warns_about_reviewed_documents(saved: ProjectSession) -> None:
+def test_new_label_type_warns_about_documents_reviewed_with_another_one(saved: ProjectSession) -> None:
     at = open_page("codebook")
     at.selectbox(key="codebook-book-kind").set_value("choice").run()
-    assert "reviewed as Multiple labels" not in html(at)
-    saved.store.reviews.record([Decision("a", status="Submitted")], actor="ann")
+    assert "reviewed with another type" not in html(at)
+    decision = Decision("a", (ReviewChange(PRICE, None, True),), "Submitted")
+    saved.store.reviews.record([decision], actor="ann", codebook_version=1)
     shown = html(at.run())
-    assert 0 < shown.find("1 document was reviewed as Multiple labels") < shown.find("Proposed from your texts")
+    assert 0 < shown.find("1 document was reviewed with another type") < shown.find("Proposed from your texts")
+    at.button(key="codebook-save").click().run()
     at.selectbox(key="codebook-book-kind").set_value("multilabel").run()
-    assert "reviewed as Multiple labels" not in html(at)
+    assert "reviewed with another type" not in html(at)
 
 
 def test_new_definition_tells_of_reviewed_documents_above_the_proposed_keywords(saved: ProjectSession) -> None:
