@@ -24,6 +24,8 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
         return "All documents with a verdict were used as examples or for training. Review others."
     if not estimate.documents:
         return "No document has a verdict for every label yet."
+    if estimate.discarded == estimate.documents:
+        return "All documents with a verdict are discarded."
     correct = Markup("<b>{}</b> of {} are correct").format(
         format_percent(estimate.right.value, 1), review_plan.values_noun(kind)
     )

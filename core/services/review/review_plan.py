@@ -186,7 +186,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
         complete=sample.complete,
         discarded=loaded.discarded,
     )
-    if not len(rows):
+    if not loaded.is_kept.any():
         return status
     match plan.claim:
         case "share" | "correct":

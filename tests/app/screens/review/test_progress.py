@@ -92,6 +92,8 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No document has a verdict" in accuracy_sentence(_estimate(documents=0), "multilabel")
     trained = _estimate(documents=0, learned_from=9)
     assert "were used as examples or for training" in accuracy_sentence(trained, "multilabel")
+    nothing_kept = _estimate(reviewed=400, discarded=400)
+    assert accuracy_sentence(nothing_kept, "multilabel") == "All documents with a verdict are discarded."
     assert "Submit 5 more documents in the order of the queue" in accuracy_sentence(_estimate(), "multilabel")
     assert "Not counted: 34 documents" in accuracy_sentence(_estimate(undecided=34), "multilabel")
     assert "Submit 1 more document in the order" in accuracy_sentence(_estimate(drawn=4), "multilabel")

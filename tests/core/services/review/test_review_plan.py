@@ -372,3 +372,10 @@ def test_claim_after_discards_is_about_the_documents_that_would_be_kept(world: t
     width = before.estimate.interval.high - before.estimate.interval.low
     assert status.estimate.interval.high - status.estimate.interval.low < 1.6 * width
     assert "of the 200 documents without discarded ones are about Clean" in review_plan.describe_result(BOOK, status)
+
+
+def test_nothing_is_claimed_if_every_document_is_discarded(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
+    session, run, _ = rated
+    actions.set_status(session, run.run_id, [f"d{n:02}" for n in range(40)], "Discarded", actions.Attribution("ada"))
+    status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.1, 0.02, reviews=10))
+    assert (status.complete, status.discarded, status.enough) == (True, 40, False)
