@@ -23,6 +23,9 @@ SAVE_HELP = "Saves a new version, which new runs use. Earlier runs keep theirs."
 DRAFT = 0
 """Number of the draft among the versions."""
 SHOWN_VERSIONS = 6  # versions in the table
+KINDS = {"multilabel": "Multiple labels", "choice": "Single choice", "rating": "Ratings"}
+FIELDS = {"kind": "label type", "unit": "document type"}
+"""Names of fields on the page where they differ from those in the code."""
 TAGS = {"same": "span", "added": "ins", "removed": "del"}
 CLOSING = tuple(",.;:!?)]")
 
@@ -59,7 +62,12 @@ def pieces(diff: Sequence[Piece]) -> str:
 def _change(change: LabelChange) -> str:
     note = "" if change.kind == "changed" else change.kind
     head = f"{swatch_html(change.colour)}{escape(change.name)}" if change.label_id else "Codebook"
-    rows = "".join(f"<dt>{escape(field.field)}</dt><dd>{pieces(field.pieces)}</dd>" for field in change.fields)
+    rows = ""
+    for field in change.fields:
+        shown = (
+            [(op, KINDS[text]) for op, text in field.pieces if text in KINDS] if field.field == "kind" else field.pieces
+        )
+        rows += f"<dt>{escape(FIELDS.get(field.field, field.field))}</dt><dd>{pieces(shown)}</dd>"
     return f'<h3>{head}<small class="moot-why">{note}</small></h3><dl>{rows}</dl>'
 
 

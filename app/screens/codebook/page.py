@@ -32,7 +32,6 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
 _LABELS = component("label_list")
-KINDS = {"multilabel": "Multiple labels", "choice": "Single choice", "rating": "Ratings"}
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
 NOTE = "codebook-note"
 
@@ -186,7 +185,9 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
     with panel("All labels", key="whole"):
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
         kind = fields.bind("book-kind", book.kind, part("kind"))
-        st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
+        st.selectbox(
+            "Label type", list(codebook_versions.KINDS), format_func=codebook_versions.KINDS.__getitem__, **kind
+        )
         with st.container():
             if status.saved is not None and status.saved.codebook.kind != book.kind:
                 _warn_of_new_kind(codebooks.count_reviews_of_other_kinds(fields.session, book.kind))

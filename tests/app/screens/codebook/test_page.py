@@ -291,11 +291,13 @@ def test_warns_of_a_label_without_words(session: ProjectSession) -> None:
 
 
 def test_compares_versions(saved: ProjectSession) -> None:
-    codebooks.save(saved, codebooks.change_label(BOOK, PRICE, name="Cost"), "renamed")
+    renamed = codebooks.change_label(BOOK, PRICE, name="Cost")
+    codebooks.save(saved, codebooks.change(renamed, kind="choice"), "renamed")
     at = open_page("codebook")
     button(at, "Compare")
     shown = html(at)
     assert "<del>Price</del> <ins>Cost</ins>" in shown
+    assert "<dt>label type</dt><dd><del>Multiple labels</del> <ins>Single choice</ins></dd>" in shown
     assert [button.label for button in at.button if button.label.startswith("Restore v")] == ["Restore v1"]
 
 
