@@ -16,8 +16,8 @@ T = TypeVar("T")
 ATTEMPTS = 6
 """Attempts for one reply, the first included."""
 
-FEW_ATTEMPTS = 2
-"""Attempts for one reply if the model answers without any text, which is billed each time, or is silent for minutes."""
+SILENT_ATTEMPTS = 2
+"""Attempts for one reply in which the model sends no text for minutes, or ends without any, which is billed."""
 
 MIN_WAIT, MAX_WAIT = 0.5, 30.0
 """Bounds of the exponential backoff in seconds, with full jitter."""
@@ -40,13 +40,13 @@ async def with_retries(
     ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged, also if the next attempt would
     begin more than ``seconds`` after the first one.
     """
-    number, end = 1, time.monotonic() + seconds
+    number, silent, end = 1, 0, time.monotonic() + seconds
     while True:
         try:
             return await attempt()
         except ModelError as error:
-            max_attempts = min(attempts, FEW_ATTEMPTS) if isinstance(error, EmptyReply | TimedOut) else attempts
-            if not error.retryable or number >= max_attempts:
+            silent += isinstance(error, EmptyReply | TimedOut)
+            if not error.retryable or number >= attempts or silent >= SILENT_ATTEMPTS:
                 raise
             stated = error.retry_after
             if stated is None and isinstance(error, RateLimited):

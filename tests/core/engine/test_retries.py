@@ -42,3 +42,17 @@ def test_empty_reply_and_silent_server_are_requested_once_more(monkeypatch: pyte
     assert len(failed_attempts(monkeypatch, EmptyReply("no text"))) == 1
     assert len(failed_attempts(monkeypatch, TimedOut("silent for 600 s"))) == 1
     assert len(failed_attempts(monkeypatch, CutStream("cut"))) == retries.ATTEMPTS - 1
+
+
+def test_silence_after_rate_limits_is_requested_once_more() -> None:
+    failures = iter([RateLimited("busy"), RateLimited("busy"), TimedOut("silent"), RateLimited("busy")])
+
+    async def attempt() -> str:
+        for failure in failures:
+            raise failure
+        return "reply"
+
+    async def no_wait(_seconds: float) -> None:
+        pass
+
+    assert asyncio.run(retries.with_retries(attempt, sleep=no_wait)) == "reply"
