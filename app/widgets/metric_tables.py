@@ -12,8 +12,9 @@ from app.widgets import elements, layout
 from core.codebook import label_noun
 from core.formatting import MISSING, format_number, format_percent, join_names
 from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
+from core.stats.metric_intervals import MIN_CORRELATED_UNITS
 from core.stats.metrics import Metric, metrics
-from core.stats.scoring import MIN_CORRELATED_UNITS, Scores
+from core.stats.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import TINY, Codes, Numbers, distinct_rows, ratings
 from core.stats.intervals import Estimate, t_quantile
-from core.stats.metric_intervals import Shape, Spread, interval
+from core.stats.metric_intervals import MIN_CORRELATED_UNITS, Shape, Spread, interval
 
 _MAX_PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
@@ -121,8 +121,9 @@ def with_interval(
     Source: Fleiss and Davies 1982, Jackknifing Functions of Multinomial Frequencies (Am. J. Epidemiol. 115). Student's
     t on Fisher's scale, which keeps the interval within -1 to 1; without it for a difference of two coefficients, whose
     shape is ``signed``. (Simulated coverage at 95%, two and three raters, 20 to 150 units: 93 to 99%; 85 to 94% for a
-    value that is right for a tenth of 20 units.) No interval for fewer than two independent units, where all answers of
-    each unit agree, and if the coefficient is undefined without some unit.
+    value that is right for a tenth of 20 units; 80% and 90% with 5 and 10 units.) No interval for fewer than
+    ``MIN_CORRELATED_UNITS`` independent units (of a difference: two), where all answers of each unit agree, and if the
+    coefficient is undefined without some unit.
     """
     coded = _nominal(answers)
     rows, inverse, counts = distinct_rows(coded)
@@ -132,7 +133,7 @@ def with_interval(
     is_used = np.isin(inverse, used)
     unit = np.unique((np.arange(len(answers)) if groups is None else groups)[is_used], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1
-    if estimate is None or units < 2:
+    if estimate is None or units < (2 if shape == "signed" else MIN_CORRELATED_UNITS):
         return Estimate(estimate, None)
     pattern_index, by_part = inverse[is_used], len(used) > _MAX_PATTERNS
     if by_part:

@@ -36,6 +36,9 @@ from core.stats.sampling import MIN_DRAWS, WeightedSample
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
 
+MIN_CORRELATED_UNITS = 10
+"""Units below which a correlation has no interval: of ratings, of several raters, and on a label of dependent or
+sampled documents."""
 _MIN_REVIEWED = 3  # reviewed documents with a variable, from which on weights are calibrated to its total
 _PER_VARIABLE = 10  # reviewed documents for each such variable; with more variables, weights would fit the sample alone
 

@@ -32,7 +32,7 @@ from core.stats.arrays import (
     ratings,
 )
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends, t_quantile
-from core.stats.metric_intervals import Design, Shape, Spread
+from core.stats.metric_intervals import MIN_CORRELATED_UNITS, Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, main_metric, metrics, nest_averages
 
 _CELLS_AT_ONCE = 2_000_000  # drawn at a time, to bound memory
@@ -45,8 +45,6 @@ _MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
-MIN_CORRELATED_UNITS = 10
-"""Units below which a correlation has no interval: of ratings, and on a label of dependent or sampled documents."""
 MIN_ERROR_UNITS = 4
 """Units below which an error of ratings has no interval: it would mostly be wider than the scale."""
 RANDOMIZATIONS = 2000

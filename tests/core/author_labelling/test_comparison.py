@@ -84,14 +84,14 @@ def test_empty_log_has_no_figures() -> None:
 
 
 def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
-    pairs = [[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]
+    pairs = [[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]] * 4
     theirs = with_interval(lambda given, times: cohen_kappa(given[:, 0], given[:, 1], times), np.array(pairs))
-    result = mean_kappa(pairs, list("abcde"))
+    result = mean_kappa(pairs, list("abcdefghijklmnopqrst"))
     assert result.value == pytest.approx(theirs.value)
     assert result.interval is not None
     assert theirs.interval is not None
     assert result.interval.low == pytest.approx(theirs.interval.low)
-    assert mean_kappa(pairs, ["a", "a", "b", "b", "c"]).interval != result.interval
+    assert mean_kappa(pairs, list("aabcdefghijklmnopqrs")).interval != result.interval
 
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:

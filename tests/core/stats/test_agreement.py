@@ -113,12 +113,14 @@ def nominal_alpha(answers: np.ndarray, weights: np.ndarray) -> float | None:
 
 
 def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
-    # Pairs 1-1, 1-1, 0-0, 0-0, 1-0: p_o = .8, p_e = .6 * .4 + .4 * .6 = .48, kappa = .32 / .52 = 8/13. Without a pair
-    # 1-1: p_o = .75, p_e = (2 * 1 + 2 * 3) / 16 = .5, kappa = .5; so without 0-0. Without 1-0: 1. Their mean is .6,
-    # the variance 4/5 * (4 * .01 + .16) = .16. With t(4) = 2.776: atanh(8/13) -+ 2.776 * .4 / (1 - (8/13) ** 2).
-    result = with_interval(cohen, np.array([[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]))
+    # Four pairs 1-1, four 0-0, two 1-0: p_o = .8, p_e = .6 * .4 + .4 * .6 = .48, kappa = .32 / .52 = 8/13. Without a
+    # pair 1-1: p_o = 7/9, p_e = (5 * 3 + 4 * 6) / 81, kappa = 4/7; so without 0-0. Without 1-0: p_o = 8/9, p_e = 40/81,
+    # kappa = 32/41. The variance is 9/10 of the sum of squares, and t(9) = 2.262.
+    result = with_interval(cohen, np.repeat([[1, 1], [0, 0], [1, 0]], [4, 4, 2], axis=0))
     assert result.value == pytest.approx(8 / 13)
-    middle, half = np.arctanh(8 / 13), 2.776445 * 0.4 / (1 - (8 / 13) ** 2)
+    left_out = np.array([4 / 7] * 8 + [32 / 41] * 2)
+    error = np.sqrt(0.9 * ((left_out - left_out.mean()) ** 2).sum())
+    middle, half = np.arctanh(8 / 13), 2.262157 * error / (1 - (8 / 13) ** 2)
     assert result.interval is not None
     assert (result.interval.low, result.interval.high) == pytest.approx(
         (np.tanh(middle - half), np.tanh(middle + half))
@@ -130,6 +132,7 @@ def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
     [
         ([[1, 1], [0, 0], [1, 1]], 1.0),  # without errors, the data do not show how many are possible
         ([[1, 0]], 0.0),  # one unit
+        ([[1, 1], [0, 0], [1, 0]] * 3, 0.4),  # nine units, which would cover in less than 90%
         ([[0, 0], [0, 0], [0, 0], [1, 0]], 0.0),  # undefined without the last unit, as only one value is left
         ([[1, -1], [-1, 0]], None),  # no unit with two ratings
     ],

@@ -59,7 +59,7 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
 
 def test_documents_of_one_group_are_one_case_of_the_intervals(project):
     def reviewed(groups):
-        ids = [f"{groups}-{n}" for n in range(12)]
+        ids = [f"{groups}-{n}" for n in range(24)]
         project.store.documents.add(
             Document(id, {"text": id}, group=f"{groups}/{n % groups}") for n, id in enumerate(ids)
         )
@@ -70,9 +70,9 @@ def test_documents_of_one_group_are_one_case_of_the_intervals(project):
             decide(session, run.run_id, decisions, actions.Attribution(actor))
         return agreement.agreement_report(session, run).items[0]
 
-    single, shared = reviewed(12), reviewed(6)
+    single, shared = reviewed(24), reviewed(12)
     assert (single.observed.value, single.alpha.value) == (shared.observed.value, shared.alpha.value)
-    # The documents n and n + 6 of a group agree alike, so that six groups tell as much as six documents.
+    # The documents n and n + 12 of a group agree alike, so that 12 groups tell as much as 12 documents.
     assert width(shared.observed) > 1.2 * width(single.observed)
     assert width(shared.alpha) > 1.2 * width(single.alpha)
     assert width(shared.kappa) > 1.2 * width(single.kappa)
