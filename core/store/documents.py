@@ -90,7 +90,7 @@ class Overlap:
     existing: int
     """Documents that the project has, by these ids."""
     conflict: str
-    """An id that the project has or had for a different text, empty if there is none."""
+    """The conflict in words (see ``_conflict``), empty if there is none."""
     other_ids: int
     """New documents whose text the project has under another id."""
 
@@ -137,8 +137,8 @@ class Documents(Repository):
                 conflict = _conflict(cursor, _reused_ids(cursor))
             if conflict:
                 raise InputError(
-                    f"{self._connection.path.name} has or had a document '{conflict}' with a different text.",
-                    "Replace all documents, use another id column, or use another project.",
+                    f"{self._connection.path.name} has or had {conflict}.",
+                    "Restore the text in the file, replace all documents, or use another id column or project.",
                 )
             return _add_import(cursor, new, chunks, rejected)
 
@@ -486,13 +486,17 @@ def _stored_ids(cursor: Cursor, ids: Iterable[str]) -> dict[str, str]:
 
 
 def _conflict(cursor: Cursor, reused: Collection[str]) -> str:
-    """Return the id of an incoming document that the project has, or had in ``reused``, with a different text."""
-    ((id,),) = cursor.execute(
-        "SELECT coalesce(min(id), '') FROM incoming LEFT JOIN documents stored USING (id) WHERE CASE WHEN stored.id "
+    """Name a document that the project has, or had in ``reused``, with a different text, and count the others.
+
+    Empty if there is none.
+    """
+    ((id, count),) = cursor.execute(
+        "SELECT min(id), count(*) FROM incoming LEFT JOIN documents stored USING (id) WHERE CASE WHEN stored.id "
         f"IS NULL THEN id IN (SELECT unnest(?::VARCHAR[])) ELSE NOT ({_SAME_TEXT}) END",
         [list(reused)],
     ).fetchall()
-    return str(id)
+    others = f", and {count - 1:,} more" if count > 1 else ""
+    return f"a document '{id}' with a different text{others}" if count else ""
 
 
 def _is_same(first: str, second: str) -> bool:

@@ -261,9 +261,11 @@ class ImportPage:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
             if preview.conflict:
-                words = "Replace its documents, choose another id column, or create a new project."
-                conflict = f"The project has or had a document '{preview.conflict}' with a different text"
-                notice("error", conflict, words)
+                words = (
+                    "Restore the text in the file, replace all documents, choose another id column, or create a new "
+                )
+                words += "project."
+                notice("error", f"The project has or had {preview.conflict}", words)
             elif preview.existing:
                 existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"
                 words = "Existing documents stay as they are. Missing gold labels are added."

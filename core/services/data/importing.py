@@ -90,7 +90,7 @@ class ImportPreview:
     """Documents that the project already has, by id. They stay as they are and gain the gold that they lack, unless
     all documents are replaced."""
     conflict: str = ""
-    """An id that the project has or had for a different text, empty if there is none."""
+    """As in ``Overlap``."""
     new_ids: int = 0
     """Documents that get a new id when they replace all documents: their id has runs or reviews of another text."""
     keyword_note: str = ""

@@ -173,7 +173,7 @@ def test_new_documents_are_added_and_changed_documents_are_refused(session: Proj
     }
 
     other = importing.read_files([("c.csv", b"id,text\n3,drei\n")])
-    assert importing.preview_import(other, None, session).conflict == "3"
+    assert importing.preview_import(other, None, session).conflict == "a document '3' with a different text"
     with pytest.raises(InputError, match="has or had a document '3' with a different text"):
         importing.store_documents(session, preview(session, other))
     importing.store_documents(session, preview(session, replace(other, destination="replace")))
@@ -198,7 +198,7 @@ def test_removed_document_with_reviews_keeps_its_id(session: ProjectSession) -> 
     session.store.reviews.record([Decision("2", status="Submitted")], actor="me")
     importing.store_documents(session, preview(session, replace(texts("first text"), destination="replace")))
     other = texts("first text", "other text")
-    assert preview(session, other).conflict == "2"
+    assert preview(session, other).conflict == "a document '2' with a different text"
     with pytest.raises(InputError, match="has or had a document '2' with a different text"):
         importing.store_documents(session, preview(session, other))
     assert preview(session, replace(other, destination="replace")).new_ids == 1
@@ -220,7 +220,8 @@ def test_file_that_got_new_ids_can_be_added_again(session: ProjectSession) -> No
     counts = importing.store_documents(session, again).counts
     assert (counts["documents"], counts["repeated"]) == (1, 2)
     assert session.store.documents.ids() == ["1 (2)", "2", "3"]
-    assert preview(session, file("1,uno,\n2,two,\n")).conflict == "1"
+    assert preview(session, file("1,uno,\n2,two,\n")).conflict.startswith("a document '1' ")
+    assert preview(session, file("1,uno,\n2,due,\n")).conflict == "a document '1' with a different text, and 1 more"
 
 
 def test_unchanged_text_keeps_its_id_if_rows_above_are_removed(session: ProjectSession) -> None:
