@@ -12,7 +12,7 @@ from core.debate.reading.base_reader import CITATION, CUT, ReplyReader, outside_
 from core.debate.reading.contradictions import check_following, check_lines, check_withdrawn, is_anothers
 from core.debate.reading.decision_markers import CONTENT, Marker, is_reported, parse_markers
 from core.debate.reading.json_answers import ABSENT, CHOSEN, PRESENT, answer_of
-from core.debate.reading.json_blocks import Block, entries, lookup
+from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
 from core.debate.reading.label_names import split_ordinals
 from core.debate.reading.labels_grammar import (
     BULLET,
@@ -79,7 +79,10 @@ class LabelsReader(ReplyReader):
             present = re.split(r"\s*[,;]\s*", present.strip())
         if isinstance(present, list) and [*map(str.casefold, map(str, present))] == ["none"]:
             present = []
-        if not isinstance(present, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in present):
+        if not isinstance(present, list):
+            return None
+        listed = map(entry_name, present) if present is lookup(block.data, *PRESENT) else present
+        if any(not isinstance(name, str) or self.names.find(name) is None for name in listed):
             return None
         return self._read_json_labels(present, lookup(block.data, *ABSENT), block)
 

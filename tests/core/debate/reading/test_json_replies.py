@@ -28,6 +28,21 @@ def test_key_without_a_label_beside_a_wrapper_is_not_the_decision(beside: dict[s
 
 
 @each_row(
+    ("answer", "expected"),
+    [
+        ({"present": [{"label": "Food", "quote": "the soup"}, {"label": "Price", "quote": "cheap"}]}, "Food, Price"),
+        ({"present": [{"name": "Food", "evidence": "soup"}], "absent": [{"name": "Price", "reason": "-"}]}, "Food"),
+        ({"present": [{"label": "Food"}, {"label": "Cheese"}]}, "refused"),
+        ({"present": [{"label": "Food", "confidence": 0.1}]}, "refused"),
+        ({"present": [{"label": "Food"}], "absent": ["Food"]}, "refused"),
+        ({"sentiment": [{"aspect": "Food", "sentiment": "good"}]}, "refused"),
+    ],
+)
+def test_present_labels_may_be_objects_with_evidence(answer: dict[str, object], expected: str) -> None:
+    assert decision(json.dumps(answer), REVIEW) == expected
+
+
+@each_row(
     ("answers", "expected"),
     [
         ({"Not relevant": True, "Correct": False, "Final": False}, "Not relevant"),
