@@ -272,7 +272,8 @@ def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> Step:
     done = full_run is not None and enough and not missing
     words = "Accuracy estimate of all documents." if done else "How many labels are correct, with an interval."
     action = f"Review {missing:,} more" if full_run else "Review more"
-    hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for all documents."
+    population = f"all documents of {full_run.title}" if full_run else "all documents"
+    hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for {population}."
     return Step("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 

@@ -181,8 +181,10 @@ def test_reviewed_pilot_stays_reviewed_after_the_run_on_all_documents(workspace:
     run = session.store.runs.create(settings, session.store.documents.ids())
     asyncio.run(store_debate(session.project, run.run_id, "more 0", {}, {"a": True, "b": True}))
     finish(session, run.run_id)
-    steps = {step.name: step.state for step in guided_path.overview(session).steps}
+    found = guided_path.overview(session).steps
+    steps = {step.name: step.state for step in found}
     assert (steps["review"], steps["whole"], steps["accuracy"]) == ("done", "done", "now")
+    assert found[-1].hint.endswith(f"for all documents of {run.title}."), "the estimate of the pilot exists"
 
 
 def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:
