@@ -232,7 +232,8 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
                 text = f"All replies{until} are saved and will not be paid for again.{more}"
                 notice("warn", f"{name} was interrupted at {at}", text)
             case "errors":
-                text = f"{run.message}\nFix the problem and resume; no reply is paid for twice."
+                text = f"{run.message}\nFix the problem and resume; no reply is paid for twice. "
+                text += "The run keeps its models: to choose others, press Run again."
                 notice("error", f"{name} is {overview.state} at {at}", text)
             case "batch":
                 text = f"{run.message}. Resume to collect the finished replies."

@@ -380,9 +380,12 @@ def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
     fill(session)
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "errors", f"5 documents in a row met the same error: {HOSTILE}")
-    shown = html(open_page("run"))
+    at = open_page("run")
+    shown = html(at)
     assert "&lt;img src=x" in shown
     assert "<img" not in shown
+    assert "to choose others, press Run again." in shown
+    assert any(button.label == "Run again" for button in at.button)
 
 
 def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> None:
