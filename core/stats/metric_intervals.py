@@ -16,7 +16,8 @@ Intervals are formed so that they stay within the possible range and have a widt
 
 Weights of a sample are calibrated: what is known of all documents, such as how many have a verdict with a label, comes
 out exactly (Deville and Saerndal 1992, J. Am. Stat. Assoc. 87, linear method, factors limited to 0.1 to 10). Variances
-are those of the residuals of influences on these variables (the generalized regression estimator).
+are those of the residuals of influences on these variables, times the factors of the weights (the generalized
+regression estimator: Saerndal, Swensson and Wretman 1989, Biometrika 76).
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ MIN_CORRELATED_UNITS = 10
 """Units below which a correlation has no interval: of ratings, of several raters, and on a label of dependent or
 sampled documents."""
 _MIN_REVIEWED = 3  # reviewed documents with a variable, from which on weights are calibrated to its total
-_PER_VARIABLE = 10  # reviewed documents for each such variable; with more variables, weights would fit the sample alone
+_PER_VARIABLE = 10  # effective reviews for each such variable; with more variables, weights would fit the sample alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Calibration:
-    """Known variables of the reviewed documents, the inverse of their weighted products, and their totals over all."""
+    """Known variables of the reviewed documents, the inverse of their weighted products, and the factors of weights."""
 
     rows: Numbers
     inverse: Numbers
-    total: Numbers
+    factors: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +96,7 @@ class Design:
         document_weights = np.zeros(documents)
         document_weights[self.order] = self.sample.weights
         if (calibration := self._calibration) is not None:
-            weights = document_weights[self.order]
-            gap = calibration.total - weights @ calibration.rows
-            factors = 1 + calibration.rows @ calibration.inverse @ gap
-            document_weights[self.order] = weights * np.clip(factors, 0.1, 10.0)
+            document_weights[self.order] *= calibration.factors
         return document_weights
 
     @cached_property
@@ -106,12 +104,14 @@ class Design:
         """Return the variables that enough reviewed documents have, with their totals over all documents."""
         if self.sample is None or self.auxiliary is None or self.by_hand or self.sample.complete:
             return None
-        counts = (self.auxiliary[self.order] != 0).sum(axis=0)
-        by_count = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
+        counts, weights = (self.auxiliary[self.order] != 0).sum(axis=0), self.sample.weights
+        effective = int(weights.sum() ** 2 / (weights**2).sum())  # documents of equal weights that tell as much
+        by_count = np.argsort(-counts, kind="stable")[: max(1, effective // _PER_VARIABLE)]
         used = by_count[counts[by_count] >= _MIN_REVIEWED]
         rows = self.auxiliary[self.order][:, used]
-        inverse: Numbers = np.linalg.pinv(rows.T * self.sample.weights @ rows).astype(np.float64)
-        return _Calibration(rows, inverse, np.asarray(self.auxiliary[:, used].sum(axis=0)))
+        inverse: Numbers = np.linalg.pinv(rows.T * weights @ rows).astype(np.float64)
+        factors = 1 + rows @ inverse @ (self.auxiliary[:, used].sum(axis=0) - weights @ rows)
+        return _Calibration(rows, inverse, np.clip(factors, 0.1, 10.0))
 
     def units(self, rows: Mask) -> int:
         """Return the number of independent units among these documents: documents, groups, or random draws."""
@@ -139,6 +139,7 @@ class Design:
             if (calibration := self._calibration) is not None:
                 weighted = calibration.rows.T * self.sample.weights
                 sampled = sampled - calibration.rows @ (calibration.inverse @ (weighted @ sampled))
+                sampled = sampled * calibration.factors[:, None]
             estimates = self.sample.estimates(sampled) * self.sample.population
             count = len(estimates)
             return np.asarray((estimates - estimates.mean(axis=0)) / sqrt(max(1, count * (count - 1))))

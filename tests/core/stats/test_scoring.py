@@ -418,3 +418,25 @@ def test_table_has_the_chosen_metrics_of_each_label():
     names, cells = scores.table(lambda estimate: f"{estimate.value:.2f}", lambda metric: metric.key in shown)
     assert (names, cells) == (["Precision", "Recall", "F1"], {"A": ["1.00", "0.50", "0.67"], "B": ["1.00"] * 3})
     assert len(scores.table(str)[0]) == len(metrics.metrics("multilabel", per_label=True))
+
+
+def test_differences_of_runs_in_a_queue_for_their_comparison_cover() -> None:
+    # 150 studies of 1,000 documents with three labels. The queue prefers the 40% on which the runs may differ, so that
+    # few of the others, with large weights, decide the calibration.
+    covered = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        reference = (rng.random((1000, 3)) < 0.3).astype(int)
+        first, second = (np.where(rng.random(reference.shape) < 0.15, 1 - reference, reference) for _ in range(2))
+        second = np.where(rng.random((1000, 1)) < 0.6, first, second)
+        sizes = np.where((first != second).any(axis=1), 20.0, 1.0)
+        order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
+        known = np.full(reference.shape, -1)
+        known[order] = reference[order]
+        sample = WeightedSample.of_draws(order, [sizes] * 150, 1000)
+        variables = np.column_stack([np.ones(1000), first, second]).astype(float)
+        design = Design(sample=sample, order=order, auxiliary=variables)
+        gap = difference("multilabel", known, first, second, ABC, design=design)["accuracy"].interval
+        true = (second == reference).mean() - (first == reference).mean()
+        covered += gap is not None and true in gap
+    assert covered >= 135
