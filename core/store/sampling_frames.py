@@ -17,6 +17,10 @@ from core.store.database import Cursor
 from core.store.rows import add_row, dump, insert, load
 from core.store.write_queue import Repository
 
+_DECISIONS = """events WHERE kind = 'review_status' AND after IN ('"Submitted"', '"Discarded"')
+    AND act NOT IN (SELECT act FROM undone_acts)"""
+"""Events by which people submitted or discarded documents, the undone ones left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingFrame:
@@ -93,13 +97,13 @@ class SamplingFrames(Repository):
         sizes: npt.NDArray[np.float64] = columns["size"]
         return sizes
 
-    def submitted_before(self, setting: str, run_id: str) -> int:
-        """Return how many documents of a run were submitted before a project setting was last changed."""
+    def decided_before(self, setting: str, run_id: str) -> int:
+        """Return how many documents of a run were decided before a project setting was last changed."""
         return int(
             self._connection.value(
-                "SELECT count(DISTINCT document_id) FROM selections "
-                "SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id) "
-                "WHERE seq < (SELECT max(seq) FROM events WHERE kind = 'setting' AND item = $setting)",
+                f"SELECT count(DISTINCT document_id) FROM {_DECISIONS} "
+                "AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run) "
+                "AND seq < (SELECT max(seq) FROM events WHERE kind = 'setting' AND item = $setting)",
                 {"setting": setting, "run": run_id},
             )
         )
@@ -110,11 +114,9 @@ class SamplingFrames(Repository):
         A document that two people decided counts as it was selected for the first.
         """
         rows = self._connection.rows(
-            """SELECT document_id, arg_min({'payload': payload, 'run': run_id}, seq) AS first, any_value(status)
-            FROM events JOIN (SELECT document_id, status FROM current_status
-                              WHERE status IN ('Submitted', 'Discarded')) USING (document_id)
-            WHERE kind = 'review_status' AND after IN ('"Submitted"', '"Discarded"')
-                AND act NOT IN (SELECT act FROM undone_acts)
+            f"""SELECT document_id, arg_min({{'payload': payload, 'run': run_id}}, seq) AS first, any_value(status)
+            FROM (FROM {_DECISIONS}) JOIN (SELECT document_id, status FROM current_status) USING (document_id)
+            WHERE status IN ('Submitted', 'Discarded')
             GROUP BY document_id ORDER BY min(seq)"""
         )
         selections = []

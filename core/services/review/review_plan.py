@@ -128,7 +128,7 @@ def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
 
 def reviewed_before(session: ProjectSession, run: RunRow) -> int:
     """Return how many documents of the run were reviewed before its plan was made."""
-    return session.store.sampling_frames.submitted_before(_setting(run), run.run_id)
+    return session.store.sampling_frames.decided_before(_setting(run), run.run_id)
 
 
 def save_plan(session: ProjectSession, run: RunRow, plan: ReviewPlan | None, *, actor: str = "") -> None:

@@ -361,7 +361,8 @@ def test_methods_state_when_a_comparison_of_runs_could_stop(tmp_path: Path) -> N
 def test_methods_state_that_a_claim_was_fixed_after_reviews(tmp_path: Path) -> None:
     with studio(tmp_path, documents=20) as (_, session):
         run = annotate(session)
-        actions.submit(session, run.run_id, ["d0", "d1"], actions.Attribution("ada"))
+        actions.submit(session, run.run_id, ["d0"], actions.Attribution("ada"))
+        actions.set_status(session, run.run_id, ["d1"], "Discarded", actions.Attribution("ada"))
         review_plan.save_plan(session, run, ReviewPlan("correct", "", 0.1, 0.1, 12))
         actions.submit(session, run.run_id, ["d2"], actions.Attribution("ada"))
         (claim,) = (str(block) for block in manuscript.build(session, run).sections["Methods"] if "claim" in str(block))
