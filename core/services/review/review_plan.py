@@ -186,7 +186,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
         complete=sample.complete,
         discarded=loaded.discarded,
     )
-    if not loaded.is_kept.any():
+    if not len(rows):
         return status
     match plan.claim:
         case "share" | "correct":
@@ -259,7 +259,7 @@ def _accepted(codebook: Codebook, loaded: ReviewedSample, levels: Grid, status: 
     right = is_right(loaded.reference[rows], loaded.verdicts[rows], kind=codebook.kind)
     wrong: Mask = np.any(~right, axis=1)
     status = replace(status, drawn=int(even.sum()))
-    if status.drawn < plan.reviews and not sample.complete:
+    if not status.drawn or (status.drawn < plan.reviews and not sample.complete):
         return status
     if sample.complete:  # the errors are known
         sure = [even & (levels[rows] >= level) for level in range(len(LEVELS))]

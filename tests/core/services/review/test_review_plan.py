@@ -378,4 +378,4 @@ def test_nothing_is_claimed_if_every_document_is_discarded(rated: tuple[ProjectS
     session, run, _ = rated
     actions.set_status(session, run.run_id, [f"d{n:02}" for n in range(40)], "Discarded", actions.Attribution("ada"))
     status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.1, 0.02, reviews=10))
-    assert (status.complete, status.discarded, status.enough) == (True, 40, False)
+    assert (status.complete, status.discarded, status.drawn, status.enough) == (True, 40, 0, False)
