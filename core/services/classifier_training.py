@@ -27,7 +27,7 @@ from core.hashing import digest
 from core.runs import RunSettings
 from core.services.classifier_model_card import model_card
 from core.stats import scoring
-from core.stats.arrays import Codes
+from core.stats.arrays import Codes, in_order_of
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 from core.store.annotations import decode_value
@@ -393,21 +393,14 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
 
 
 def _align(target: Codebook, trained: Codebook, predicted: classifier.Predictions) -> classifier.Predictions | None:
-    """Map predictions on the items of ``trained`` to those of ``target``, whose labels may be in another order."""
-    if target.kind != trained.kind:
+    """Return predictions on the items of ``trained`` as predictions on those of ``target``; None if they cannot be."""
+    ids, trained_ids = ({label.id for label in codebook.labels} for codebook in (target, trained))
+    if target.kind != trained.kind or ids.isdisjoint(trained_ids):
         return None
-    if trained.kind == "choice":
-        ids = [label.id for label in target.labels]
-        if set(ids) != {label.id for label in trained.labels}:
-            return None
-        positions = np.array([ids.index(label.id) for label in trained.labels], dtype=np.float64)
-        return classifier.Predictions(positions[predicted.values.astype(np.int64)], predicted.certainty)
-    columns = [trained.items.index(item) if item in trained.items else -1 for item in target.items]
-    if max(columns, default=-1) < 0:
-        return None
-    unknown = np.full((len(predicted.values), 1), np.nan)  # the last column
-    values, certainty = (np.hstack([grid, unknown])[:, columns] for grid in (predicted.values, predicted.certainty))
-    return classifier.Predictions(values, certainty)
+    values = in_order_of(target, trained, predicted.values)
+    if trained.kind != "choice":
+        return classifier.Predictions(values, in_order_of(target, trained, predicted.certainty))
+    return classifier.Predictions(values, predicted.certainty) if ids == trained_ids else None
 
 
 def cross_validated_scores(

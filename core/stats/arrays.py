@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import Kind
+from core.codebook import Codebook, Kind
 from core.documents import RATING_TOLERANCE
 
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
@@ -84,6 +84,20 @@ def known_median(values: Numbers, axis: int = 0) -> Numbers:
     """Return the median along an axis, as ``known_mean``."""
     median: Any = np.ma.median  # has no types before numpy 2.5
     return np.asarray(median(np.ma.masked_invalid(values), axis=axis).filled(np.nan))
+
+
+def in_order_of(target: Codebook, codebook: Codebook, values: Numbers) -> Numbers:
+    """Return ``values`` ``[document, item]`` of a codebook for another one of its kind, whose labels differ in order.
+
+    NaN for labels that only one of them has.
+    """
+    if codebook.kind != "choice":
+        unknown = np.full((len(values), 1), np.nan)  # the last column
+        columns = {item: column for column, item in enumerate(codebook.items)}
+        return np.hstack([values, unknown])[:, [columns.get(item, -1) for item in target.items]]
+    position = {label.id: index for index, label in enumerate(target.labels)}
+    positions = np.array([*(position.get(label.id, np.nan) for label in codebook.labels), np.nan])
+    return positions[np.where(np.isnan(values), -1, values).astype(np.int64)]
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:

@@ -74,7 +74,7 @@ def main() -> None:
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         selected = _runs(comparable, comparable[0] if is_alone else viewed)
     if is_alone:
-        line(f"No other run has the same labels in the same order as “{viewed.title}”.")
+        line(f"No other run has the same labels as “{viewed.title}”.")
     if len(selected) < 2:
         st.caption("Choose a second run of the same codebook.")
         return

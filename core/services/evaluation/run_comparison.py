@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import check_reference
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.stats.arrays import Mask
+from core.stats.arrays import Mask, in_order_of
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.intervals import Estimate, ends
 from core.stats.scoring import Scores
@@ -116,8 +117,9 @@ def _name_in_sentence(run: RunRow) -> str:
 
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
-    """Return kind, labels, order and scales: only runs with the same ones can be compared."""
-    return (codebook.kind, *(label.id for label in codebook.labels), *map(str, codebook.scales))
+    """Return kind, labels and scales: only runs with the same ones can be compared. Their order may differ."""
+    ids = [label.id for label in codebook.labels]
+    return (codebook.kind, *sorted(map(str, zip_longest(ids, codebook.scales))))
 
 
 def are_comparable(first: Codebook, second: Codebook) -> bool:
@@ -129,10 +131,8 @@ def difference(first: Codebook, second: Codebook) -> str:
     """Return why runs of two codebooks cannot be compared: "different labels"; empty if they can."""
     if are_comparable(first, second):
         return ""
-    ids = [[label.id for label in codebook.labels] for codebook in (first, second)]
-    if first.kind != second.kind or {*ids[0]} != {*ids[1]}:
-        return "different labels"
-    return "different scales" if ids[0] == ids[1] else "the same labels in another order"
+    ids, other_ids = ({label.id for label in codebook.labels} for codebook in (first, second))
+    return "different scales" if (first.kind, ids) == (second.kind, other_ids) else "different labels"
 
 
 def load_shared(
@@ -140,10 +140,17 @@ def load_shared(
 ) -> tuple[tuple[str, ...], Grid, list[Grid]]:
     """Return the documents shared by all runs, the reference labels and the verdicts of each run.
 
-    The documents are in the order of the first run. The reference is NaN where it is missing for any of the runs.
-    Raises UsageError if the runs have no document in common.
+    Documents and labels are in the order of the first run. The reference is NaN where it is missing for any run. Raises
+    UsageError if the runs have no document in common.
     """
-    loaded_runs = [verdict_arrays(session, run, reference) for run in runs]
+    codebook = runs[0].settings.codebook
+
+    def load(run: RunRow) -> AnnotationArrays:
+        loaded, own = verdict_arrays(session, run, reference), run.settings.codebook
+        values, verdicts = (in_order_of(codebook, own, grid) for grid in (loaded.reference, loaded.verdicts))
+        return AnnotationArrays(loaded.documents, values, verdicts)
+
+    loaded_runs = [load(run) for run in runs]
     document_sets = [set(arrays.documents) for arrays in loaded_runs]
     shared = tuple(
         document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)

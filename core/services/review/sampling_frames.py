@@ -19,7 +19,7 @@ from core.runs import RunRow
 from core.services.evaluation.annotation_arrays import Grid, given_labels, is_test_document, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.stats import sampling
-from core.stats.arrays import Mask, Numbers
+from core.stats.arrays import Mask, Numbers, in_order_of
 from core.store.review_queue import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
@@ -104,10 +104,15 @@ def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | N
 
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
-    """Return the verdicts of another run on the documents of this one; NaN where it has none or learned from it."""
+    """Return the verdicts of another run on the documents and labels of this one.
+
+    NaN where the other run has no verdict or has learned from the document.
+    """
     documents = verdict_arrays(session, run).documents
+    verdicts = verdict_arrays(session, other).verdicts_on(documents)
     is_counted = is_test_document(session.store, other.run_id, documents)[:, None]
-    return np.where(is_counted, verdict_arrays(session, other).verdicts_on(documents), np.nan)
+    in_order = in_order_of(run.settings.codebook, other.settings.codebook, verdicts)
+    return np.where(is_counted, in_order, np.nan)
 
 
 def comparison_sizes(differs: Mask, even: float) -> Numbers:

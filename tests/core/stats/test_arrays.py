@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from core.codebook import Codebook, Kind, Label
 from core.stats import arrays
 from tests.each_row import each_row
 
@@ -64,3 +67,18 @@ def test_document_counts_with_any_gold_and_a_complete_verdict() -> None:
 def test_shapes_must_agree() -> None:
     with pytest.raises(ValueError, match="shapes differ"):
         arrays.check_shapes(np.zeros((2, 1)), np.zeros((1, 2)))
+
+
+@each_row(
+    ("kind", "values", "expected"),
+    [
+        ("multilabel", [[1, 0, np.nan], [0, 1, 1]], [[np.nan, 1, np.nan], [1, 0, np.nan]]),
+        ("choice", [[0], [1], [2], [np.nan]], [[1], [np.nan], [0], [np.nan]]),
+    ],
+)
+def test_values_follow_the_order_of_another_codebook(kind: Kind, values: Any, expected: Any) -> None:
+    own = Codebook(kind=kind, labels=tuple(Label(name=id, id=id) for id in ("a", "b", "c")))
+    target = Codebook(kind=kind, labels=tuple(Label(name=id, id=id) for id in ("c", "a", "d")))
+    np.testing.assert_equal(
+        arrays.in_order_of(target, own, np.array(values, dtype=float)), np.array(expected, dtype=float)
+    )

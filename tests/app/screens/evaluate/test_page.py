@@ -355,15 +355,13 @@ def test_compare_needs_two_runs(session, project):
 
 def test_compare_offers_other_runs_if_the_viewed_one_has_its_own_labels(session, project):
     runs = two_runs(project)
-    renewed = sample_world.CODEBOOK.model_copy(update={"labels": sample_world.CODEBOOK.labels[::-1]})
+    labels = (*sample_world.CODEBOOK.labels, Label(name="Gamma", id="c"))
+    renewed = sample_world.CODEBOOK.model_copy(update={"labels": labels})
     gold = {id: both(present) for id, present in GOLD.items()}
     alone = debates(project, renewed, gold, {id: (values, values) for id, values in gold.items()})
     for values in ({"run_id": alone}, {"compare_runs": [alone]}):
         app = draw(session, "compare", **values)
-        assert (
-            f"No other run has the same labels in the same order as “{project.store.runs.get(alone).title}”."
-            in texts(app)
-        )
+        assert f"No other run has the same labels as “{project.store.runs.get(alone).title}”." in texts(app)
         assert sorted(app.multiselect(key="compare-runs").value) == sorted(runs)
         assert "No other run has the same labels" not in texts(app.run())
 

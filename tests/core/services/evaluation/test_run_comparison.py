@@ -13,6 +13,7 @@ from core.runs import RunDetails
 from core.services.evaluation import run_comparison
 from core.services.evaluation.report import full_report
 from core.services.evaluation.run_comparison import comparison_report
+from core.services.review import sampling_frames
 from core.stats.comparison import Equivalence
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
@@ -153,7 +154,7 @@ def test_pairs_of_three_runs_have_the_documents_of_all(project):
     assert [second[key] for key in ("documents", "shared", "same", "n")] == [6, 6, 6, 6]
 
 
-def test_runs_on_other_scales_or_with_labels_in_another_order_are_not_compared(project):
+def test_runs_with_other_labels_or_scales_are_not_compared(project):
     labels = (Label(name="Clarity", id="c"), Label(name="Depth", id="d"))
     ratings = Codebook(kind="rating", labels=labels, scale=Scale(min=1, max=5))
     project.store.documents.add([Document("d", {"text": "t"})])
@@ -165,8 +166,23 @@ def test_runs_on_other_scales_or_with_labels_in_another_order_are_not_compared(p
         return raised.value.message.partition(" have ")[2]
 
     assert different(ratings.model_copy(update={"scale": Scale(min=1, max=10)})) == "different scales."
-    assert different(ratings.model_copy(update={"labels": labels[::-1]})) == "the same labels in another order."
     assert different(ratings.model_copy(update={"labels": labels[:1]})) == "different labels."
+
+
+def test_labels_may_have_another_order_in_another_run(project):
+    gold = {f"d{n}": "a" if n % 3 else "b" for n in range(10)}
+    session, (first, second) = session_with_runs(project, gold, {"d1": "b"}, {"d2": "ab", "d4": ""})
+    reordered = sample_world.CODEBOOK.model_copy(update={"labels": sample_world.CODEBOOK.labels[::-1]})
+    other = project.store.runs.create(make_settings(reordered), list(gold)).run_id
+    verdicts = {id: both({"d2": "ab", "d4": ""}.get(id, present)) for id, present in gold.items()}
+    store_debates(store_debate(project, other, id, {"judge": values}, values) for id, values in verdicts.items())
+    as_before, in_order = (comparison_report(session, [first, run]) for run in (second, other))
+    for key in ("outcomes", "same", "macro_f1", "mcnemar"):
+        assert in_order[key] == as_before[key], key
+    aligned, expected = (
+        sampling_frames.aligned_verdicts(session, session.run(first), session.run(run)) for run in (other, second)
+    )
+    assert aligned.tolist() == expected.tolist()
 
 
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
