@@ -173,14 +173,21 @@ def kept_mean(
 ) -> tuple[float, float]:
     """Return the mean of ``reference`` over the documents that would be kept, and their share of all documents.
 
-    A discarded document (NaN) counts as if its value were this mean (the ratio estimator of a domain: Saerndal,
-    Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 10). ``predicted`` values of the reviewed
-    documents, with their mean ``over_all`` documents, reduce the error. The sample must have draws or be complete.
+    A discarded document has the reference NaN. The number of kept ones is estimated, too, which makes the mean a ratio
+    (the estimator of a domain: Saerndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 10).
+    ``predicted`` values of the reviewed documents, with their mean ``over_all`` documents, reduce the error. The sample
+    must have draws or be complete.
     """
-    is_discarded = np.isnan(reference)
-    kept = max(TINY, 1 - float(sample.estimates(is_discarded).mean()))
-    errors = sample.estimates(np.where(is_discarded, 0.0, reference) - predicted)
+    kept = max(TINY, float(kept_shares(sample, reference).mean()))
+    errors = sample.estimates(np.where(np.isnan(reference), 0.0, reference) - predicted)
     return (over_all + float(errors.mean())) / kept, kept
+
+
+def kept_shares(sample: WeightedSample, reference: Numbers) -> Numbers:
+    """Return each draw's estimate of the share of documents that would be kept, ``[draw]``; 1 if none is discarded."""
+    is_kept = ~np.isnan(reference)
+    shares = sample.estimates(is_kept)
+    return np.ones_like(shares) if is_kept.all() else shares
 
 
 def prediction_powered(
@@ -195,10 +202,11 @@ def prediction_powered(
     The reference of a discarded document is NaN (``kept_mean``).
     """
     values, predictions = (np.asarray(side, dtype=np.float64) for side in (reference, predicted))
-    if sample.silent or np.isnan(values).all():
+    shares = kept_shares(sample, values)
+    if not shares.any():
         return Estimate()
     without_predictions, kept = kept_mean(sample, values)
-    y = sample.estimates(np.where(np.isnan(values), without_predictions, values))
+    y = sample.estimates(np.where(np.isnan(values), 0.0, values)) - without_predictions * shares
     f = sample.estimates(predictions)
     spread = float(f.var())
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import TINY
 from core.stats.intervals import LEVEL, Interval
-from core.stats.sampling import WeightedSample
+from core.stats.sampling import WeightedSample, kept_shares
 
 FIRST_DRAWS = 20
 """Number of random draws before the first interval of a sequence."""
@@ -48,26 +48,26 @@ def confidence_sequence(
     is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
     end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
     number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than
-    FIRST_DRAWS; the exact mean if all documents are reviewed. As in ``sampling.prediction_powered``, a discarded
-    document has the reference NaN and counts as if its value were the mean.
+    FIRST_DRAWS; the exact mean if all documents are reviewed. A discarded document has the reference
+    NaN, as in ``sampling.kept_mean``.
     """
     y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    is_discarded = np.isnan(y)
-    if is_discarded.all():
+    is_discarded, shares = np.isnan(y), kept_shares(sample, y)
+    if not shares.any():
         return []
     if sample.complete:
         mean = float(y[~is_discarded].mean())
         return [Interval(mean, mean)]
     if sample.drawn < FIRST_DRAWS:
         return []
-    known, discarded = sample.estimates(np.where(is_discarded, 0.0, y) - f), sample.estimates(is_discarded)
+    known = sample.estimates(np.where(is_discarded, 0.0, y) - f)
     count = np.arange(1, len(known) + 1)
-    kept = np.maximum(TINY, 1 - np.cumsum(discarded) / count)
+    kept = np.maximum(TINY, np.cumsum(shares) / count)
     means = (over_all + np.cumsum(known) / count) / kept
     may_err = np.ones(len(y)) if unsure is None else np.asarray(unsure, dtype=np.float64)
     reach = np.maximum.accumulate(may_err[sample.draws] / sample.probabilities[sample.draws]) / sample.population
-    squares = np.cumsum(known**2) + 2 * means * np.cumsum(known * discarded) + means**2 * np.cumsum(discarded**2)
-    variance = (squares - count * (means - over_all) ** 2 + 0.5 * reach**2) / count
+    squares = np.cumsum(known**2) - 2 * means * np.cumsum(known * shares) + means**2 * np.cumsum(shares**2)
+    variance = (squares - count * over_all**2 + 0.5 * reach**2) / count
     miss = 1 - LEVEL
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)

@@ -290,8 +290,36 @@ def test_share_of_few_kept_documents_has_their_uncertainty() -> None:
     assert covered >= 280
 
 
+def test_discards_do_not_widen_the_share_of_a_frequent_label_by_the_error_of_their_number() -> None:
+    # 200 studies of the default queue, with and without discarding 3 of 10 documents: 7 of 10 draws count.
+    widths: dict[bool, list[float]] = {True: [], False: []}
+    covered = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y, kept = rng.random(1000) < 0.9, rng.random(1000) < 0.7
+        f = np.where(rng.random(1000) < 0.15, ~y, y).astype(float)
+        sizes = sampling.draw_sizes(f[:, None], (rng.random(1000) < 0.1)[:, None], 0.5)
+        order = np.argsort(rng.exponential(size=1000) / sizes)[:100]
+        sample = WeightedSample.of_draws(order, [sizes] * 100, 1000)
+        for discards in (True, False):
+            reference = np.where(kept | (not discards), y, np.nan)[order]
+            estimate = sampling.prediction_powered(sample, reference, f[order], float(f.mean()))
+            assert estimate.value is not None
+            assert estimate.interval is not None
+            widths[discards].append(estimate.interval.high - estimate.interval.low)
+            covered += discards and y[kept].mean() in estimate.interval
+            ends = confidence_sequence(sample, reference, f[order], float(f.mean()), planned=100)[-1]
+            assert sampling.kept_mean(sample, reference, f[order], float(f.mean()))[0] in ends or ends.high == 1
+    assert np.mean(widths[True]) < 1.2 * np.mean(widths[False])
+    assert covered >= 182
+
+
 def test_only_discarded_documents_give_no_share() -> None:
     nothing = np.full(30, np.nan)
     assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 100), nothing) == Estimate()
     assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), nothing) == Estimate()
     assert confidence_sequence(uniform_sample(np.ones(30, dtype=bool), 100), nothing, nothing, 0.0, planned=9) == []
+    by_hand = WeightedSample(np.append(np.full(30, 0.01), 0), 100)
+    picked = np.append(nothing, 1.0)
+    assert sampling.share(by_hand, picked) == Estimate(), "a document that was picked says nothing about the others"
+    assert confidence_sequence(by_hand, picked, np.zeros(31), 0.0, planned=9) == []
