@@ -147,7 +147,9 @@ _END = re.compile(r"(?:(?:,? ?\(?(?:because|since|as|due to|given)\b| ?[:–—-
 _LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
 _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
 _BELOW = re.compile(rf"(?P<named>[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?)?{_GIVEN}(?(named).*|\W*)")
-"""The line below a title that is a dimension: "Score: 4", "4"."""
+"""The line below a title that is a dimension: "Score: 4", "4"; below the reason, only "Score: 4"."""
+_PROSE = re.compile(r"\s*(?!#).*[.!?…][\W_]*")
+"""A line below such a title that is part of its reason: another title or a remark about something else ends it."""
 _DIGIT = re.compile(r"\d")
 _REPORT = re.compile(rf"\b{ROLE}[^.:\n]{{0,200}}\b(?:follows|following)[.:]", re.IGNORECASE)
 """A sentence after which another role's ratings follow."""
@@ -213,7 +215,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
         return Reading(), -1
     collected = _CollectedRatings(codebook, names)
     last = -1
-    above = ""
+    above = section = ""
     for begin, stop in marked.spans():
         start = begin
         for sentence in SENTENCE_BREAK.split(marked.lines[begin:stop]):
@@ -223,8 +225,8 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
                 return Reading(), -1
             masked = _Masked(marked.text[start:end], names)
             title = _TITLE.fullmatch(masked.text)
-            has_ratings = collected.below(above, masked) or collected.sentence(masked)
-            if has_ratings and (is_reported(marked, start) or is_inside(start, marked.quoted)):
+            has_ratings = collected.below(above, section, masked) or collected.sentence(masked)
+            if (title or has_ratings) and (is_reported(marked, start) or is_inside(start, marked.quoted)):
                 return Reading(), -1
             if has_ratings:
                 last = end
@@ -232,6 +234,8 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
                 return Reading(), -1
             if sentence.strip():
                 above = masked.item(title.start("of")) if title else ""
+                if title or not (has_ratings or _PROSE.fullmatch(marked.lines[begin:stop])):
+                    section = above
             start = end
     return collected.reading(), last
 
@@ -370,12 +374,17 @@ class _CollectedRatings:
             self.read_words(item, masked.source, masked.folded, offset)
         return True
 
-    def below(self, item: str, masked: _Masked) -> bool:
-        """Take the rating in the line below the title that is this dimension; return False for any other line."""
-        match = _BELOW.fullmatch(masked.text) if item else None
-        if match is not None:
-            self.read_words(item, masked.source, masked.folded, match.start("given"))
-        return match is not None
+    def below(self, title: str, section: str, masked: _Masked) -> bool:
+        """Take the rating in a line directly below a title, or with "Score:" in its section; else return False.
+
+        ``title`` and ``section`` are the dimensions that these titles name, empty for none.
+        """
+        match = _BELOW.fullmatch(masked.text)
+        item = title or (section if match and match["named"] else "")
+        if match is None or not item:
+            return False
+        self.read_words(item, masked.source, masked.folded, match.start("given"))
+        return True
 
     def json(self, name: Any, value: Any) -> None:
         """Take what a JSON reply says of one dimension."""

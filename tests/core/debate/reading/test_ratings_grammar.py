@@ -178,10 +178,40 @@ def test_dash_before_a_rating_is_not_a_sign_on_a_scale_without_negative_points()
         # Number below a title is its rating.
         "**Clarity**\n4\n\n**Tone**\n5\n\n**Quality of facts**\n3",
         "Clarity:\n4\nTone:\n5\nQuality of facts:\n3",
+        # The reason stands between title and rating.
+        "### Clarity\nIt flows. Short words.\n\n**Score: 4**\n\n### Tone\nKind.\n\n**Score: 5**\n\n"
+        "### Quality of facts\nTwo names are wrong.\n\n**Score: 3/5**",
+        "1. **Clarity:**\n   - It flows.\n   - Rating: 4\n2. **Tone:**\n   - Kind.\n   - Rating: 5\n"
+        "3. **Quality of facts:**\n   - Two names are wrong.\n   - Rating: 3",
+        "**Clarity.**\nUnlike its tone.\nScore: 4\n**Tone.**\nKind.\nScore: 5\n**Quality of facts.**\nOk.\nScore: 3",
     ],
 )
 def test_ratings_in_sentences_and_below_titles_are_read(text: str) -> None:
     assert read(text, THREE).values == {"cl": 4, "to": 5, "qu": 3}
+
+
+@each_row(
+    "section",
+    [
+        "### Overall\n\nScore: 3",
+        "**Overall**\nGood.\nScore: 3",
+        "The critic's view:\nScore: 3",
+        "Critic's score: 2\nScore: 3",
+        "Score: 3\nStill, it could be better.\nScore: 4",
+        "3",
+    ],
+)
+def test_rating_after_another_title_than_its_own_is_not_read(section: str) -> None:
+    ratings = (
+        "### Clarity\nIt flows.\nScore: 4\n### Tone\nKind.\nScore: 5\n### Quality of facts\nTwo names are wrong.\n"
+    )
+    reading = read(ratings + section, THREE)
+    assert "qu" not in reading.values
+
+
+def test_ratings_below_titles_of_another_role_are_not_read() -> None:
+    ratings = "### Clarity\nScore: 4\n### Tone\nScore: 5\n### Quality of facts\nScore: 3"
+    assert read(f"The extractor wrote:\n\n{ratings}", THREE).values == {}
 
 
 def test_scale_in_square_brackets_and_unit_are_read() -> None:
