@@ -81,7 +81,8 @@ class LabelsReader(ReplyReader):
             present = []
         if not isinstance(present, list):
             return None
-        listed = map(entry_name, present) if present is lookup(block.data, *PRESENT) else present
+        may_be_objects = present is lookup(block.data, *PRESENT, "final_decision", "final_answer")
+        listed = map(entry_name, present) if may_be_objects else present
         if any(not isinstance(name, str) or self.names.find(name) is None for name in listed):
             return None
         return self._read_json_labels(present, lookup(block.data, *ABSENT), block)

@@ -35,6 +35,7 @@ def test_key_without_a_label_beside_a_wrapper_is_not_the_decision(beside: dict[s
         ({"present": [{"label": "Food"}, {"label": "Cheese"}]}, "refused"),
         ({"present": [{"label": "Food", "confidence": 0.1}]}, "refused"),
         ({"present": [{"label": "Food"}], "absent": ["Food"]}, "refused"),
+        ({"final_decision": [{"label": "Food", "reason": "the soup"}]}, "Food"),
         ({"sentiment": [{"aspect": "Food", "sentiment": "good"}]}, "refused"),
     ],
 )
