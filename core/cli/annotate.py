@@ -426,9 +426,10 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
         if row.unresolved and row.state == "done":
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
-            again = f"; {_resume_options(row.run_id)} --retry unresolved asks again"
-            reasons = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
-            console.print_message(reasons + again * (not row.settings.is_builtin))  # a word list replies the same again
+            words = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
+            if not row.settings.is_builtin:  # a word list replies the same again
+                words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
+            console.print_message(words)
 
 
 def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:

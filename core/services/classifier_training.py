@@ -27,7 +27,7 @@ from core.hashing import digest
 from core.runs import RunSettings
 from core.services.classifier_model_card import model_card
 from core.stats import scoring
-from core.stats.arrays import Codes, in_order_of
+from core.stats.arrays import codes_of_groups, in_order_of
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 from core.store.annotations import decode_value
@@ -302,7 +302,8 @@ def train(
     task = classifier.Task.from_codebook(codebook)
     trained = classifier.train(task, read, reference)
     tested = np.array([document not in used_as_example for document in documents])
-    groups = group_codes(documents, examples)
+    group_of = {example.document_id: example.group for example in examples}
+    groups = codes_of_groups([group_of[document] for document in documents])
     held_out = {
         share: classifier.cross_val_predict(task, read, reference, groups=groups, share=share)[tested]
         for share in CURVE_SHARES
@@ -332,14 +333,6 @@ def train(
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
     }
     return trained, facts
-
-
-def group_codes(documents: Sequence[str], examples: Sequence[TrainingExample]) -> Codes | None:
-    """Return the group of each document as a code, None if no two documents are in one group."""
-    groups = {example.document_id: example.group for example in examples}
-    names = [groups[document] or f"\0{document}" for document in documents]  # without a group: one of its own
-    codes = np.unique(names, return_inverse=True)[1].astype(np.int64)
-    return codes if len(set(names)) < len(names) else None
 
 
 def decision_matrix(

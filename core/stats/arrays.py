@@ -11,6 +11,7 @@ lacks a value. Without gold it is neither.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,6 +99,18 @@ def in_order_of(target: Codebook, codebook: Codebook, values: Numbers) -> Number
     position = {label.id: index for index, label in enumerate(target.labels)}
     positions = np.array([*(position.get(label.id, np.nan) for label in codebook.labels), np.nan])
     return positions[np.where(np.isnan(values), -1, values).astype(np.int64)]
+
+
+def codes_of_groups(groups: Sequence[str]) -> Codes | None:
+    """Return the group of each document as a code, None if no two documents are in one group.
+
+    A document without a group (an empty name) is a group of its own.
+    """
+    if not any(groups):
+        return None
+    code_of_group: dict[str, int] = {}
+    codes = [code_of_group.setdefault(group or f"\0{row}", len(code_of_group)) for row, group in enumerate(groups)]
+    return np.array(codes, dtype=np.int64) if len(code_of_group) < len(codes) else None
 
 
 def check_shapes(first: npt.NDArray[np.generic], *others: npt.NDArray[np.generic]) -> None:

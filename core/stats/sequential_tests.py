@@ -48,8 +48,8 @@ def confidence_sequence(
     is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
     end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
     number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than
-    FIRST_DRAWS; the exact mean if all documents are reviewed. A discarded document has the reference
-    NaN, as in ``sampling.kept_mean``.
+    FIRST_DRAWS; the exact mean if all documents are reviewed. A discarded document has the reference NaN, as in
+    ``sampling.kept_mean``.
     """
     y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     is_discarded, shares = np.isnan(y), kept_shares(sample, y)

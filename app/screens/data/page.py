@@ -261,10 +261,7 @@ class ImportPage:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
             if preview.conflict:
-                words = (
-                    "Restore the text in the file, replace all documents, choose another id column, or create a new "
-                )
-                words += "project."
+                words = "Restore the text in the file, replace all documents, or use another id column or project."
                 notice("error", f"The project has or had {preview.conflict}", words)
             elif preview.existing:
                 existing = f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')}"

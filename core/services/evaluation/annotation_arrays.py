@@ -17,7 +17,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_by_debates, cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
-from core.stats.arrays import Codes, Mask, Numbers
+from core.stats.arrays import Codes, Mask, Numbers, codes_of_groups
 from core.stats.debate_rounds import vote_of
 from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample
@@ -96,16 +96,8 @@ def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = 
 
 @cached_until_commit
 def group_codes(session: ProjectSession, run: RunRow) -> Codes | None:
-    """Return the group of each document of the run as a code, None if no two documents are in one group.
-
-    A document without a group is a group of its own.
-    """
-    code_of_group: dict[str, int] = {}
-    groups = session.store.annotations.groups(run.run_id)
-    if not any(groups):
-        return None
-    codes = [code_of_group.setdefault(group or f"\0{row}", len(code_of_group)) for row, group in enumerate(groups)]
-    return np.array(codes, dtype=np.int64) if len(code_of_group) < len(codes) else None
+    """Return the group of each document of the run as a code (``codes_of_groups``)."""
+    return codes_of_groups(session.store.annotations.groups(run.run_id))
 
 
 def given_labels(codebook: Codebook, verdicts: Grid) -> Mask:

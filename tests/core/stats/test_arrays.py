@@ -82,3 +82,12 @@ def test_values_follow_the_order_of_another_codebook(kind: Kind, values: Any, ex
     np.testing.assert_equal(
         arrays.in_order_of(target, own, np.array(values, dtype=float)), np.array(expected, dtype=float)
     )
+
+
+@each_row(
+    ("groups", "expected"),
+    [(["ann", "ben", "ann", ""], [0, 1, 0, 2]), (["", "", "ann"], None), (["", ""], None), ([], None)],
+)
+def test_documents_without_a_group_are_groups_of_their_own(groups: list[str], expected: list[int] | None) -> None:
+    codes = arrays.codes_of_groups(groups)
+    assert (codes if codes is None else codes.tolist()) == expected
