@@ -570,19 +570,19 @@ class _Patterns:
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
         differs = np.any(first_values != second_values, axis=1)
         is_estimate = self.design.represents and not self.design.exact
-        few_cases = self._fewest_cases(metric, column, first, second)
+        fewest_cases = self._fewest_cases(metric, column, first, second)
         if not differs.any():
             alike = self.alike[column] if metric.per_label else self.alike.all()
             if self.design.exact or (alike and is_estimate):
                 return Interval(0.0, 0.0, self.level)
-            return None if is_estimate else self._equal(metric, few_cases)
+            return None if is_estimate else self._equal(metric, fewest_cases)
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
         has_ends = metric.interval in ("share", "f1")
         is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
-        has_few = is_constant or few_cases < _MIN_CASES
+        has_few = is_constant or fewest_cases < _MIN_CASES
         is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
         if not has_ends and quantile and is_unknown:
             return None
