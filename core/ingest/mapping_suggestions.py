@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.codebook import CHOICE_ITEM, Codebook, is_reserved, normalise
+from core.codebook import CHOICE_ITEM, Codebook, Kind, is_reserved, normalise
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.formatting import format_count, format_percent, join_names, plural
@@ -125,10 +125,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     if {"accept", "answer"} <= cells.keys():
         not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
     candidates = {name: column for name, column in cells.items() if name not in not_gold}
-    exported: tuple[GoldSource, ...] = ()
-    if results:
-        exported = _gold_of_export(candidates, codebook)
-        candidates = {name: column for name, column in candidates.items() if name not in results}
+    exported = _gold_of_export(candidates, codebook) if results else ()
+    candidates = {name: column for name, column in candidates.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
         repeated = (name for name, _ in _ids_of_several_rows(inputs, text) if name is not None)
@@ -253,37 +251,44 @@ def _is_named_like_id(name: str) -> bool:
 
 def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[GoldSource, ...], str]:
     """Return the gold columns for a codebook, and the reason as a sentence."""
+    if codebook.kind != "choice" and (sources := tuple(_label_columns(cells, codebook))):
+        labels = len({source.label for source in sources})
+        raters = len({source.rater for source in sources})
+        by = f" by {raters} raters" if raters > 1 else ""
+        return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
     index = LabelIndex(codebook)
-    if codebook.kind != "choice":
-        sources = tuple(_label_columns(cells, codebook))
-        if sources:
-            labels = len({source.label for source in sources})
-            raters = len({source.rater for source in sources})
-            by = f" by {raters} raters" if raters > 1 else ""
-            return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
-    if codebook.kind != "rating":
-        kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
-        shares: dict[str, float] = {}
-        # 0: several labels, 1: a single one, 2: a single number, perhaps of a version, 3: only lists of "none"
-        ranks: dict[str, int] = {}
-        for column_name, column in cells.items():
-            name_lists = (split_list(cell, index) if kind == "list" else (choice_name(cell),) for cell in column)
-            listed_names = [name for cell_names in name_lists for name in cell_names if not is_blank(name)]
-            labels_listed = [name for name in listed_names if not is_reserved(name, codebook.kind)]
-            matching = sum(index.find(name) is not None for name in labels_listed)
-            if listed_names and matching >= _MIN_FITTING * len(labels_listed):
-                shares[column_name] = matching / len(labels_listed) if labels_listed else 1.0
-                several = len(set(listed_names)) > 1
-                ranks[column_name] = 3 if not labels_listed else 0 if several else 1 + _may_be_version(column)
-        names = sorted(shares, key=ranks.__getitem__)
-        if names and ranks[names[0]] < 2:
-            of_people = [name for name in names if _OF_PERSON.fullmatch(name)]
-            sources = _first_by_rater(names, kind)
-            if len(sources) == 1 and names[0] in of_people and len(of_people) > 1:
-                sources = tuple(GoldSource(name, kind, rater=name) for name in of_people)
-            share = format_percent(min(shares[source.column] for source in sources))
-            return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
-    return (), "No column holds gold for this codebook."
+    shares: dict[str, float] = {}
+    ranks: dict[str, int] = {}
+    for name, column in cells.items() if codebook.kind != "rating" else ():
+        if (fit := _label_fit(column, codebook.kind, index)) is not None:
+            ranks[name], shares[name] = fit
+    names = sorted(ranks, key=ranks.__getitem__)
+    if not names or ranks[names[0]] > 1:
+        return (), "No column holds gold for this codebook."
+    kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
+    sources = _first_by_rater(names, kind)
+    of_people = [name for name in names if _OF_PERSON.fullmatch(name)]
+    if len(sources) == 1 and names[0] in of_people and len(of_people) > 1:
+        sources = tuple(GoldSource(name, kind, rater=name) for name in of_people)
+    share = format_percent(min(shares[source.column] for source in sources))
+    return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
+
+
+def _label_fit(column: Sequence[Any], kind: Kind, index: LabelIndex) -> tuple[int, float] | None:
+    """Return the rank of a column with labels and the share of its values that are labels; None for other columns.
+
+    The rank is 0 for several labels, 1 for a single one, 2 for a single number, perhaps of a version, and 3 if all
+    values are "none".
+    """
+    lists = (split_list(cell, index) if kind == "multilabel" else (choice_name(cell),) for cell in column)
+    listed = [name for names in lists for name in names if not is_blank(name)]
+    labels = [name for name in listed if not is_reserved(name, kind)]
+    matching = sum(index.find(name) is not None for name in labels)
+    if not listed or matching < _MIN_FITTING * len(labels):
+        return None
+    if not labels:
+        return 3, 1.0
+    return 0 if len(set(listed)) > 1 else 1 + _may_be_version(column), matching / len(labels)
 
 
 _ID_OF_EXPORT = "document_id"
