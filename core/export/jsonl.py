@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ABOUT, ExportRow, SharedColumns, evidence_by_item, source_columns, write_lines
+from core.export.export_row import ExportRow, SharedColumns, evidence_by_item, result_cells, result_names, write_lines
 from core.ingest.table import REVIEW_DETAILS, unique_names
 
-_KEYS = ("document_id", "labels", "roles", *ABOUT, *REVIEW_DETAILS)
 
-
-def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, _columns: SharedColumns, file: BinaryIO) -> None:
-    """Write source columns, ``document_id``, ``labels`` {name: {value, source, evidence}}, roles, run and review.
+def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
+    """Write the columns of csv and Parquet with typed values, ``labels`` {name: {value, source, evidence}} and roles.
 
     ``value`` is true, false, a number, a label's name, or null with a ``reason`` beside it. If the source has a column
-    of the same name, the key gets ``_2``.
+    of the same name, the key gets ``_2``. ExportError if a row has other source columns.
     """
-    keys = cache(lambda columns: unique_names(_KEYS, columns))
+    names = result_names(columns, codebook)
+    details = names[-len(REVIEW_DETAILS) :]
+    nested = unique_names(["labels", "roles"], names)
 
     def record(row: ExportRow) -> dict[str, Any]:
-        source = dict(source_columns(row.document))
-        evidence = evidence_by_item(row)
+        cells = dict(zip(names, result_cells(row, columns, codebook), strict=True))
         labels: dict[str, dict[str, Any]] = {}
+        evidence = evidence_by_item(row)
         for item, name in zip(codebook.items, codebook.item_names, strict=True):
             value = row.values.get(item)
             labels[name] = {
@@ -34,9 +33,8 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, _columns: SharedC
             }
             if value is None and item in row.reasons:
                 labels[name]["reason"] = row.reasons[item]
-        about = (getattr(row, name) for name in ABOUT)
-        cells = (row.document.id, labels, dict(row.roles), *about, *row.review_details.values())
-        return source | dict(zip(keys(tuple(source)), cells, strict=True))
+        lists = zip(details, row.review_details.values(), strict=True)  # not joined as in cells of a table
+        return cells | dict(lists) | dict(zip(nested, (labels, dict(row.roles)), strict=True))
 
     write_lines(map(record, rows), file)
 

@@ -376,27 +376,8 @@ def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any
     return {f"{name}_annotated" if name in data else name: tuple(column) for name, column in ratings.items()}
 
 
-_LABELS_OF_MOOT = re.compile(r"labels(?:_\d+)?")
-
-
-def _moot_columns(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return the final values of a run that Moot exported, by label: columns as in its csv; none for other objects.
-
-    Their key is ``labels``, or ``labels_2`` in rows whose imported file had its own.
-    """
-    keys = [key for key in data if _LABELS_OF_MOOT.fullmatch(key)]
-    rows = zip(*(data[key] for key in reversed(keys)), strict=True)
-    labels = [cell for cells in rows if (cell := next((cell for cell in cells if isinstance(cell, dict)), None))]
-    if "review_status" not in data or len(labels) < len(data["review_status"]):
-        return {}
-    names = dict.fromkeys(name for row_labels in labels for name in row_labels)
-    columns: dict[str, tuple[Any, ...]] = {}
-    for name in names:
-        cells = [cell if isinstance(cell, dict) else {} for cell in (row_labels.get(name) for row_labels in labels)]
-        for column, source in (("pred", "verdict"), ("reviewed", "review")):
-            values = (cell.get("value") if cell.get("source") == source else None for cell in cells)
-            columns[f"{column}_{name}"] = tuple(values)
-    return columns
+_NESTED_OF_MOOT = re.compile(r"(?:labels|roles)(?:_\d+)?")
+"""Keys of objects in a run that Moot exported. Columns such as ``pred_Food`` beside them have the same values."""
 
 
 def table_of_objects(
@@ -423,12 +404,11 @@ def table_of_objects(
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
     of_prodigy, prodigy_note = _prodigy_columns(data)
-    of_moot = _moot_columns(data)
-    data |= of_prodigy | of_moot
+    data |= of_prodigy
     if prodigy_note == _RATINGS:
         del keys["accept"], data["accept"]
     for key in keys:
-        if of_moot and _LABELS_OF_MOOT.fullmatch(key):
+        if "review_status" in data and _NESTED_OF_MOOT.fullmatch(key):
             continue
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:

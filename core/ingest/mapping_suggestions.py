@@ -294,7 +294,9 @@ def _label_fit(column: Sequence[Any], kind: Kind, index: LabelIndex) -> tuple[in
 _ID_OF_EXPORT = "document_id"
 _ABOUT_EXPORT = ("run_id", "protocol", "codebook_version", "status", "review_status", "reviewed", "unresolved")
 """Columns of a table that Moot exported, which hold no labels."""
-_ABOUT_RUN = re.compile(rf"(?:{'|'.join((_ID_OF_EXPORT, *_ABOUT_EXPORT, *REVIEW_DETAILS))})(?:_\d+)?")
+_ABOUT_RUN = re.compile(
+    rf"(?:{'|'.join((_ID_OF_EXPORT, *_ABOUT_EXPORT, *REVIEW_DETAILS, 'labels', 'roles'))})(?:_\d+)?"
+)
 """Names of the exported columns about a run and its review, with the suffix of a repeated name."""
 _PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
 """Text of the cells that Moot exports for a label that is present or absent."""

@@ -29,7 +29,9 @@ from core.export.export_row import ABOUT, SharedColumns, result_names, source_co
 from core.export.parquet import write_parquet
 from core.export.registry import Format
 from core.ingest.document_builder import build_documents
+from core.ingest.gold import GoldSource
 from core.ingest.mapping import ColumnMapping
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import REVIEW_DETAILS
 
@@ -201,7 +203,7 @@ def test_tables_have_the_source_columns_of_all_documents(tmp_path: Path) -> None
 
 
 def test_rows_with_columns_that_the_table_lacks_are_refused(tmp_path: Path) -> None:
-    for format in ("csv", "parquet"):
+    for format in ("csv", "jsonl", "parquet"):
         with pytest.raises(ExportError, match="Document '2' has columns that the table does not have: x"):
             export(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -212,13 +214,25 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     open_ = row(
         {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence={}
     )
-    export("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path)
+    columns = SharedColumns(("judge",), ("text", "n", "labels"))
+    export("jsonl", [row({"text": "is cheap", "n": [1]}), open_], ASPECTS, path, columns)
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     assert first == {
         "text": "is cheap",
         "n": [1],
+        "labels": None,
         "document_id": "1",
-        "labels": {
+        "gold_Price": None,
+        "pred_Price": True,
+        "reviewed_Price": True,
+        "judge_Price": True,
+        "evidence_Price": quotes(),
+        "gold_Room": None,
+        "pred_Room": False,
+        "reviewed_Room": None,
+        "judge_Room": False,
+        "evidence_Room": [],
+        "labels_2": {
             "Price": {"value": True, "source": "review", "evidence": quotes()},
             "Room": {"value": False, "source": "verdict", "evidence": []},
         },
@@ -236,9 +250,9 @@ def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     assert (second["text"], second["labels"]) == ("b\ufffd", ["mine"])
     assert second["labels_2"]["Price"] == {"value": None, "source": "review", "evidence": [], "reason": "no decision"}
     back = read_table(path, name=path.name)
-    assert back.row(0)["labels"]["Price"]["evidence"] == quotes()
-    assert back.column("reviewed_Price") == (True, None)
-    assert back.column("pred_Room") == (False, None)
+    assert back.columns == tuple(first), "nested values are no columns"
+    assert back.row(0) == first
+    assert suggest_mapping(back).gold == (GoldSource("reviewed_Price", "label", "Price", "reviewed"),)
 
 
 def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:

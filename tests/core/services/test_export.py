@@ -192,6 +192,10 @@ def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
     assert lines[4]["labels"]["Alpha"]["reason"] == "could not be read"
     assert lines[0]["roles"]["judge"] == "builtin/lexical"
     written = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet"))
+    names = [
+        f"{annotator}_{label}" for label in ("Alpha", "Beta") for annotator in ("gold", "pred", "reviewed", "judge")
+    ]
+    assert [{name: line[name] for name in names} for line in lines] == written.select(names).to_pylist()
     assert written.column("pred_Alpha").to_pylist() == [True, False, True, False, None, True, None, None]
     assert written.column("reviewed_Alpha").to_pylist() == [None, True, *[None] * 6]
     assert written.column("gold_Alpha").to_pylist() == [True, True, False, False, True, None, True, False]
