@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -14,7 +15,6 @@ from core.llm import http, streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, from_status
 from core.llm.request import NAME, ModelRequest, Schema
-from core.runs import RoleModel
 
 PATH = "/chat/completions"
 
@@ -44,80 +44,88 @@ def body(
 async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
     role_model = builder.request.role_model
-    is_whole = response.content_type in ("application/json", "text/html")
-    buffered = bytearray()
-    is_error = False
-    stray = b""
+    events = _Events(builder, is_whole=response.content_type in ("application/json", "text/html"))
     reading = streaming.Lines(response, role_model)
     async for lines in reading:
         for line in lines:
-            if not line.startswith(b"data:"):
-                if line.startswith(b":"):
-                    builder.note_comment(line)
-                elif line:
-                    if line.startswith(b"event:"):
-                        is_error = line[6:].strip() == b"error"
-                    _take_other_line(line, buffered, role_model, is_whole=is_whole)
-                    if b":" not in line:
-                        stray = stray or line
-                else:
-                    if buffered and not is_whole:
-                        _take_buffered(buffered, builder, is_error=is_error)
-                    is_error = False
-                continue
-            data = line[5:].strip()
-            if data == b"[DONE]":
-                _take_buffered(buffered, builder, is_error=is_error)
+            if line.startswith(b"data:") and line[5:].strip() == b"[DONE]":
+                events.take_buffered()
                 builder.finish_reason = builder.finish_reason or "stop"
                 await http.drain(response)
                 return
-            if not data:
-                continue
-            # An event may span several lines. A complete event is used at once, because some servers do not send the
-            # blank line after it.
-            event = None if buffered else streaming.decode_or_none(data)
-            if event is not None:
-                take(event, builder, is_error=is_error)
-                is_error = False
-            elif is_error and not (buffered or data.startswith(b"{")):
-                raise from_event(data.decode("utf-8", "replace"), role_model)
-            else:
-                _buffer(data, buffered, role_model)
+            events.read(line)
         reading.is_last = builder.is_complete
         builder.check_stall()  # some servers send comments while their backend does not answer
-    body = bytes(buffered) or stray
-    _take_buffered(buffered, builder, is_error=is_error)
+    body = bytes(events.buffered) or events.stray
+    events.take_buffered()
     if body and not builder.has_choices:
         code = str(streaming.decode(body, role_model).get("code"))  # some servers put the status there
         status = int(code) if re.fullmatch(r"[45]\d\d", code) else response.status
         raise from_status(status, body, response.headers, role_model)
-    if body and is_whole:
+    if body and events.is_whole:
         builder.finish_reason = builder.finish_reason or "stop"  # a whole reply is complete even without it
 
 
-def _take_other_line(line: bytes, buffered: bytearray, role_model: RoleModel, *, is_whole: bool) -> None:
-    """Handle a line that is not a data line: another field, or plain JSON.
+@dataclass(slots=True)
+class _Events:
+    """The events of a reply, from its lines."""
 
-    Some servers send plain JSON when they do not stream or when they fail. ``is_whole`` is True if the content type
-    is that of JSON, or HTML, which some web frameworks send by default.
-    """
-    field, colon, value = line.partition(b":")
-    if field == b"error":
-        raise from_event(streaming.decode_or_none(value) or value.decode("utf-8", "replace").strip(), role_model)
-    if (is_whole or buffered or line.startswith(b"{")) and not (colon and field in (b"event", b"id", b"retry")):
-        _buffer(line, buffered, role_model)
+    builder: streaming.ReplyBuilder
+    is_whole: bool
+    """True if the content type is that of JSON, or HTML, which some web frameworks send by default."""
+    buffered: bytearray = field(default_factory=bytearray)
+    """Lines of an event that is not complete."""
+    is_error: bool = False
+    stray: bytes = b""
+    """The first line that is not a field."""
 
+    def read(self, line: bytes) -> None:
+        if line.startswith(b"data:"):
+            self._read_data(line[5:].strip())
+        elif line.startswith(b":"):
+            self.builder.note_comment(line)
+        elif line:
+            self._read_other(line)
+        else:
+            if not self.is_whole:
+                self.take_buffered()
+            self.is_error = False
 
-def _buffer(data: bytes, buffered: bytearray, role_model: RoleModel) -> None:
-    buffered += data + b"\n"
-    if len(buffered) > streaming.MAX_LINE:
-        raise errors.Runaway(f"{role_model.connection} sent an event of more than {streaming.MAX_LINE:,} bytes.")
+    def take_buffered(self) -> None:
+        if self.buffered:
+            event = streaming.decode(bytes(self.buffered), self.builder.request.role_model)
+            take(event, self.builder, is_error=self.is_error)
+            self.buffered.clear()
 
+    def _read_data(self, data: bytes) -> None:
+        # An event may span several lines. A complete event is used at once, because some servers do not send the
+        # blank line after it.
+        event = None if self.buffered else streaming.decode_or_none(data)
+        if event is not None:
+            take(event, self.builder, is_error=self.is_error)
+            self.is_error = False
+        elif data and self.is_error and not (self.buffered or data.startswith(b"{")):
+            raise from_event(data.decode("utf-8", "replace"), self.builder.request.role_model)
+        elif data:
+            self._buffer(data)
 
-def _take_buffered(buffered: bytearray, builder: streaming.ReplyBuilder, *, is_error: bool) -> None:
-    if buffered:
-        take(streaming.decode(bytes(buffered), builder.request.role_model), builder, is_error=is_error)
-        buffered.clear()
+    def _read_other(self, line: bytes) -> None:
+        """Read another field, or plain JSON, which some servers send when they do not stream or when they fail."""
+        name, colon, value = line.partition(b":")
+        if name == b"error":
+            words = streaming.decode_or_none(value) or value.decode("utf-8", "replace").strip()
+            raise from_event(words, self.builder.request.role_model)
+        if colon and name in (b"event", b"id", b"retry"):
+            self.is_error = value.strip() == b"error" if name == b"event" else self.is_error
+        elif self.is_whole or self.buffered or line.startswith(b"{"):
+            self._buffer(line)
+        self.stray = self.stray or (b"" if colon else line)
+
+    def _buffer(self, data: bytes) -> None:
+        self.buffered += data + b"\n"
+        if len(self.buffered) > streaming.MAX_LINE:
+            connection = self.builder.request.role_model.connection
+            raise errors.Runaway(f"{connection} sent an event of more than {streaming.MAX_LINE:,} bytes.")
 
 
 def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bool = False) -> None:
