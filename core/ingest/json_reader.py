@@ -457,11 +457,11 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     rows = [dict(task["data"]) for task in tasks]
     for row, task_answers in zip(rows, answers, strict=True):
         for person, answer in task_answers:
-            gold: dict[str, Any] = {}
-            for control, choices in multiple.items():
-                for choice in choices:
-                    name = f"{control[0]}_{choice}" if choice in common else choice
-                    gold[name] = int(choice in answer.get(control, []))
+            gold: dict[str, Any] = {
+                f"{control[0]}_{choice}" if choice in common else choice: int(choice in answer.get(control, []))
+                for control, choices in multiple.items()
+                for choice in choices
+            }
             gold |= {control[0]: chosen[0] for control, chosen in answer.items() if control not in multiple and chosen}
             for name, value in gold.items():
                 column = f"{name}_r{person}" if several_people else name
@@ -482,29 +482,27 @@ def _annotations(task: Mapping[str, Any], reviewers: defaultdict[str, int]) -> I
     ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name the reviewer in the ``meta``
     of each result, because Label Studio sets ``completed_by`` when it imports them, and in ``meta.reviewers``.
     """
-    meta = task.get("meta")
-    names = meta.get("reviewers") if isinstance(meta, dict) else None
-    if not isinstance(names, list) or len(names) != len(task["annotations"]):
-        names = None
-    for number, annotation in enumerate(task["annotations"], 1):
+    annotations, names = task["annotations"], None
+    match task:
+        case {"meta": {"reviewers": list(reviewer_names)}} if len(reviewer_names) == len(annotations):
+            names = reviewer_names
+    for number, annotation in enumerate(annotations, 1):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
         person, name = _user(annotation), names[number - 1] if names else None
         answers: Choices = {}
         results = annotation.get("result")
         for result in results if isinstance(results, list) else ():
-            if not isinstance(result, dict):
-                continue
-            about = result.get("meta")
-            if isinstance(about, dict) and isinstance(about.get("reviewer"), str):
-                person, name = "", about["reviewer"]
-            kind, value = str(result.get("type", "")), result.get("value")
-            if not isinstance(value, dict) or "start" in value:
-                continue
-            if kind in ("choices", "number", "rating") and kind in value:
-                content = value[kind]
-                answers[str(result.get("from_name", kind)), kind] = [
-                    item if isinstance(item, int | float) else str(item)
-                    for item in (content if isinstance(content, list) else [content])
-                ]
+            match result:
+                case {"meta": {"reviewer": str(reviewer)}}:
+                    person, name = "", reviewer
+            match result:
+                case {"value": {"start": _}}:
+                    continue
+                case {"type": "choices" | "number" | "rating" as kind, "value": {**value}} if kind in value:
+                    content = value[kind]
+                    answers[str(result.get("from_name", kind)), kind] = [
+                        item if isinstance(item, int | float) else str(item)
+                        for item in (content if isinstance(content, list) else [content])
+                    ]
         yield person or str(number if name is None else reviewers[str(name)]), answers
