@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
@@ -106,24 +107,22 @@ def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
 
 
 def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
-    counts: Counter[str] = Counter()
-    spellings: dict[str, Counter[str]] = {}
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for source in mapping.gold:
         cells = _gold_cells(table, mapping, source)
         name_lists = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
-        for names in name_lists:
-            for name in names:
-                folded = normalise(name)
-                if folded and not is_reserved(folded, kind) and not is_blank(name):
-                    counts[folded] += 1
-                    spellings.setdefault(folded, Counter())[name] += 1
-        if len(counts) > MAX_LABELS:
+        for name in chain.from_iterable(name_lists):
+            folded = normalise(name)
+            if folded and not is_reserved(folded, kind) and not is_blank(name):
+                spellings[folded][name] += 1
+        if len(spellings) > MAX_LABELS:
             raise UsageError(
                 f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
             )
     spelling = {folded: names.most_common(1)[0][0] for folded, names in spellings.items()}
+    counts = {folded: names.total() for folded, names in spellings.items()}
     if kind == "choice" and "+" not in counts:
-        counts = Counter({folded: count for folded, count in counts.items() if not is_dash(folded)})
+        counts = {folded: count for folded, count in counts.items() if not is_dash(folded)}
     codes = {
         folded: number
         for folded in counts
