@@ -265,12 +265,11 @@ def _with_former_names(
     earlier = codebook.model_copy(update={"labels": tuple(labels)})
     suggested = suggest_mapping(table, earlier).gold
     if any(source.kind == "label" for source in suggested):
-        sources = [(source, earlier.find(source.name)) for source in suggested]
         names = {label.id: label.name for label in codebook.labels}
         added = [
             replace(source, label=names[label.id])
-            for source, label in sources
-            if label is not None and label.id in renamed
+            for source in suggested
+            if (label := earlier.find(source.name)) is not None and label.id in renamed
         ]
         if not added:
             return mapping
