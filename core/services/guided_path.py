@@ -210,10 +210,9 @@ def _pilot(
     """
     version = session.store.codebooks.latest()
     saved = version.number if version else 0
-    changed = _changes(session, ended[-1] if ended else last)
-    is_due = bool(changed) and not enough
-    if is_due and reviewed:
-        is_due = bool(_changes(session, ended[-1] if ended else last, with_examples=False))
+    latest = ended[-1] if ended else last
+    changed = _changes(session, latest)
+    is_due = not enough and bool(_changes(session, latest, with_examples=not reviewed))
     if ended and not is_due:
         words = changed or _run_words(ended[0], ended[0].state)
         return Step("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
