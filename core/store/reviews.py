@@ -5,8 +5,9 @@ Also the values of several reviewers, and of one reviewer before and after the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -99,32 +100,30 @@ class Reviews(Repository):
         is not recorded again: its events are returned.
         """
 
+        payload = {name: value for name, value in {"seconds": seconds, "once": action_id}.items() if value}
+
+        def events_of(decision: Decision, before: str) -> Iterator[Event]:
+            event = partial(Event, document_id=decision.document_id, run_id=run_id, codebook_version=codebook_version)
+            decided = ADJUDICATION if decision.adjudicated else REVIEW
+            for kind, changes in ((decided, decision.changes), (MARK, decision.marks)):
+                for change in changes:
+                    yield event(kind, change.before, change.after, item=change.item, payload=payload)
+            if decision.status not in (None, before):
+                selection: dict[str, Any] = {}
+                if decision.status in ("Submitted", "Discarded"):
+                    selection = asdict(decision.sampling) if decision.sampling else {"how": "chosen"}
+                yield event(STATUS, before, decision.status, payload=payload | selection)
+
         def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
                 return recorded
             ids = [decision.document_id for decision in decisions if decision.status]
             statuses = _statuses(cursor, actor, ids)
-            events = []
-            for decision in decisions:
-                payload = {"seconds": seconds, "once": action_id}
-                common: dict[str, Any] = {
-                    "document_id": decision.document_id,
-                    "run_id": run_id,
-                    "codebook_version": codebook_version,
-                    "payload": {name: value for name, value in payload.items() if value},
-                }
-                decided = ADJUDICATION if decision.adjudicated else REVIEW
-                events += [
-                    Event(kind, change.before, change.after, item=change.item, **common)
-                    for kind, changes in ((decided, decision.changes), (MARK, decision.marks))
-                    for change in changes
-                ]
-                before = statuses.get(decision.document_id, PENDING)
-                if decision.status not in (None, before):
-                    if decision.status in ("Submitted", "Discarded"):
-                        selection = asdict(decision.sampling) if decision.sampling else {"how": "chosen"}
-                        common["payload"] = common["payload"] | selection  # of this event only
-                    events.append(Event(STATUS, before=before, after=decision.status, **common))
+            events = [
+                event
+                for decision in decisions
+                for event in events_of(decision, statuses.get(decision.document_id, PENDING))
+            ]
             return record(cursor, actor, events)
 
         return self._writer.do(write)
