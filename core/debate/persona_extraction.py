@@ -276,8 +276,8 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
 
 
 def _located(words: str, source: str, haystack: Haystack) -> Quote:
-    _, start, end, match = haystack.locate(words)
-    return Quote(words=words, source=source, start=start, end=end, match=match)
+    passage = haystack.locate(words)
+    return Quote(words=words, source=source, start=passage.start, end=passage.end, match=passage.match)
 
 
 def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rapidfuzz import fuzz
 
@@ -90,10 +90,10 @@ def locate_evidence(
     haystack = Haystack(fields)
     evidence: dict[tuple[object, ...], Evidence] = {}
     for _, item, quote, begin in sorted(offered, key=attrgetter("place"))[:MAX_QUOTES]:
-        field, start, end, match = haystack.locate(quote)
-        key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
+        passage = haystack.locate(quote)
+        key = (item, *passage[:3]) if passage is not MISSING else (item, normalise(quote))
         reply_span = (-1, -1) if begin < 0 else (skipped + begin, skipped + begin + len(quote))
-        evidence.setdefault(key, Evidence(item, quote, field, start, end, match, *reply_span))
+        evidence.setdefault(key, Evidence(item, quote, *passage, *reply_span))
     return tuple(evidence.values())
 
 
@@ -268,7 +268,16 @@ def _tidy(words: str) -> str:
     return words if any(character.isalnum() for character in words) else ""
 
 
-MISSING = ("", -1, -1, "missing")
+class Passage(NamedTuple):
+    """The place of a quote: ``fields[field][start:end]`` is the quoted text."""
+
+    field: str
+    start: int
+    end: int
+    match: Literal["exact", "fuzzy", "missing"]
+
+
+MISSING = Passage("", -1, -1, "missing")
 
 FUZZY_SCORE = 90.0
 MIN_FUZZY_CHARACTERS = 12
@@ -302,8 +311,8 @@ class Haystack:
     def _folded(self) -> dict[str, Folded]:
         return {name: fold(text, _SWAP) for name, text in self._fields.items()}
 
-    def locate(self, quote: str) -> tuple[str, int, int, str]:
-        """Return field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is the quoted text.
+    def locate(self, quote: str) -> Passage:
+        """Return the place of a quote.
 
         The search goes in this order, each step over all fields in order. First the exact characters (``exact``). Then
         (all ``fuzzy``) the same words after folding case, Unicode forms, quotation marks, dashes and white space, with
@@ -317,14 +326,14 @@ class Haystack:
             return MISSING
         return self._exact(quote) or self._normalised(quote) or MISSING
 
-    def _exact(self, quote: str) -> tuple[str, int, int, str] | None:
+    def _exact(self, quote: str) -> Passage | None:
         for name, text in self._fields.items():
             at = _whole_words(text, quote)
             if at >= 0:
-                return name, at, at + len(quote), "exact"
+                return Passage(name, at, at + len(quote), "exact")
         return None
 
-    def _normalised(self, quote: str) -> tuple[str, int, int, str] | None:
+    def _normalised(self, quote: str) -> Passage | None:
         words = fold(quote, _SWAP).text.strip()
         bare_quote = _bare(words)
         parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _MIN_PART_CHARACTERS]
@@ -332,17 +341,17 @@ class Haystack:
             for name, folded in self._folded.items():
                 at = _whole_words(folded.text, phrase)
                 if at >= 0:
-                    return name, *folded.source(at, at + len(phrase)), "fuzzy"
+                    return Passage(name, *folded.source(at, at + len(phrase)), "fuzzy")
         if len(parts) > 1:
             for name, folded in self._folded.items():
                 span = _in_order(folded.text, parts)
                 if span is not None:
-                    return name, *folded.source(*span), "fuzzy"
+                    return Passage(name, *folded.source(*span), "fuzzy")
         if MIN_FUZZY_CHARACTERS <= len(bare_quote) <= MAX_FUZZY_CHARACTERS:
             return self._aligned(bare_quote)
         return None
 
-    def _aligned(self, bare_quote: str) -> tuple[str, int, int, str] | None:
+    def _aligned(self, bare_quote: str) -> Passage | None:
         best_match: tuple[float, str, int, int] | None = None
         for name, folded in self._folded.items():
             work = len(folded.text) * len(bare_quote) ** 2 // 64
@@ -363,7 +372,7 @@ class Haystack:
         if best_match is None:
             return None
         _, name, start, stop = best_match
-        return name, *_to_words(self._fields[name], start, stop), "fuzzy"
+        return Passage(name, *_to_words(self._fields[name], start, stop), "fuzzy")
 
 
 def _whole_words(text: str, phrase: str) -> int:
