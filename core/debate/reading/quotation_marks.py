@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»", "」": "「", "』": "『"}
 """Opening marks that each closing mark closes. “ closes German „, and « closes » where they point inwards."""
@@ -106,14 +107,11 @@ def single_quoted(text: str, excluded: Sequence[Span]) -> tuple[Span, ...]:
     for line in masked.split("\n"):
         openings = [match.start() for match in _SINGLE_OPEN.finditer(line)]
         closings = [match.start() for match in _SINGLE_CLOSE.finditer(line)] if openings else []
-        for index, opening in enumerate(openings):
-            limit = openings[index + 1] if index + 1 < len(openings) else len(line)
-            before_next = closings[bisect_right(closings, opening) : bisect_left(closings, limit)]
-            strong = next((c for c in before_next if (line[c + 1 : c + 2] or "\n") in _STRONG_AFTER), None)
-            if before_next:
-                done = (before_next[-1] if strong is None else strong) + 1
-                if done - opening > 4:
-                    spans.append(Span(start + opening, start + done))
+        for opening, limit in pairwise((*openings, len(line))):
+            before_next = closings[bisect_right(closings, opening) : bisect_left(closings, limit)] or [opening]
+            closing = next((c for c in before_next if (line[c + 1 : c + 2] or "\n") in _STRONG_AFTER), before_next[-1])
+            if closing - opening > 3:
+                spans.append(Span(start + opening, start + closing + 1))
         start += len(line) + 1
     return tuple(spans)
 
