@@ -331,8 +331,8 @@ def decider(run: RunRow) -> str:
     return spec.deciding_role(protocols.params_of(run.settings)) if spec else VERDICT
 
 
-def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:
-    """Return (name, title, values) of the steps of a debate; the last one is the verdict.
+def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[Stage]:
+    """Return the steps of a debate; the last one is the verdict.
 
     The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
     Steps after it change nothing and are left out. One entry means that nothing was debated.
@@ -341,7 +341,6 @@ def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> lis
     deciding = [index for index, stage in enumerate(stages_in_order) if decides in stage.members]
     if decides == VERDICT and stages_in_order and len(stages_in_order[-1].members) > 1:
         deciding = [len(stages_in_order) - 1]
-    end = deciding[-1] if deciding else len(stages_in_order)
-    before, last = stages_in_order[:end], stages_in_order[end:]
-    name, title = (last[0].name, last[0].title) if last else (decides, step_titles(run)[decides])
-    return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
+    if not deciding:
+        return [*stages_in_order, Stage(decides, step_titles(run)[decides], decides, 0, {}, verdict)]
+    return [*stages_in_order[: deciding[-1]], replace(stages_in_order[deciding[-1]], predicted=verdict)]

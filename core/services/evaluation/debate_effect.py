@@ -117,11 +117,11 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     groups = group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
-        true, *codes = coded(gold, *(values for *_, values in path), kind=codebook.kind)
+        true, *codes = coded(gold, *(step.predicted for step in path), kind=codebook.kind)
         if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
             true = np.where(true == np.arange(len(codebook.labels)), true, -1)
             codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
-        steps = [(name, step_codes) for (name, *_), step_codes in zip(path, codes, strict=True)]
+        steps = [(step.name, step_codes) for step, step_codes in zip(path, codes, strict=True)]
         flip_table = flips.flip_table(true, steps, codebook.names, design)
         debated = np.where((debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, round(TIED), values)) for name, values in (steps[0], steps[-1])]
@@ -130,7 +130,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
-        titles={**step_titles(run), **{name: title for name, title, _ in path}},
+        titles={**step_titles(run), **{step.name: step.title for step in path}},
         prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, stages, verdict, design, codebook.kind),
         rounds=rounds(

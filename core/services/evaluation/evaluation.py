@@ -431,10 +431,8 @@ def cell_documents(
     if reference_value != value and len(rows):
         steps = annotation_arrays.steps(run, stages(session, run), loaded.verdicts)
         if len(steps) > 1:
-            gold, *values_of_steps = coded(loaded.reference, *(values for *_, values in steps), kind=codebook.kind)
-            trace = flips.trace(
-                gold, [(name, step_values) for (name, *_), step_values in zip(steps, values_of_steps, strict=True)]
-            )
+            gold, *step_codes = coded(loaded.reference, *(step.predicted for step in steps), kind=codebook.kind)
+            trace = flips.trace(gold, list(zip([step.name for step in steps], step_codes, strict=True)))
             steps_of_error = trace.error_at[rows, column].tolist()
             error_by = {
                 loaded.documents[row]: trace.roles[step]
