@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil
+from statistics import median_high
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -159,8 +160,9 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
         reviews = ceil(needed / among) if needed and among else None
         return reviews if reviews is not None and reviews <= count else None
     sizes = sampling_frames.draw_sizes(codebook, inputs.signals, even, plan.focus)
-    needs = sorted(_simulate(codebook, inputs, plan, sizes / sizes.sum(), seed) for seed in range(_SIMULATED_STUDIES))
-    reviews = needs[_SIMULATED_STUDIES // 2]
+    reviews = median_high(
+        _simulate(codebook, inputs, plan, sizes / sizes.sum(), seed) for seed in range(_SIMULATED_STUDIES)
+    )
     return reviews if reviews <= min(count, MAX_REVIEWS) else None
 
 
@@ -406,7 +408,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         )
         numbered = enumerate(intervals, sequential_tests.FIRST_DRAWS)
         needs.append(next((reviews for reviews, interval in numbered if interval.low > 0), len(differs)))
-    needed = sorted(needs)[_SIMULATED_STUDIES // 2]
+    needed = median_high(needs)
     return needed if needed <= MAX_REVIEWS else None
 
 
