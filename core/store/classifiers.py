@@ -135,11 +135,10 @@ class ClassifierStore(Repository):
         if document_ids:
             self._writer.do(write)
 
-    def codebook_examples(self) -> list[tuple[str, str, str, str, int]]:
-        """Return (document, label id, part, text, version) of all document texts that are used in the codebook."""
+    def codebook_examples(self) -> list[tuple[str, str, str]]:
+        """Return (document, label id, part) of all document texts that are used in the codebook."""
         return self._connection.rows(
-            "SELECT document_id, label, part, text, codebook_version FROM codebook_examples "
-            "ORDER BY unix_time, document_id"
+            "SELECT document_id, label, part FROM codebook_examples ORDER BY unix_time, document_id"
         )
 
     def add_codebook_example(

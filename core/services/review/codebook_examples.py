@@ -91,7 +91,7 @@ def open_suggestions(
     """
     added = {
         (label, part)
-        for document, label, part, *_ in session.store.classifiers.codebook_examples()
+        for document, label, part in session.store.classifiers.codebook_examples()
         if document == record.document.id
     }
     suggestions: list[tuple[CodebookExample, ExampleEffect | None]] = []
