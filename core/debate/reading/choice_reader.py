@@ -175,6 +175,8 @@ class ChoiceReader(ReplyReader):
                 raise Unreadable("it announces a decision again and again on one line")
             words = without_bullet(line.text[citation.end() :] if citation else line.text)
             tokens = tokenise(words, self.names)
+            if [token.kind for token in tokens[:2]] == ["mark", "name"] and tokens[0].value:  # "✅ Dovish"
+                words, tokens = words[tokens[1].start :], tokenise(words[tokens[1].start :], self.names)
             starts_with_name = len(tokens) > 1 and tokens[0].kind == "name"
             is_prose = starts_with_name and tokens[1].kind == "word"
             # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession

@@ -107,6 +107,13 @@ _WRITTEN_OUT = re.compile(
     rf"(?:[:=|]|^)[\s*_]*+(?={_NUMERAL.pattern}[\s*_]*(?:$|[.,;|()/–—-]|out of|stars|points|because))", re.IGNORECASE
 )
 """Before a rating in words: "Fluency: four out of five", "Four"."""
+_REASON_FIRST = re.compile(
+    r"^(?P<name>(?:\d{1,2}[.)] )?[^:\d\n]{1,80}:[*_]*)"
+    rf"(?P<reason>\s(?!.*\b(?:{ROLE}|rat(?:ing|ed)|scored?\b|not\W*\())[^\d\n]{{1,400}}?(?<![ *_]))[ *_]*+"
+    r"[(\[](?P<given>\d{1,15}(?:\.\d{1,15})?\s?/\s?\d{1,15})[)\]][\s.*_]*$",
+    re.IGNORECASE,
+)
+"""A line with the rating after its reason: "Fluency: It reads well. (4/5)"."""
 _STARS = re.compile(r"(?P<full>[★⭐]{0,20})(?P<empty>☆{0,20})(?<=[★☆⭐])(?: ?(?P<stated>(?=\(\d))|(?=\W{0,20}$))")
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
@@ -495,8 +502,9 @@ def is_other_top(value: Any, tops: Container[int]) -> bool:
 
 
 def _unwrapped(line: str) -> str:
-    """Return a line with "Fluency: 4" for an XML element, and without the boxes of LaTeX."""
-    return _TAGGED.sub(r"\g<name>: \g<given>", _BOXED.sub(r"\1", line))
+    """Return a line with "Fluency: 4" for an XML element, without the boxes of LaTeX, and with the reason last."""
+    line = _TAGGED.sub(r"\g<name>: \g<given>", _BOXED.sub(r"\1", line))
+    return _REASON_FIRST.sub(r"\g<name> \g<given> –\g<reason>", line)
 
 
 def _in_digits(line: str) -> str:

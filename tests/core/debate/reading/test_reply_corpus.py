@@ -1017,6 +1017,9 @@ READ: dict[str, dict[str, str]] = {
         "B) Negative": "Negative",
     },
     "policy": {
+        "✅ Dovish": "Dovish",
+        "- [x] Dovish\n- [ ] Hawkish": "Dovish",
+        "**☑ Dovish** – it signals cuts": "Dovish",
         "Hawkish, as the prosecutor says, is the best label.": "Hawkish",
         "The label is Dovish\n\nI would go with Hawkish if it were certain.": "Dovish",
         "The label is Dovish\n\nIs it Neutral? No, it leans.": "Dovish",
@@ -1063,6 +1066,8 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Clarity: It reads well. (4/5)\nEngagement: Dull at times. (3/5)\nDepth: Hardly any (2/5)": "4, 3, 2",
+        "1. **Clarity:** It reads well. (4/5)\n2. **Engagement:** Dull. (3/5)\n3. **Depth:** Thin. **[2/5]**": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nWith two or three more arguments Depth would reach 3.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTo improve Depth to a 4, the author should add sources.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nDepth: 1 of the 4 arguments is missing.": "4, 3, 2",
@@ -2197,6 +2202,9 @@ REFUSED: dict[str, list[str]] = {
         "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
+        "✅ Not Dovish",
+        "✅ Dovish\n✅ Hawkish",
+        "✅ Hawkish would be wrong.",
         "Hawkish, as the prosecutor claims, is not supported.",
         "Neutral at first sight.",
         "The label is Dovish\n\nIs it Dovish? No, it isn't.",
@@ -2241,6 +2249,8 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Clarity: surely not (4/5)\nEngagement: 3\nDepth: 2",
+        "Clarity: the critic says that it reads well (4/5)\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nDepth would deserve 3.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom's 5 for Clarity is better.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nTom gave Depth 4 and I agree.",
