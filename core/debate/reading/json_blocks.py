@@ -10,9 +10,10 @@ from typing import Any
 
 _START = re.compile(r"\{(?=\s{0,200}(?:[\"'}\w]|//))|\[(?=\s{0,200}\{\s{0,200}[\"'])")
 _KEY = re.compile(r"""["']?\b(?:labels?|aspects?|ratings)["']?\s{0,20}:""", re.IGNORECASE)
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]|\n[^\S\n]*\n|\n[^\S\n]*```')
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+(?:"|(?P<unclosed>))|[{}\[\]]|\n[^\S\n]*\n|\n[^\S\n]*```')
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|(?:(?<=\s)|(?<=[,{}\[\]]))(?://([^\n]*)|/\*(.*?)\*/)', re.DOTALL)
-_BRACKETS = re.compile(r"[{\[]")
+_OPENING = re.compile(r"[{\[]")
+_BRACKET = re.compile(r"[{}\[\]]")
 _WORD = re.compile(r"\w+")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
@@ -107,7 +108,7 @@ def _repair(source: str) -> Any:
     """Return the data of a broken object, None if the repair would add, drop or reorder any word."""
     import json_repair
 
-    if len(source) > _REPAIRED_CHARACTERS or len(_BRACKETS.findall(source)) > _REPAIRED_BRACKETS:
+    if len(source) > _REPAIRED_CHARACTERS or len(_OPENING.findall(source)) > _REPAIRED_BRACKETS:
         return None
     try:
         data: Any = json_repair.loads(source)
@@ -126,7 +127,7 @@ def _region(text: str, start: int) -> tuple[int, bool]:
     """Return the end of a broken object, and True if that is its closing bracket and not a blank line or a fence."""
     opened: list[str] = []
     limit = min(len(text), start + _REGION)
-    for token in _TOKEN.finditer(text, start, limit):
+    for token in _tokens(text, start, limit):
         match token.group()[0]:
             case "{" | "[":
                 opened.append(token.group())
@@ -138,6 +139,15 @@ def _region(text: str, start: int) -> tuple[int, bool]:
             case "\n":
                 return token.start(), False
     return limit, False
+
+
+def _tokens(text: str, start: int, limit: int) -> Iterator[re.Match[str]]:
+    """Yield the tokens of a broken object. A string that its line does not close is only a quotation mark."""
+    for token in _TOKEN.finditer(text, start, limit):
+        if token.lastgroup == "unclosed":
+            yield from _BRACKET.finditer(text, token.start(), token.end())
+        else:
+            yield token
 
 
 def _integer(digits: str) -> int | float:
