@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -17,7 +17,7 @@ from app.widgets import file_import
 from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
 from app.widgets.elements import heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
-from app.widgets.layout import panel
+from app.widgets.layout import header, panel
 from app.widgets.palette import role_token
 from app.widgets.sidebar import open_step
 from core.formatting import format_bytes, format_count, format_date, format_percent
@@ -26,6 +26,7 @@ from core.services.author_labelling import files as author_files
 from core.services.data import sample_projects
 from core.services.data.overview import count_documents
 from core.services.project_session import ProjectSession
+from core.services.shipped_data import SAMPLES
 from core.services.workspace import Workspace
 
 
@@ -66,24 +67,40 @@ def main() -> None:
     def create() -> None:
         _open(projects.create_project, workspace, state.home.new_project, page="data")
 
-    with st.container(key="welcome"):
-        left, right = st.columns((1.62, 1), gap="large")
+    rows = projects.recent(workspace)
+    shipped = {sample.path.resolve() for sample in (*SAMPLES, author_files.SAMPLE)}
+    has_own = any(row.path.resolve() not in shipped for row in rows)
+    if has_own:  # a person who returns opens a project
+        with header("Projects"):
+            new_project(create)
+        project_list(workspace, rows, session.path if session else None)
+        st.space("small")
+    with st.container(key="returning" if has_own else "welcome"):
+        left, right = st.columns((1.62, 1), gap="medium" if has_own else "large")
         with left:
-            headline()
+            if not has_own:
+                headline()
             start_with_files(session)
             samples(workspace)
         with right:
-            with panel("Example debate", note="a hotel review", key="example"):
-                example()
+            if not has_own:
+                with panel("Example debate", note="a hotel review", key="example"):
+                    example()
             if session is not None:
                 next_steps(session)
-        with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
-            heading("Projects")
-            st.space("stretch")
-            with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                st.text_input("Name", key=HomeState.new_project.key, placeholder="clinic-letters")
-                st.form_submit_button("Create", type="primary", on_click=state.once, args=("create", create))
-        project_list(workspace, session.path if session else None)
+        if not has_own:
+            with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
+                heading("Projects")
+                st.space("stretch")
+                new_project(create)
+            project_list(workspace, rows, session.path if session else None)
+
+
+def new_project(create: Callable[[], None]) -> None:
+    """Draw the menu that creates an empty project."""
+    with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
+        st.text_input("Name", key=HomeState.new_project.key, placeholder="clinic-letters")
+        st.form_submit_button("Create", type="primary", on_click=state.once, args=("create", create))
 
 
 def headline() -> None:
@@ -171,10 +188,9 @@ HEADS = (
 TONES: dict[str, Tone] = STATE_TONES | {"queued": "run", "stopped": "stale"}
 
 
-def project_list(workspace: Workspace, shown: Path | None) -> None:
+def project_list(workspace: Workspace, rows: Sequence[projects.ListedProject], shown: Path | None) -> None:
     """Draw the recent projects, the latest first, the archived ones and the bin. ``shown`` is the tab's project."""
-    rows = projects.recent(workspace)
-    with st.container(key="projects"):
+    with st.container(key="projects", gap="xsmall"):
         if rows:
             for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
                 column.html(f'<div class="moot-th{kind}">{head}</div>')

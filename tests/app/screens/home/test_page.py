@@ -184,3 +184,13 @@ def test_the_row_after_a_deleted_project_offers_its_own_name(workspace: Workspac
     assert f"{deleted} was moved to the bin" in html(at)
     names = [field.value for field in at.text_input if str(field.key).startswith("rename-")]
     assert names == [shown, next_one]
+
+
+def test_own_projects_come_before_the_samples(workspace: Workspace) -> None:
+    sample_projects.ensure_sample(workspace)
+    shown = html(open_page("home"))
+    assert shown.index("Or open a sample") < shown.index('<div class="moot-cell" title')
+    projects.create_project(workspace, "letters")
+    shown = html(open_page("home"))
+    assert shown.index("letters</b>") < shown.index("Or open a sample")
+    assert "Example debate" not in shown
