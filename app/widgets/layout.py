@@ -117,7 +117,7 @@ def empty(
     return False
 
 
-def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign) -> None:
+def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName] = {}, *, sign: Sign) -> None:
     """Draw a page that lacks what it shows: its header and an empty state."""
     header(title)
     empty(head, text, pages, sign=sign, key="none")

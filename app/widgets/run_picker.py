@@ -52,7 +52,7 @@ def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str
     """Return the runs of the project, best first; without any, draw the page that says so."""
     runs = annotation_arrays.ranked_runs(session)
     if not runs:
-        layout.empty_page(title, head, text, {"Open Run": "run"}, sign=sign)
+        layout.empty_page(title, head, text, sign=sign)
     return runs
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app import context
+from app.pages import PageName
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_drawer, document_list, excerpt
@@ -64,7 +65,8 @@ def main() -> None:
     if len(runs) < 2:
         words = "Two runs on the same documents can be compared: another protocol, model or prompt."
         words += f" {len(runs)} of {len(all_runs)} runs have a verdict." if len(all_runs) > 1 else ""
-        layout.empty_page("Compare", "Nothing to compare yet", words, {"Open Run": "run"}, sign="bars")
+        pages: dict[str, PageName] = {"Open Run": "run"} if all_runs else {}
+        layout.empty_page("Compare", "Nothing to compare yet", words, pages, sign="bars")
         return
     viewed = _viewed(runs)
     comparable = _comparable(runs, viewed)

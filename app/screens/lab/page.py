@@ -67,11 +67,11 @@ def can_test(session: ProjectSession) -> bool:
     """Return True if changes can be tested. Otherwise draw the missing step."""
     if not count_documents(session):
         words = "A change is tested on documents, preferably with gold or reviewed labels."
-        empty_page("Lab", "No documents yet", words, {"Open Data": "data"}, sign="lines")
+        empty_page("Lab", "No documents yet", words, sign="lines")
         return False
     if codebooks.current(session) is None:
         words = "Prompts contain its definitions. Save it first."
-        empty_page("Lab", "No codebook is saved yet", words, {"Open Codebook": "codebook"}, sign="lines")
+        empty_page("Lab", "No codebook is saved yet", words, sign="lines")
         return False
     return True
 

@@ -52,15 +52,12 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         empty(
             "No documents yet",
             "A run needs documents: import a file with one text per row.",
-            {"Open Data": "data"},
             sign="lines",
             key="no-documents",
         )
         return
     if version is None or not version.codebook.labels:
-        empty(
-            "No labels yet", "Add at least one label to the codebook.", {"Open Codebook": "codebook"}, key="no-labels"
-        )
+        empty("No labels yet", "Add at least one label to the codebook.", key="no-labels")
         return
     plan = planning.load_plan(session)
 

@@ -35,7 +35,7 @@ def main() -> None:
     runs = [run for run in session.all_runs() if not run.is_canary]  # as in the table
     if not runs:
         words = "A run is one debate setting on a set of documents. Start one, then compare it here with others."
-        layout.empty_page("Runs", "No runs yet", words, {"New run": "run"}, sign="bars")
+        layout.empty_page("Runs", "No runs yet", words, sign="bars")
         _undo_bar(session)
         return
     present = [run for run in runs if run.details.status != "archived"]
