@@ -6,7 +6,7 @@ The unit is an item of the codebook: each label of a multilabel codebook, the on
 from __future__ import annotations
 
 import statistics
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -111,12 +111,12 @@ def _result(
         numbers = [float(value) for value, _ in weighed if not isinstance(value, str)]
         rating = statistics.median(numbers) if average == "median" else statistics.fmean(numbers)
         return as_rating(round(rating, 4)), ""
-    totals: Counter[Value] = Counter()
+    totals: defaultdict[Value, float] = defaultdict(float)
     for value, weight in weighed:
-        totals[value] += weight  # type: ignore[assignment]  # a Counter adds up floats as well
-    counts = totals.most_common()
-    highest = counts[0][1]
-    winners = [value for value, count in counts if abs(count - highest) < 1e-9]
+        totals[value] += weight
+    ranked = sorted(totals, key=totals.__getitem__, reverse=True)
+    highest = totals[ranked[0]]
+    winners = [value for value in ranked if highest - totals[value] < 1e-9]
     if len(winners) > 1:
         return None, f"a tie: {' and '.join(f'{highest:g} for {codebook.value_name(value)}' for value in winners)}"
     return winners[0], ""
