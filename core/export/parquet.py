@@ -73,7 +73,8 @@ class _WideningWriter:
         self._file = file
         self._columns = columns
         self._codebook = codebook
-        self._value: Kind = {"multilabel": "bool", "rating": "double", "choice": "string"}[codebook.kind]  # type: ignore[assignment]
+        kinds: dict[str, Kind] = {"multilabel": "bool", "rating": "double", "choice": "string"}
+        self._value = kinds[codebook.kind]
         self._kinds: list[Kind] = ["null"] * len(columns.source)
         self._writer: Any = None
 

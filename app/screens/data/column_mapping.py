@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -18,7 +18,7 @@ from core.codebook import Codebook
 from core.documents import GOLD_RATER
 from core.formatting import format_count, join_names
 from core.services.data import gold_mapping
-from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft, UnknownGold
+from core.services.data.importing import BuiltDocuments, GoldKind, GoldSource, ImportDraft, UnknownGold
 
 KIND, RATERS = DataState.GOLD_WIDGETS
 NEW_RATER = "gold_new_rater"
@@ -102,7 +102,7 @@ def _groups(draft: ImportDraft, keep: Keep) -> None:
         )
 
 
-def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
+def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> GoldKind | Literal["none"]:
     """Draw the choice of the kind of gold columns and return the chosen kind."""
     kinds = ["none", *gold_mapping.gold_kinds(codebook)]
     if st.session_state.get(KIND) not in kinds:
@@ -118,7 +118,8 @@ def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
     st.segmented_control(
         "Gold labels", kinds, format_func=TITLES.__getitem__, key=KIND, on_change=changed, required=True
     )
-    return str(st.session_state[KIND])
+    kind: GoldKind | Literal["none"] = st.session_state[KIND]
+    return kind
 
 
 def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
@@ -141,14 +142,14 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
         notice("warn", "No gold column is chosen", "Without one, no gold labels are read.")
 
 
-def _by_column(draft: ImportDraft, kind: str, codebook: Codebook | None, keep: Keep) -> None:
+def _by_column(draft: ImportDraft, kind: GoldKind, codebook: Codebook | None, keep: Keep) -> None:
     """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
 
     def change(names: list[str]) -> None:
         mapped = draft.mapping.gold if kind == "label" else ()
         known = (*gold_mapping.suggest_gold(draft, kind, codebook), *mapped)
         proposed = {source.column: source for source in known}
-        sources = [proposed.get(name, GoldSource(name, kind)) for name in names]  # type: ignore[arg-type]
+        sources = [proposed.get(name, GoldSource(name, kind)) for name in names]
         if kind != "label" and len(names) == 1:
             sources = [replace(source, rater=GOLD_RATER) for source in sources]
         elif kind != "label":

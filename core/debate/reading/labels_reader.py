@@ -266,7 +266,7 @@ class LabelsReader(ReplyReader):
                 continue
             text = CITATION.sub("", line.text)
             bullet = BULLET.match(text)
-            indent = len(bullet["indent"] if bullet else re.match(r"[ \t]*", text)[0])  # type: ignore[index]
+            indent = len(bullet["indent"]) if bullet else len(text) - len(text.lstrip(" \t"))
             if begun and bullets and indent > depth:
                 continue  # explains the bullet above
             is_table_row = text.count("|") > 1

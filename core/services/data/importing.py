@@ -23,6 +23,7 @@ from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
 from core.ingest.document_builder import build_documents
 from core.ingest.document_statistics import DocumentStatistics, document_statistics
+from core.ingest.gold import GoldKind as GoldKind
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
