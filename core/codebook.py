@@ -280,6 +280,11 @@ class Codebook(_Frozen):
         return {label.id: label.name for label in self.labels}
 
     @cached_property
+    def label_numbers(self) -> Mapping[Any, int]:
+        """The numbers of the labels by id, in order from 0: the codes of the values of a choice."""
+        return {label.id: number for number, label in enumerate(self.labels)}
+
+    @cached_property
     def item_names(self) -> tuple[str, ...]:
         """The names of the items: those of the labels, or ``CHOICE_ITEM`` alone for a choice."""
         return self.items if self.kind == "choice" else self.names

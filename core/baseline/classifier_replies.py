@@ -63,12 +63,11 @@ def not_trained() -> NoSuchModel:
 def write_reply(request: Request, codebook: Codebook, document: Document, model: ClassifierModel) -> str:
     """Return the reply to a request, in the formats that the parser reads."""
     document = request.document or document
-    numbers = {label.id: number for number, label in enumerate(codebook.labels)}
     values: dict[int, Value] = {}
     undecided, lines = [], [f"Classifier, not a language model, trained on {model.documents} reviewed documents:"]
     for prediction in model.predict(codebook, document):
         value = prediction.value
-        number = numbers.get(str(value if codebook.kind == "choice" else prediction.item))
+        number = codebook.label_numbers.get(str(value if codebook.kind == "choice" else prediction.item))
         if number is None:  # nothing was predicted, or a label that was deleted since
             continue
         if value is None:

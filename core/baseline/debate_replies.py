@@ -65,8 +65,8 @@ def write_reply(
         return special
     persona = request.inputs.get("persona")
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
-    document, part = request.document or document, {label.id for label in request.narrow(codebook).labels}
-    numbers = [number for number, label in enumerate(codebook.labels) if label.id in part]
+    document, part = request.document or document, request.narrow(codebook).label_numbers
+    numbers = [number for id, number in codebook.label_numbers.items() if id in part]
     evidence = find_evidence(lexicon_of(codebook), document.text, label_probabilities)
     roles = _Roles(evidence, numbers, _shares(document, focus) if codebook.kind == "rating" else {})
     role, replies = family(request.role), list(_replies(request))

@@ -341,12 +341,11 @@ def decision_matrix(
     """Return decisions as ``[document, item]``, NaN without one and for values that the codebook lacks."""
     rows = {document: row for row, document in enumerate(documents)}
     columns = {item: column for column, item in enumerate(codebook.items)}
-    labels = {label.id: index for index, label in enumerate(codebook.labels)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
         value = example.value
         if codebook.allows(example.item, value):
-            number = labels[value] if isinstance(value, str) else round(value)
+            number = codebook.label_numbers[value] if isinstance(value, str) else round(value)
             grid[rows[example.document_id], columns[example.item]] = number
     return grid
 
@@ -368,8 +367,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     trained_codebook = Codebook.model_validate(facts["codebook"])
 
     def predict(codebook: Codebook, document: Document) -> list[ItemPrediction]:
-        known_labels = {label.id for label in codebook.labels}
-        among = [number for number, label in enumerate(trained_codebook.labels) if label.id in known_labels]
+        among = [number for id, number in trained_codebook.label_numbers.items() if id in codebook.label_numbers]
         if codebook.kind != trained_codebook.kind or not among:
             return [ItemPrediction(item, None) for item in codebook.items]
         (example,) = read(trained_codebook, [document.text], str(facts.get("vectors", "")))

@@ -96,8 +96,7 @@ def in_order_of(target: Codebook, codebook: Codebook, values: Numbers) -> Number
         unknown = np.full((len(values), 1), np.nan)  # the last column
         columns = {item: column for column, item in enumerate(codebook.items)}
         return np.hstack([values, unknown])[:, [columns.get(item, -1) for item in target.items]]
-    position = {label.id: index for index, label in enumerate(target.labels)}
-    positions = np.array([*(position.get(label.id, np.nan) for label in codebook.labels), np.nan])
+    positions = np.array([*(target.label_numbers.get(id, np.nan) for id in codebook.label_numbers), np.nan])
     return positions[np.where(np.isnan(values), -1, values).astype(np.int64)]
 
 

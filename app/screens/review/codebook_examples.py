@@ -111,7 +111,7 @@ def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExamp
     """Draw the choice of label, part and words, and return the resulting example."""
     key = f"new-example-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
-    index = next((index for index, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
+    index = codebook.label_numbers.get(example.label_id, 0)
     with left:
         label_id = select_label(codebook, key=f"{key}-label", index=index)
     parts = list(PART_NAMES)

@@ -286,7 +286,7 @@ def _values(codebook: Codebook, item: str) -> list[str]:
     """Return the values of an item that a click cycles through. From ``?``, a click selects the first value."""
     match codebook.kind:
         case "choice":
-            return [label.id for label in codebook.labels]
+            return list(codebook.label_names)
         case "rating":
             return [str(point) for point in codebook.scale_of(item).points]
         case "multilabel":

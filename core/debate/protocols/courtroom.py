@@ -89,7 +89,7 @@ def _disputes(context: DebateContext, first: Reply) -> Step[tuple[list[_Dispute]
     """Return the answers to try, with a note, from the first answer and a second one."""
     codebook, values = context.codebook, first.reading.values
     if codebook.kind == "choice":
-        labels = [label.id for label in codebook.labels]
+        labels = list(codebook.label_names)
         label_id = values.get(CHOICE_ITEM)
         if not isinstance(label_id, str) or len(labels) == 1:
             return [], ()
@@ -173,7 +173,7 @@ def _select_precedents(context: DebateContext, dispute: _Dispute) -> list[Preced
     """Return precedents for the two answers in dispute, or for every label of a choice."""
     answers = [dispute.first, dispute.second]
     if context.params["precedents_for"] == LABELS and dispute.item == CHOICE_ITEM:
-        answers = [label.id for label in context.codebook.labels]
+        answers = list(context.codebook.label_names)
     return [
         precedent for answer in answers for precedent in context.nearest(dispute.item, answer, context.params["shots"])
     ]

@@ -304,7 +304,7 @@ def reorder(codebook: Codebook, label_ids: Sequence[str]) -> Codebook:
 
 def move_label(codebook: Codebook, label_id: str, by: int) -> Codebook:
     """Move a label ``by`` places down (up if negative); it stops at the ends."""
-    ids = [label.id for label in codebook.labels]
+    ids = list(codebook.label_names)
     position = min(max(ids.index(label_id) + by, 0), len(ids) - 1)
     ids.remove(label_id)
     ids.insert(position, label_id)

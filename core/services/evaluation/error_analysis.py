@@ -172,7 +172,7 @@ def documents(
 
 def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Reference) -> _Outcomes:
     codebook = run.settings.codebook
-    label_index = next((index for index, label in enumerate(codebook.labels) if label.id == label_id), None)
+    label_index = codebook.label_numbers.get(label_id)
     if label_index is None:
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else label_index

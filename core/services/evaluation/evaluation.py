@@ -418,8 +418,7 @@ def cell_documents(
     """
     codebook = run.settings.codebook
     if codebook.kind == "choice":
-        codes = {label.id: code for code, label in enumerate(codebook.labels)}
-        column, reference_value, value = 0, codes[label_id], codes[cell]
+        column, reference_value, value = 0, codebook.label_numbers[label_id], codebook.label_numbers[cell]
     else:
         column = codebook.items.index(label_id)
         reference_value, value = CELLS[cell]

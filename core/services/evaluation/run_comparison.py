@@ -118,8 +118,7 @@ def _name_in_sentence(run: RunRow) -> str:
 
 def label_key(codebook: Codebook) -> tuple[str, ...]:
     """Return kind, labels and scales: only runs with the same ones can be compared. Their order may differ."""
-    ids = [label.id for label in codebook.labels]
-    return (codebook.kind, *sorted(map(str, zip_longest(ids, codebook.scales))))
+    return (codebook.kind, *sorted(map(str, zip_longest(codebook.label_names, codebook.scales))))
 
 
 def are_comparable(first: Codebook, second: Codebook) -> bool:

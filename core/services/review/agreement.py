@@ -260,7 +260,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
     columns = {title: values for title, values in columns.items() if not np.isnan(values).all()}
     if len(columns) < MIN_ANNOTATORS:
         return ()
-    values: list[Value] = [False, True] if codebook.kind == "multilabel" else [label.id for label in codebook.labels]
+    values: list[Value] = [False, True] if codebook.kind == "multilabel" else list(codebook.label_names)
     answers = np.nan_to_num(np.stack(list(columns.values()), axis=1), nan=-1).astype(np.int64)
     truth = dawid_skene(answers, len(values))
     return tuple(

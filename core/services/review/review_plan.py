@@ -435,7 +435,7 @@ def _linear(
 ) -> tuple[Grid, Grid, float]:
     """Return the reviewed values, their predictions, and the mean prediction over all documents, for a share."""
     if plan.claim == "share":
-        column = [label.id for label in codebook.labels].index(plan.label)
+        column = codebook.label_numbers[plan.label]
         y, f, all_f = (
             annotation_arrays.given_labels(codebook, values)[:, column].astype(np.float64)
             for values in (reference, verdicts, everything)
@@ -443,7 +443,7 @@ def _linear(
         return y, f, float(all_f.mean())
     same = is_right(reference, verdicts, kind=codebook.kind)
     if plan.label and codebook.kind != "choice":
-        same = same[:, [[label.id for label in codebook.labels].index(plan.label)]]
+        same = same[:, [codebook.label_numbers[plan.label]]]
     y = same.mean(axis=1)
     return y, np.ones(len(y)), 1.0  # the queue prefers errors, so their weights vary less than those of all documents
 

@@ -97,7 +97,7 @@ def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | N
     """Return the sizes of the documents, ``[document]``, for all labels or for the one with the id ``focus``."""
     labels, differs = signals.labels, signals.differs
     if focus is not None:
-        column = [label.id for label in codebook.labels].index(focus)
+        column = codebook.label_numbers[focus]
         labels = labels[:, [column]] if labels.shape[1] else labels
         differs = differs if codebook.kind == "choice" else differs[:, [column]]
     return sampling.draw_sizes(labels, np.column_stack([differs, signals.reason]), even)
