@@ -155,7 +155,7 @@ _LEADS = re.compile(rf"[^\w§>]*{_LEAD}")
 _TITLE = re.compile(r"[^\w§]*(?P<of>§+)[^\w§]*")
 _BELOW = re.compile(rf"(?P<named>[^\w§]*(?:my |the |final )?(?:rating|score) ?[:=] ?)?{_GIVEN}(?(named).*|\W*)")
 """The line below a title that is a dimension: "Score: 4", "4"; below the reason, only "Score: 4"."""
-_PROSE = re.compile(r"\s*(?!#).*[.!?…][\W_]*")
+_PROSE = re.compile(r"(?!#)(?>.*[.!?…])[\W_]*")
 """A line below such a title that is part of its reason: another title or a remark about something else ends it."""
 _DIGIT = re.compile(r"\d")
 _REPORT = re.compile(rf"\b{ROLE}[^.:\n]{{0,200}}\b(?:follows|following)[.:]", re.IGNORECASE)
@@ -225,6 +225,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
     above = section = ""
     for begin, stop in marked.spans():
         start = begin
+        is_prose = _PROSE.fullmatch(marked.lines, begin, stop)
         for sentence in SENTENCE_BREAK.split(marked.lines[begin:stop]):
             start = marked.lines.index(sentence, start)
             end = start + len(sentence)
@@ -241,7 +242,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
                 return Reading(), -1
             if sentence.strip():
                 above = masked.item(title.start("of")) if title else ""
-                if title or not (has_ratings or _PROSE.fullmatch(marked.lines[begin:stop])):
+                if title or not (has_ratings or is_prose):
                     section = above
             start = end
     return collected.reading(), last
