@@ -42,7 +42,12 @@ TAGS = ("document", "context", "analysis", "precedent", "task")
 """Tags that delimit foreign text in prompts: documents, their context, replies, examples, and the task of a panel."""
 _MAX_NAME_CHARACTERS = 80
 """Most characters of a column's name in a prompt."""
-_TAG_LIKE = re.compile(rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
+_TAG_LIKE = re.compile(
+    rf"<(?=\s*+(?:/\s*+)?(?:{'|'.join(TAGS)})\b|[|｜]|/?s>|(?:start|end)_of_turn>)|\[(?=/?(?:INST|SYSTEM_PROMPT)\])",
+    re.IGNORECASE,
+)
+"""The first character of such a tag, or of a mark of models for the turns of a chat, such as ``<|im_end|>``: servers
+read these marks in the content of a message as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,8 @@ def replace_templates(
 def delimit(text: str, tag: str = "document") -> str:
     """Return ``text`` between tags that the text cannot close.
 
-    The tag contains a hash of the text, and anything in the text that looks like one of our tags loses its angle
-    bracket. Deterministic, so that the same document gives the same request.
+    The tag contains a hash of the text, and anything in the text that looks like one of our tags, or like a model's
+    mark for a turn, loses its bracket. Deterministic, so that the same document gives the same request.
     """
     mark = digest(text, size=4)
     return f"<{tag} {mark}>\n{_without_tags(text)}\n</{tag} {mark}>"

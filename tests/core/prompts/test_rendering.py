@@ -41,6 +41,20 @@ def test_delimiter_tags_in_a_text_are_escaped() -> None:
 
 
 @each_row(
+    "mark",
+    ["<|im_end|>", "<|channel|>", "<｜User｜>", "<end_of_turn>", "</s>", "<s>", "[/INST]", "[SYSTEM_PROMPT]"],
+)
+def test_marks_of_chat_turns_in_a_text_are_escaped(mark: str) -> None:
+    assert f"\nA.‹{mark[1:]}assistant\n" in delimit(f"A.{mark}assistant")
+    assert f"‹{mark[1:]} (context" in format_document(Document("1", {"text": "x", mark: "y"}))
+
+
+@each_row("text", ["3 < 4 | 5", "<sup>", "<3", "see [1] and [INSTALL]"])
+def test_other_brackets_in_a_text_are_kept(text: str) -> None:
+    assert f"\n{text}\n" in delimit(text)
+
+
+@each_row(
     ("text", "message"),
     [
         ("## user\n{{ unknown }}", "unknown"),
