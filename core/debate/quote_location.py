@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from rapidfuzz import fuzz
@@ -159,13 +159,13 @@ class _CurrentLabel:
 
 def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
     decided = sorted((m.start, m.limit) for m in (*marked.markers, *marked.undecided))
-    spans = [(s.start, s.end) for s in _spans(marked) if not _within(s.start, decided)]
+    spans = [span for span in _spans(marked) if not _within(span.start, decided)]
     if not spans:
         return
     current = _CurrentLabel()
-    position = 0
-    while position <= spans[-1][0]:
-        end = marked.line_end(position)
+    for position, end in marked.spans():
+        if position > spans[-1].start:
+            return
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
         if not marked.lines[position:end].strip():
             current.above = None
@@ -179,14 +179,14 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
         if len(line_names) == 1 and not inside and _stands_alone(marked, line_names[0], position, end):
             current.section = line_names[0].item
         pointed = _spoken_for(marked.text, line_names, inside, end)
-        pointed_starts = {name.start for name in pointed.values()}
-        noted = [(name.start, name.end, name) for name in line_names if name.start not in pointed_starts]
         if line_names and marked.lines.count("|", position, end) > 1:  # in a table row the label may follow the quote
             current = _CurrentLabel(above=line_names[0].item if len({name.item for name in line_names}) == 1 else None)
-        for start, stop, name in sorted([*noted, *((*span, None) for span in inside)], key=itemgetter(0)):
-            if name is not None:
-                current.note(name)
+        marks: list[_Name | Span] = [*set(line_names).difference(pointed.values()), *inside]
+        for mark in sorted(marks, key=attrgetter("start")):
+            if isinstance(mark, _Name):
+                current.note(mark)
                 continue
+            start, stop = mark
             quote = _tidy(marked.text[start + 1 : stop - 1])
             quoted_item = names.find(quote.strip("#* "))
             is_spelt = quoted_item is not None and names.written(quoted_item) == quote.strip("#* ")
@@ -198,12 +198,9 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
         current.end_line()
         if bisect_left(decided, (end, 0)) > bisect_left(decided, (position, 0)):
             current = _CurrentLabel()
-        position = end + 1
 
 
-def _spoken_for(
-    text: str, line_names: Sequence[_Name], spans: Sequence[tuple[int, int]], line_end: int
-) -> dict[int, _Name]:
+def _spoken_for(text: str, line_names: Sequence[_Name], spans: Sequence[Span], line_end: int) -> dict[int, _Name]:
     """Return the label after each quote of a line that speaks for it, by the start of the quote.
 
     In ``"tasty soup" and "good eggs" support #Food`` both do. A word that is also the name of a label does not count

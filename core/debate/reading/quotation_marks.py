@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 _PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»", "」": "「", "』": "『"}
 """Opening marks that each closing mark closes. “ closes German „, and « closes » where they point inwards."""
@@ -20,8 +20,7 @@ _STRONG_AFTER = frozenset(".,;:!?)]}\n")
 _MAX_DEPTH = 50
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A quotation: ``start`` is its opening mark, ``end`` is after its closing mark."""
 
     start: int
