@@ -22,10 +22,10 @@ from core.ingest.table import as_text, clean_value
 
 BATCH = 5_000
 
-Kind: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
+ColumnType: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
 """The type of a source column: null while every cell is None."""
 
-_KINDS: dict[type, Kind] = {type(None): "null", bool: "bool", int: "int64", float: "double"}
+_TYPES: dict[type, ColumnType] = {type(None): "null", bool: "bool", int: "int64", float: "double"}
 
 _TEXTS = frozenset((str, type(None)))
 
@@ -48,22 +48,22 @@ def write_parquet(
         out.close()
 
 
-def kind_of(cells: Iterable[Any]) -> Kind:
-    """Return the narrowest kind for all of the cells; null for none."""
-    kinds = (_KINDS.get(cell_type, "string") for cell_type in {type(cell) for cell in cells})
-    nothing: Kind = "null"
-    kind = functools.reduce(widen, kinds, nothing)
-    if kind == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
+def type_of(cells: Iterable[Any]) -> ColumnType:
+    """Return the narrowest type for all of the cells; null for none."""
+    types = (_TYPES.get(cell_type, "string") for cell_type in {type(cell) for cell in cells})
+    nothing: ColumnType = "null"
+    column_type = functools.reduce(widen, types, nothing)
+    if column_type == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
         return "string"
-    return kind
+    return column_type
 
 
-def widen(first: Kind, second: Kind) -> Kind:
-    """Return the narrowest kind for both."""
-    kinds = {first, second} - {"null"}
-    if len(kinds) < 2:
-        return next(iter(kinds), "null")
-    return "double" if kinds == {"int64", "double"} else "string"
+def widen(first: ColumnType, second: ColumnType) -> ColumnType:
+    """Return the narrowest type for both."""
+    types = {first, second} - {"null"}
+    if len(types) < 2:
+        return next(iter(types), "null")
+    return "double" if types == {"int64", "double"} else "string"
 
 
 class _WideningWriter:
@@ -73,25 +73,25 @@ class _WideningWriter:
         self._file = file
         self._columns = columns
         self._codebook = codebook
-        kinds: dict[str, Kind] = {"multilabel": "bool", "rating": "double", "choice": "string"}
-        self._value = kinds[codebook.kind]
-        self._kinds: list[Kind] = ["null"] * len(columns.source)
+        value_types: dict[str, ColumnType] = {"multilabel": "bool", "rating": "double", "choice": "string"}
+        self._value = value_types[codebook.kind]
+        self._types: list[ColumnType] = ["null"] * len(columns.source)
         self._writer: Any = None
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
         """Append one batch, given column by column in the order of the schema."""
         import pyarrow as pa
 
-        new_kinds = map(kind_of, columns[: len(self._kinds)])
-        kinds = [widen(kind, new) for kind, new in zip(self._kinds, new_kinds, strict=True)]
-        if kinds != self._kinds:
-            self._kinds = kinds
+        new_types = map(type_of, columns[: len(self._types)])
+        types = [widen(column_type, new) for column_type, new in zip(self._types, new_types, strict=True)]
+        if types != self._types:
+            self._types = types
             if self._writer is not None:
                 self._rewrite()
         schema = self._schema()
         arrays = [
-            _array(_converted(cells, kind), field.type)
-            for cells, field, kind in itertools.zip_longest(columns, schema, self._kinds)
+            _array(_converted(cells, column_type), field.type)
+            for cells, field, column_type in itertools.zip_longest(columns, schema, self._types)
         ]
         self._open().write_table(pa.table(arrays, schema))
 
@@ -128,7 +128,7 @@ class _WideningWriter:
         value = pa.type_for_alias(self._value)
         item = [value] * (len(ANNOTATORS) + len(self._columns.roles)) + [pa.list_(quote)]
         types: list[Any] = [
-            *(pa.type_for_alias(kind) for kind in self._kinds),
+            *(pa.type_for_alias(column_type) for column_type in self._types),
             text,  # the document
             *item * len(self._codebook.items),
             *(text, text, pa.int64(), text, text),  # of ``ABOUT``
@@ -137,11 +137,11 @@ class _WideningWriter:
         return pa.schema(list(zip(result_names(self._columns, self._codebook), types, strict=True)))
 
 
-def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
-    """Return the cells of a source column converted to its kind; a result column (no kind) stays as it is."""
-    if kind == "double":
+def _converted(cells: Sequence[Any], column_type: ColumnType | None) -> Sequence[Any]:
+    """Return the cells of a source column converted to its type; a result column (no type) stays as it is."""
+    if column_type == "double":
         return [None if cell is None else float(cell) for cell in cells]
-    if kind == "string" and not {*map(type, cells)} <= _TEXTS:
+    if column_type == "string" and not {*map(type, cells)} <= _TEXTS:
         return [cell if cell is None else as_text(cell) for cell in cells]
     return cells
 

@@ -16,7 +16,7 @@ from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, coverage
 from core.services.evaluation.annotation_arrays import step_titles
-from core.services.evaluation.calibration import Certainty, Kind, certainty
+from core.services.evaluation.calibration import Certainty, CertaintySource, certainty
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Round
@@ -24,7 +24,7 @@ from core.stats.intervals import format_estimate, format_interval
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.repeated_runs import Repeated
 
-CERTAINTIES: dict[Kind, tuple[str, str, str]] = {
+CERTAINTIES: dict[CertaintySource, tuple[str, str, str]] = {
     "votes": ("the votes", "share of votes", "a share of votes"),
     "classifier": ("the classifier", "the classifier's own", "its certainty"),
     "logprobs": ("the model", "probability of the label's words", "its certainty"),

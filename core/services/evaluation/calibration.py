@@ -21,7 +21,7 @@ from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
 from core.stats.debate_rounds import count_votes
 
-Kind: TypeAlias = Literal["votes", "classifier", "logprobs"]
+CertaintySource: TypeAlias = Literal["votes", "classifier", "logprobs"]
 MIN_VOTES = 3
 """Minimum number of answers for which a share of votes counts as certainty."""
 MAX_PREDICTED = 3_000
@@ -35,7 +35,7 @@ class Certainty:
     ``voters`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
     """
 
-    kind: Kind = "votes"
+    kind: CertaintySource = "votes"
     voters: str = ""
     calibration: Calibration | None = None
     counted: coverage.Coverage | None = None
@@ -143,7 +143,7 @@ def _calibrate(
     session: ProjectSession,
     run: RunRow,
     reference: Reference,
-    kind: Kind,
+    kind: CertaintySource,
     voters: str,
     predicted: Grid,
     certainty_grid: Grid,
