@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from core.errors import UsageError
 from core.runs import BUILTIN
@@ -22,11 +22,7 @@ _OLLAMA_ENDPOINT = re.compile(r"/api(/\w+)?$")
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Connection(_Frozen):
+class Connection(BaseModel, frozen=True, extra="forbid"):
     """A named server. ``base_url`` has no trailing slash; ``dialect`` is its API."""
 
     name: str
@@ -178,7 +174,7 @@ def no_keyring(connection: Connection) -> UsageError:
     )
 
 
-class Limits(_Frozen):
+class Limits(BaseModel, frozen=True, extra="forbid"):
     """Rate limits of a connection. None: limited only by the run's own concurrency."""
 
     requests_per_minute: int | None = Field(default=None, ge=1)
