@@ -204,7 +204,7 @@ def replay(log: Sequence[Entry]) -> Learned:
     examples: dict[str, list[AnsweredText]] = {}
     effects: dict[str, AnswerEffect] = {}
 
-    def react(impression: Impression, success: bool) -> None:
+    def react(impression: Impression, *, success: bool) -> None:
         nonlocal selector
         source = submissions.get(impression.document_id)
         if source is not None and impression.arm == SELECTOR:
@@ -214,7 +214,7 @@ def replay(log: Sequence[Entry]) -> Learned:
         match entry:
             case Submission():
                 if (earlier := pending.pop(entry.author, None)) is not None:
-                    react(earlier, False)
+                    react(earlier, success=False)
                 submissions[entry.document_id] = entry
                 questions.update((question.id, question) for question in entry.questions)
             case Answer() if entry.group == AUTHOR and entry.question_id in questions:
@@ -231,7 +231,7 @@ def replay(log: Sequence[Entry]) -> Learned:
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if entry.document_id in shown:
                 pending.pop(entry.author, None)
-                react(shown[entry.document_id], entry.helpful is not False)
+                react(shown[entry.document_id], success=entry.helpful is not False)
     return Learned(selector, examples, effects)
 
 

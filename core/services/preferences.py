@@ -71,11 +71,10 @@ class Preferences(BaseModel):
         """Return a copy with this project first, at most ``MAX_RECENT_PROJECTS`` projects in all."""
         others = {other: at for other, at in self.recent.items() if other != str(path)}
         recent = {str(path): time.time(), **others}
-        return self.model_copy(update={"recent": dict(list(recent.items())[:MAX_RECENT_PROJECTS])}).with_archived(
-            path, False
-        )
+        newest = self.model_copy(update={"recent": dict(list(recent.items())[:MAX_RECENT_PROJECTS])})
+        return newest.with_archived(path, archived=False)
 
-    def with_archived(self, path: Path, archived: bool) -> Preferences:
+    def with_archived(self, path: Path, *, archived: bool) -> Preferences:
         """Return a copy in which a project is archived or not."""
         others = tuple(other for other in self.archived if other != str(path))
         return self.model_copy(update={"archived": (*others, str(path)) if archived else others})
@@ -91,7 +90,7 @@ class Preferences(BaseModel):
             for other, at in self.recent.items()
             if other != str(path) or target is not None
         }
-        return self.model_copy(update={"recent": recent}).with_archived(path, False)
+        return self.model_copy(update={"recent": recent}).with_archived(path, archived=False)
 
 
 def projects_folder() -> Path:

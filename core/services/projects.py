@@ -135,10 +135,10 @@ def archived() -> tuple[ListedProject, ...]:
     return tuple(filter(None, (_recent(Path(path), {}) for path in reversed(preferences.load().archived))))
 
 
-def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
+def set_archived(workspace: Workspace, path: Path, *, archived: bool) -> None:
     """Archive a project, which closes it, or offer it again. Raises UsageError while one of its runs is active."""
     with _closed(workspace, path) if archived else nullcontext():
-        preferences.update(lambda saved: saved.with_archived(path, archived))
+        preferences.update(lambda saved: saved.with_archived(path, archived=archived))
 
 
 def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> ListedProject | None:

@@ -57,7 +57,7 @@ class Replies(Repository):
         """Replies that the full disk refused: in the log, not in the table."""
         missing = [reply for reply in self._log.recovered if reply.key not in self._keys]
         if missing:
-            writer.do(lambda cursor: _insert_replies(cursor, missing, True))
+            writer.do(lambda cursor: _insert_replies(cursor, missing, keys_may_exist=True))
             self._keys.update(reply.key for reply in missing)
         self._log.forget([reply.key for reply in self._log.recovered])
 

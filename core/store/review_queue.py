@@ -357,7 +357,7 @@ class ReviewQueue(ReadRepository):
         review_status, params = _review_status(view)
         return int(
             self._connection.value(
-                f"""WITH base AS ({_base(view.run_id, False, given=False)}), review_status AS ({review_status})
+                f"""WITH base AS ({_base(view.run_id)}), review_status AS ({review_status})
                 SELECT count(*) FROM base JOIN documents ON documents.id = base.document_id
                 LEFT JOIN review_status ON review_status.document_id = base.document_id
                 WHERE list_contains($review_statuses, coalesce(status, '{PENDING}'))""",
@@ -421,7 +421,7 @@ class ReviewQueue(ReadRepository):
             if is_needed
         ]
         sql = LINES.format(
-            base=_base(view.run_id, ids is not None, given=sort == "given"),
+            base=_base(view.run_id, among=ids is not None, given=sort == "given"),
             review_status=review_status,
             from_debate="coalesce(reasons, 0)" if reasons else "0",
             quotes="coalesce(quotes, 0)" if reasons else "0",
@@ -473,8 +473,11 @@ def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
     return sql, {"run": view.run_id, "actor": view.actor}
 
 
-def _base(run_id: str | None, among: bool, *, given: bool) -> str:
-    """Return SQL for (document_id, nth): the candidate documents and their natural order."""
+def _base(run_id: str | None, *, among: bool = False, given: bool = False) -> str:
+    """Return SQL for (document_id, nth): the candidate documents and their natural order.
+
+    They are those of the run or the project, only ``among`` the parameter ``ids``, or the ``given`` ids themselves.
+    """
     if given:
         return "SELECT unnest($ids::VARCHAR[]) AS document_id, generate_subscripts($ids::VARCHAR[], 1) AS nth"
     source, id = ("documents", "id") if run_id is None else ("run_documents", "document_id")

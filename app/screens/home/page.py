@@ -248,7 +248,7 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         done(f"{row.name} was copied", f"The copy is {path.stem}.")
 
     def archive() -> None:
-        projects.set_archived(workspace, row.path, True)
+        projects.set_archived(workspace, row.path, archived=True)
         done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
 
     def delete() -> None:
@@ -280,7 +280,7 @@ def _archived(workspace: Workspace) -> None:
         return
 
     def restore(row: projects.ListedProject) -> None:
-        projects.set_archived(workspace, row.path, False)
+        projects.set_archived(workspace, row.path, archived=False)
         state.set_notice("ok", f"{row.name} is in the list again")
 
     with st.expander(f"Archived ({len(rows)})"):

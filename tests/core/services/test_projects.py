@@ -354,11 +354,11 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
 
 def test_archived_project_is_closed_and_listed_separately(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "old")
-    projects.set_archived(workspace, session.path, True)
+    projects.set_archived(workspace, session.path, archived=True)
     assert workspace.sessions() == ()
     assert projects.recent(workspace) == ()
     assert [row.name for row in projects.archived()] == ["old"]
-    projects.set_archived(workspace, session.path, False)
+    projects.set_archived(workspace, session.path, archived=False)
     assert [row.name for row in projects.recent(workspace)] == ["old"]
 
 
