@@ -25,6 +25,9 @@ const CELLS = {
   tn: { correct: true, reference: "absent", verdict: "absent" },
 };
 
+/** Most matrices in a row. With more labels, the rows are of about the same length. */
+const MAX_COLUMNS = 5;
+
 /** @param {Component<ConfusionData>} component */
 export default function (component) {
   const { data, setTriggerValue } = component;
@@ -37,7 +40,10 @@ export default function (component) {
     const absent = [el("span", "row-name", `${data.reference} absent`), cell("fp"), cell("tn")];
     return el("section", `matrix l${label.colour}`, head, el("div", "cells", ...columns, ...present, ...absent));
   };
-  rootOf(component).replaceChildren(...data.labels.map(matrix));
+  const root = rootOf(component);
+  const rows = Math.ceil(data.labels.length / MAX_COLUMNS);
+  root.style.setProperty("--columns", String(Math.ceil(data.labels.length / rows)));
+  root.replaceChildren(...data.labels.map(matrix));
 }
 
 /**

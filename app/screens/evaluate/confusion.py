@@ -124,7 +124,6 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
     pages = -(-total // DOCUMENTS_PER_PAGE)
     key = f"evaluate-case-page-{evaluation.run.run_id}-{'-'.join(cell)}"
     number = page_number(pages, key=key)
-    pagination(pages, key=key)
     rows = cell_documents(
         session,
         evaluation.run,
@@ -141,3 +140,4 @@ def _cases(session: ProjectSession, evaluation: EvaluationReport, debate: Debate
         roles=debate.titles,
         key="evaluate-cases",
     )
+    pagination(pages, key=key)
