@@ -144,12 +144,15 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
                 edge = start + (end - start) * at * at * (3 - 2 * at)
                 row = {"flow": f"{index} {colour}", "x": index + at, "y": edge, "y2": edge + width}
                 flows.append({**row, "fill": shades[colour], "opacity": opacity})
+        low, high = before - 1, after - 25
+        if abs(low - high) < LINE:  # the texts would touch in a narrow diagram
+            high = low - LINE
         if tally.regressed:
             words = f"{tally.regressed:,} regressed"
-            texts.append(_text_mark(index + 0.7, after - 25, words, shades["wrong"], fontWeight=600))
+            texts.append(_text_mark(index + 0.7, high, words, shades["wrong"], fontWeight=600))
         if tally.corrected:
             words = f"{tally.corrected:,} corrected"
-            texts.append(_text_mark(index + 0.3, before - 1, words, shades["right"], fontWeight=600))
+            texts.append(_text_mark(index + 0.3, low, words, shades["right"], fontWeight=600))
         if not tally.regressed and not tally.corrected:
             texts.append(_text_mark(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18))
     return flows, texts
