@@ -52,11 +52,9 @@ def main() -> None:
     if not runs:
         return
     run = selected_run(runs, key="evaluate-run")
-    name = session.run_name(run.run_id)
     version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
-    facts = [name, "" if version in name else version, run_date(run)]  # a name may contain the version
     references = available_references(session, run.run_id)
-    with layout.header("Evaluate", ", ".join(filter(None, facts)), key="evaluate-head"):
+    with layout.header("Evaluate", ", ".join(filter(None, [version, run_date(run)])), key="evaluate-head"):
         run_picker(runs, key="evaluate-run")
         reference = reference_picker(references, key="evaluate-reference")
         if references[reference]:

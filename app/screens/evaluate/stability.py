@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.elements import sentences, table
+from app.widgets.elements import line, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html, share_html
 from core.codebook import Codebook
 from core.documents import Reference
@@ -127,7 +127,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
     with layout.panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-ambiguity"):
         prepasses = ambiguity.prepasses(session)
         if not prepasses:
-            sentences(
+            line(
                 "No run with repeated votes has finished. Run the protocol Single annotator with the method Vote to "
                 "find the documents on which a model disagrees with itself."
             )
