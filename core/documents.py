@@ -18,21 +18,20 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to annotate: one row of the user's file, or several rows with the same id, one for each rater.
-
-    ``fields`` holds the text fields by name in prompt order, the first is the one that evidence points into; ``source``
-    the columns as they came; ``gold`` maps a rater to values by item (a label id); a missing item was not labelled.
-    ``group`` is the group that the document belongs to (a chat, an abstract), empty without one, and ``order`` its
-    place in the group.
-    """
+    """A text to annotate: one row of the user's file, or several rows with the same id, one for each rater."""
 
     id: str
     fields: Mapping[str, str]
+    """The text fields by name, in the order of prompts. Evidence points into the first one."""
     position: int = 0
     source: Mapping[str, Any] = field(default_factory=dict)
+    """The columns as they came."""
     gold: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    """Values by rater and item (a label id). A missing item was not labelled."""
     group: str = ""
+    """The group that the document belongs to, such as a chat; empty without one."""
     order: float | None = None
+    """The place in the group."""
 
     @property
     def text(self) -> str:

@@ -55,12 +55,7 @@ class SharedColumns:
 
 @dataclass(frozen=True, slots=True)
 class ExportRow:
-    """One document of one run.
-
-    ``values`` maps an item (label id; ``"label"`` for a choice, whose value is a label id) to its final value, None
-    where it is unresolved; ``sources`` maps an item to where that value comes from (``verdict``, ``review``, ``gold``,
-    ...). A missing item is written as empty.
-    """
+    """One document of one run. Items are label ids, and ``"label"`` for a choice, whose value is a label id."""
 
     document: Document
     run_id: str
@@ -68,7 +63,9 @@ class ExportRow:
     codebook_version: int
     status: str
     values: Mapping[str, Value | None] = field(default_factory=dict)
+    """The final value of each item, None where it is unresolved. A missing item is written as empty."""
     sources: Mapping[str, str] = field(default_factory=dict)
+    """Where the value of each item comes from: ``verdict``, ``review``, ``gold``, ..."""
     evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
     """The quotes of each role."""
     roles: Mapping[str, str] = field(default_factory=dict)

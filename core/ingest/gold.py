@@ -217,13 +217,15 @@ class LabelIndex:
 def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     """Return the names in a list cell: a list, JSON, a Python literal, or parts between ``|``, ``;``, ``,`` or lines.
 
-    An entry may be a name, a span of the text (``[5, 10, "Food"]``) or an object that has the name under one of
-    ``NAME_KEYS``, as annotation tools write them; repeated names count once. An object whose number from 0 to 1 under
-    one of ``SCORE_KEYS`` is below 0.5 is left out, as classifiers score every label. An object of shares or true and
-    false (``{"Food": 0.9, "Price": 0}``) lists the names with 0.5 or more, one of a single list
-    (``{"choices": [...]}``) lists the same. With ``index``, label names with a comma stay together, longest first,
-    and ``#``, ``/``, ``+`` or ``&`` separates names if all parts are labels. Empty for an empty cell or list and for
-    ``none``.
+    An entry may be a name, a span of the text (``[5, 10, "Food"]``), or an object that has the name under one of
+    ``NAME_KEYS``. Repeated names count once. An object with a number from 0 to 1 under one of ``SCORE_KEYS`` that is
+    below 0.5 is left out, as classifiers score every label.
+
+    A cell may also be an object: of shares or true and false (``{"Food": 0.9, "Price": 0}``), which lists the names
+    with 0.5 or more, or of a single list (``{"choices": [...]}``).
+
+    With ``index``, label names with a comma stay together, longest first, and ``#``, ``/``, ``+`` or ``&`` separates
+    names if all parts are labels. Empty for an empty cell or list and for ``none``.
     """
     if isinstance(cell, dict):
         values = list(cell.values())

@@ -156,11 +156,16 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
 def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     """Return the rows of a JSON text and a note on where they were.
 
-    They are an array (of objects, of texts alone, or of arrays, the first with the names), the array under
-    ``data`` or the only array of objects in an object or in the only object in it, the objects under ``row`` in those
-    under ``rows`` (Hugging Face), or the forms that pandas writes: columns as arrays or as objects by row, ``columns``
-    with ``data``, and rows by their id, which replaces an ``id`` in the row. A row with more cells than columns stays
-    an array. An object without arrays and objects is a single row if it has a text and another value, or ``text``.
+    The rows are one of these:
+
+    - an array of objects, of texts alone, or of arrays, the first with the names
+    - the array under ``data``, or the only array of objects in an object, or in the only object in it
+    - the objects under ``row`` in those under ``rows`` (Hugging Face)
+    - what pandas writes: columns as arrays or as objects by row, ``columns`` with ``data``, and rows by their id, which
+      replaces an ``id`` in the row
+    - an object without arrays and objects: a single row, if it has a text and another value, or ``text``
+
+    A row with more cells than columns stays an array.
     """
     if isinstance(value, list):
         return _rows_of_array(value)

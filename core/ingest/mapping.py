@@ -23,25 +23,27 @@ GOLD_KINDS: Mapping[Kind, tuple[GoldKind, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """Mapping of the rows of a table to documents.
-
-    ``id`` None means row numbers, from 1. ``rater`` is a column that names who labelled each row: several rows may then
-    be about one document. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
-    column of numbers that orders the rows of a group; the documents of a group are then consecutive. ``neighbours`` is
-    the number of documents before and after in the group that each document shows as a further field. ``value_map``
-    maps gold cells outside the conventions (compared without case): True or False for present or absent, a number for a
-    rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or None leaves a name out.
-    """
+    """Mapping of the rows of a table to documents, by the names of columns."""
 
     text: str
     context: tuple[str, ...] = ()
     id: str | None = None
+    """None for row numbers, from 1."""
     gold: tuple[GoldSource, ...] = ()
     rater: str | None = None
+    """Names who labelled each row. Several rows may then be about one document."""
     value_map: Mapping[str, Value | None] = field(default_factory=dict)
+    """Meanings of gold cells outside the conventions, compared without case.
+
+    True or False for present or absent, a number for a rating, a label's name for a choice or in a list, None for no
+    gold. In a list, False or None leaves a name out.
+    """
     group: str | None = None
+    """Groups rows, such as the messages of a chat. The documents of a group are then consecutive."""
     order: str | None = None
+    """Numbers or dates that order the rows of a group."""
     neighbours: int = 0
+    """Documents before and after in the group that each document shows as a further field."""
     reasons: tuple[str, ...] = field(default=(), compare=False)
     """The reasons of a suggested mapping, a sentence each."""
 

@@ -99,14 +99,18 @@ _MAX_DISTINCT, _MIN_LISTED = 0.5, 20
 def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMapping:
     """Return the likeliest mapping, with a reason for the text, the id and the gold.
 
-    Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
-    like one, is filled and unique; else row numbers. Rater: a column that is named like one, if several rows have the
-    same id and text (without an id, the same text), each by another rater. Gold: with a codebook the columns called
-    like its labels (or like a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of
-    0/1 or yes/no (by raters where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1``
-    ... ``Overall_r5``), a column that lists labels, a column called like labels with few values, columns of ratings on
-    one scale, or lists of the same labels in columns called like raters (``coder_anna``, ``coder_Ben``). Context is
-    never guessed. UsageError when no column holds text.
+    - Text: the column whose texts are longest and most varied, with a bonus for a usual name.
+    - Id: a column that is named like one, is filled and unique; else row numbers.
+    - Rater: a column that is named like one, if several rows have the same id and text (without an id, the same text),
+      each by another rater.
+    - Gold with a codebook: the columns called like its labels, or like a label and a rater (``Price_A1``), or a column
+      that holds or lists labels.
+    - Gold without a codebook: columns of 0/1 or yes/no (by raters where all are called so: ``price_A1``), ratings by
+      raters (``Overall_r1`` ... ``Overall_r5``), a column that lists labels, a column called like labels with few
+      values, columns of ratings on one scale, or lists of the same labels in columns called like raters
+      (``coder_anna``).
+
+    Context is never guessed. UsageError when no column holds text.
     """
     # not every n-th row, as files have periods
     rows = sorted(random.Random(0).sample(range(len(table)), min(SAMPLE, len(table))))

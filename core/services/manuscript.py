@@ -82,12 +82,16 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
 def design_file(session: ProjectSession, run: RunRow) -> str:
     """Return the sampling design as CSV: a row for each document with a complete verdict, in the order of the run.
 
-    ``order`` is the place of the document among the reviewed ones, ``selected`` how it was selected, ``probability``
-    the chance with which it was drawn next, ``weight`` the number of documents that it stands for (calibrated; empty
-    for a document without review and for a discarded one), ``population`` the number of all documents, ``group`` its
-    group. Then ``human_ITEM`` and ``model_ITEM`` with the reviewed value and the verdict. In R: ``svydesign(ids =
-    ~document, weights = ~weight, data = subset(d, !is.na(weight)))``; in Python: ``ppi_py`` with the human and model
-    columns and the weights.
+    - ``order``: the place of the document among the reviewed ones
+    - ``selected``: how it was selected
+    - ``probability``: the chance with which it was drawn next
+    - ``weight``: the calibrated number of documents that it stands for; empty without a review and if discarded
+    - ``population``: the number of all documents
+    - ``group``: its group
+    - ``human_ITEM`` and ``model_ITEM``: the reviewed value and the verdict
+
+    In R: ``svydesign(ids = ~document, weights = ~weight, data = subset(d, !is.na(weight)))``. In Python: ``ppi_py``
+    with the human and model columns and the weights.
     """
     codebook = run.settings.codebook
     loaded = annotation_arrays.reviewed_sample(session, run)

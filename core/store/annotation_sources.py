@@ -36,10 +36,13 @@ Source: Ma et al., *Authors Should Label Their Own Documents*.
 class AnnotationSource:
     """A source of annotations.
 
-    ``source_of`` reads the name of a source: ``gold`` (the majority of several raters, the mean of ratings),
-    ``gold@RATER``, ``author`` (short for ``gold@author``), ``reviewed`` (the reviewed labels), ``reviewed@PERSON``,
-    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators), ``reviewed+gold``
-    (the reviewed label, or gold where there is none).
+    ``source_of`` reads the name of a source:
+
+    - ``gold``: the majority of several raters, the mean of ratings; ``gold@RATER``, and ``author`` for ``gold@author``
+    - ``reviewed``: the reviewed labels; ``reviewed@PERSON``
+    - ``reviewed+gold``: the reviewed label, or gold where there is none
+    - ``latent``: the latent truth of all annotators
+    - ``run:ID``: the verdicts of a run; ``run:ID/ROLE``
     """
 
     kind: Literal["gold", "reviewed", "run", "latent", "reviewed+gold"]

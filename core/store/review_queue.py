@@ -233,37 +233,37 @@ class Viewpoint:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions that must all hold; empty ones are ignored.
-
-    Any of ``reasons``; any of the ``review_statuses``; verdict value ``verdict_value[1]`` for item
-    ``verdict_value[0]``; a range of ``words``; ``by_others``: submitted by another reviewer. ``ids`` limits the
-    documents, None means all.
-    """
+    """Conditions that must all hold; empty ones are ignored."""
 
     reasons: tuple[Reason, ...] = ()
+    """A document has at least one of them."""
     review_statuses: tuple[str, ...] = ()
     verdict_value: tuple[str, Value] | None = None
+    """An item, and its value in the verdict."""
     words: tuple[int, int] | None = None
+    """The fewest and the most words of the text."""
     by_others: bool = False
+    """True for documents that another reviewer submitted."""
     ids: tuple[str, ...] | None = None
+    """The documents to choose from, None for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """One document of a queue: the ``text_start`` of its text, status, time of change (Unix seconds), reasons.
-
-    Also the number of offered and of supported quotes, the classifier's lowest certainty (None without one), and
-    skipped.
-    """
+    """One document of a queue."""
 
     document_id: str
     text_start: str
     review_status: ReviewStatus
     changed_at: float | None
+    """Unix time of the last change of the status."""
     reasons: tuple[Reason, ...]
     quotes: int
+    """Number of quotes that the roles offered."""
     supported: int
+    """Number of quotes that are in the text."""
     certainty: float | None
+    """The classifier's lowest certainty, None without one."""
     skipped: bool
 
 
@@ -277,16 +277,15 @@ class QueueLines:
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """A reviewer's progress with a run.
-
-    Numbers of all documents, of decided ones (submitted or discarded) and of waiting ones with a reason, and the median
-    seconds of the last fifty submitted (None before the first). Documents that are not decided wait.
-    """
+    """A reviewer's progress with a run, in documents."""
 
     documents: int
     decided: int
+    """Submitted or discarded."""
     urgent: int
+    """Not decided, with a reason for review."""
     seconds: float | None
+    """Median of the last fifty that were submitted, None before the first."""
 
 
 class ReviewQueue(ReadRepository):

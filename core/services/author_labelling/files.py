@@ -102,10 +102,15 @@ class _ChatRow(_Row):
 def import_chats(session: ProjectSession, path: Path) -> int:
     """Import chats with questions and answers from a JSON Lines file, and return the number of texts added.
 
-    A line has ``author``, ``conversation``, ``at`` (Unix time), ``messages`` (role ``author`` or ``assistant``, and
-    text; the last one is the text asked about), ``questions`` (label, question, options, predicted, certainty, answer:
-    an option, a word, an abstention, or empty for "Not now"; seconds; annotators: per group a letter for each
-    annotator, ``-`` for an abstention) and, if something was recommended, ``recommended``, ``arm`` and ``clicks``.
+    A line has:
+
+    - ``author``, ``conversation`` and ``at`` (Unix time)
+    - ``messages``, each with its role (``author`` or ``assistant``) and text. The last one is the text asked about.
+    - ``questions``, each with label, question, options, predicted, certainty and seconds. The answer is an option, a
+      word, an abstention, or empty for "Not now". ``annotators`` has for each group a letter for each annotator, ``-``
+      for an abstention.
+    - ``recommended``, ``arm`` and ``clicks``, if something was recommended
+
     Importing a file again adds nothing. Texts are screened and masked like those written in Moot. Raises InputError
     with the line for anything else, and nothing is stored then.
     """

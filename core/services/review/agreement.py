@@ -79,20 +79,20 @@ class RaterQuality:
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """Agreement of the reviewers of a run.
-
-    Holds submitted documents by reviewer, those of them that another reviewer also submitted (``compared``), the number
-    submitted by two or more, how many of these are ``dependent``, agreement by item, and every disagreement, document
-    by document in the order of the run. On a dependent document a reviewer changed labels while those of another one
-    were visible; it does not count in ``items``.
-    """
+    """Agreement of the reviewers of a run."""
 
     reviewers: Mapping[str, int]
+    """Submitted documents of each reviewer."""
     compared: Mapping[str, int]
+    """Those of them that another reviewer also submitted."""
     documents: int
+    """Documents that two or more reviewers submitted."""
     dependent: int
+    """Those of them on which a reviewer changed labels while those of another one were visible."""
     items: tuple[ItemAgreement, ...]
+    """The agreement on each item, without dependent documents."""
     disagreements: tuple[Disagreement, ...]
+    """All disagreements, document by document in the order of the run."""
 
     @property
     def open(self) -> tuple[Disagreement, ...]:

@@ -83,25 +83,25 @@ class ReviewPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlanStatus:
-    """State of a plan: ``drawn`` documents count, ``estimate`` of the claim, and ``enough`` reviews for it.
-
-    For F1 and accepted verdicts at most the planned number counts.
-
-    ``population`` is the number of documents with a verdict. ``complete`` is True if all of them are reviewed. For a
-    claim on accepted verdicts, ``accepted`` is the lowest accepted level (None for none), and ``accepted_documents`` is
-    how many of the ``tested`` documents it accepts: all but those that were reviewed otherwise before, which no random
-    draw could select.
-    """
+    """State of a plan."""
 
     plan: ReviewPlan
     drawn: int
+    """Documents that count: for F1 and accepted verdicts at most the planned number."""
     population: int
+    """Documents with a verdict."""
     estimate: Estimate
+    """Estimate of the claim."""
     enough: bool
+    """True if the reviews are enough for the claim."""
     complete: bool
+    """True if the whole population is reviewed."""
     accepted: int | None = None
+    """For a claim on accepted verdicts: the lowest accepted level, None for none."""
     accepted_documents: int = 0
+    """How many of the tested documents are accepted."""
     tested: int = 0
+    """All documents but those that were reviewed otherwise before, which no random draw could select."""
     names: tuple[str, str] = ("", "")
     """The names of the run and of the one that it is compared with."""
     discarded: int = 0
