@@ -188,32 +188,30 @@ AUTHOR = "author"
 class Answer:
     """An answer to a question by its author or by another annotator.
 
-    Exactly one of ``choice`` (text of an option, or the free word), ``abstention`` and ``declined`` is set; an
-    annotator whose reply could not be read has none of them. ``seconds`` is the time taken, ``cost_usd`` the price,
-    both None if unknown. ``group`` is the kind of annotator: ``author``, or a group such as ``built-in``, ``models``,
-    ``people`` or a name given in a file. ``by`` names the annotator.
+    Exactly one of ``choice``, ``abstention`` and ``declined`` is set; an annotator whose reply could not be read has
+    none of them.
     """
 
     question_id: str
     by: str
+    """The name of the annotator."""
     at: float
     group: str = AUTHOR
+    """``author``, or a group of annotators such as ``built-in``, ``models``, ``people`` or a name given in a file."""
     choice: str | None = None
+    """The text of an option, or the free word."""
     abstention: Abstention | None = None
     declined: bool = False
     seconds: float | None = None
+    """The time taken, None if unknown."""
     cost_usd: float | None = None
+    """The price, None if unknown."""
     kind: Literal["answer"] = "answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A text as it came in: masked, with its conversation before it, and everything decided about it.
-
-    ``excluded`` is the rule that excluded the text, empty if it is taskable. ``relevant`` are the features that the
-    relevance filter found, ``selected`` the top k of them, ``questions`` the most uncertain of these. ``masked`` counts
-    masked passages by kind.
-    """
+    """A text as it came in: masked, with its conversation before it, and everything decided about it."""
 
     document_id: str
     author: str
@@ -222,11 +220,16 @@ class Submission:
     conversation: str = ""
     before: tuple[ConversationMessage, ...] = ()
     excluded: str = ""
+    """The rule that excluded the text, empty if the text may be asked about."""
     relevant: tuple[str, ...] = ()
+    """Features that the relevance filter found."""
     predictions: Mapping[str, FeaturePrediction] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
+    """The top k of the relevant features."""
     questions: tuple[Question, ...] = ()
+    """Questions about the most uncertain of the selected features."""
     masked: Mapping[str, int] = field(default_factory=dict)
+    """Number of masked passages by kind."""
     model: str = ""
     codebook_version: int = 0
     kind: Literal["submission"] = "submission"

@@ -177,36 +177,37 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolSpec:
-    """Everything that pages, command line and engine need to know about a protocol.
-
-    ``short_title`` begins names of runs. ``request_counts`` returns the number of requests per document for each role
-    if all replies are readable. ``deciding_role`` names the role whose list becomes the verdict, or ``VERDICT`` if no
-    single role decides. ``kinds`` maps the supported kinds of label to their decision rules,
-    ``unsupported`` the others to the reason. ``check`` returns the problem with parameters for a codebook in words, or
-    an empty string. ``temperature`` is the protocol's own temperature by family; a preset and a role's model override
-    it. ``output_limits`` are the output limits by family, in tokens; other roles have the default. ``shots`` is the
-    number of precedents wanted for each label. ``average`` is that of ratings in a vote.
-    """
+    """Everything that pages, command line and engine need to know about a protocol."""
 
     name: str
     title: str
     short_title: str
+    """The beginning of the names of runs."""
     summary: str
     source: str
     layout: Layout
     roles: Callable[[Params], tuple[Role, ...]]
     request_counts: Callable[[Params, Codebook], Mapping[str, RequestCount]]
+    """Returns the requests per document of each role if all replies are readable."""
     kinds: Mapping[Kind, DecisionRule]
+    """The decision rule of each supported kind of label."""
     debate: Protocol
     params: tuple[Param, ...] = ()
     presets: Mapping[str, Preset] = field(default_factory=dict)
     unsupported: Mapping[Kind, str] = field(default_factory=dict)
+    """The reason why each of the other kinds is not supported."""
     deciding_role: Callable[[Params], str] = lambda _params: VERDICT
+    """Returns the role whose list becomes the verdict, or ``VERDICT`` if no single role decides."""
     check: Callable[[Params, Codebook], str] = lambda _params, _codebook: ""
+    """Returns the problem with parameters for a codebook in words, or an empty string."""
     temperature: Callable[[Params], Mapping[str, float]] = lambda _params: _EMPTY
+    """Returns the protocol's own temperatures by family. A preset and a role's model override them."""
     output_limits: Mapping[str, int] = field(default_factory=dict)
+    """Output limits in tokens by family. Other roles have the default."""
     shots: Callable[[Params], int] = lambda _params: 0
+    """Returns the number of precedents wanted for each label."""
     average: Callable[[Params], RatingAverage] = lambda _params: "median"
+    """Returns the average of ratings in a vote."""
     templates: Callable[[], Mapping[str, Template]] | None = None
 
     @property

@@ -133,23 +133,22 @@ class ReplyError:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parsed decision of a reply.
-
-    ``values`` maps each item that could be read (label id; ``"label"`` for a choice) to its value. ``undecided`` maps
-    the items without a value to the reason; ``missing`` are the ratings among them that the role did not leave open
-    itself. ``unknown`` are names that are not in the codebook: they are reported and never mapped to a similar name.
-    ``problem`` says why the reply could not be read; it is empty if the reading counts. ``start`` is the position in
-    the reply's text from which on the decision is stated. ``certainty`` maps items to the probability (0 to 1) that the
-    model gave to the words of its decision; it is empty without log probabilities.
-    """
+    """The parsed decision of a reply."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
+    """The value of each item that could be read (a label id; ``"label"`` for a choice)."""
     undecided: Mapping[str, str] = field(default_factory=dict)
+    """The reason why an item has no value, by item."""
     unknown: tuple[str, ...] = ()
+    """Names that are not in the codebook. They are reported and never mapped to a similar name."""
     problem: str = ""
+    """The reason why the reply could not be read, empty if the reading counts."""
     missing: tuple[str, ...] = ()
+    """Ratings without a value that the role did not leave open itself."""
     start: int = field(default=0, compare=False)
+    """The position in the reply's text from which on the decision is stated."""
     certainty: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """The probability (0 to 1) that the model gave to the words of its decision, by item; empty if unknown."""
 
     @property
     def readable(self) -> bool:
@@ -172,29 +171,31 @@ class Reading:
 class Reply:
     """The reply to a request: text or an error, never an exception.
 
-    A client returns the first fields. The engine adds ``key`` (the hash of the request), ``run_id`` (the run that paid
-    for it), ``seconds`` and ``unix_time`` (its end), and the store keeps all of them; errors are never stored.
-    ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no cost.
-
-    ``finish_reason`` is ``length`` if the output limit cut the text, and ``vector`` if the text is the embedding of
-    another text, which belongs to no turn. ``cost_usd`` is None if the price is unknown.
-    ``refused_params`` are parameters that the server refused and that were not sent. ``served_model`` is the server's
-    own name of the model, which may change behind one configured name; it is empty if the server reports none.
-    ``token_logprobs`` are the position in the text and the log probability of each token, if the server reports them.
+    A client returns the fields up to ``token_logprobs``, the engine adds the next four, and the store keeps all of
+    these. Errors are never stored. ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no
+    cost.
     """
 
     text: str = ""
     reasoning: str = ""
     finish_reason: Literal["stop", "length", "vector"] = "stop"
+    """``length`` if the output limit cut the text; ``vector`` for the embedding of another text, which no turn has."""
     usage: Usage = Usage()
     cost_usd: float | None = None
+    """None if the price is unknown."""
     refused_params: tuple[str, ...] = ()
+    """Parameters that the server refused and that were not sent."""
     served_model: str = ""
+    """The server's own name of the model, which may change behind one configured name; empty if not reported."""
     token_logprobs: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    """The position in the text and the log probability of each token, if the server reports them."""
     key: str = ""
+    """The hash of the request."""
     run_id: str = ""
+    """The run that paid for the reply."""
     seconds: float = 0.0
     unix_time: float = 0.0
+    """The end of the reply."""
     error: ReplyError | None = None
     reading: Reading = Reading()
     evidence: tuple[Evidence, ...] = ()
@@ -209,27 +210,31 @@ class Reply:
 class Turn:
     """A reply in its place in a debate: the event for the browser, the row in the store, and what pages show.
 
-    ``turn`` counts from 0 within the debate. ``messages``, ``form``, ``round``, ``replies_to`` and ``item`` are as in
-    ``Request``; ``retry`` is its ``reask``, under the name of the column. ``cached`` is set if the reply was paid for
-    another turn or run. ``values`` map each item that the role's own decision is about to its value, None if the role
-    left the item open; the whole mapping is None if the turn gives no annotations. A turn that has only started has an
-    empty reply.
+    ``messages``, ``form``, ``round``, ``replies_to`` and ``item`` are as in ``Request``.
     """
 
     run_id: str
     document_id: str
     turn: int
+    """The number of the turn in the debate, from 0."""
     role: str
     role_model: RoleModel
     messages: tuple[Message, ...] = ()
     form: ReplyForm = "text"
     retry: int = 0
+    """The ``reask`` of the request, under the name of the column."""
     round: int = 0
     replies_to: tuple[str, ...] = ()
     item: str = ""
     cached: bool = False
+    """True if the reply was paid for another turn or run."""
     reply: Reply = Reply()
+    """Empty for a turn that has only started."""
     values: Mapping[str, Value | None] | None = None
+    """The value of each item that the role's own decision is about, None if the role left the item open.
+
+    None if the turn gives no annotations.
+    """
 
     @property
     def labels(self) -> tuple[str, ...] | None:

@@ -70,31 +70,32 @@ _SYSTEM = re.compile(
 
 @dataclass(slots=True)
 class ModelCapabilities:
-    """Known capabilities of one model at one server.
-
-    ``refused_params`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
-    ``max_output_tokens`` the highest accepted value. ``schema_failed`` is True if a request was answered only without
-    its schema, for an unknown reason. With ``no_system`` instructions go into the first user message.
-    ``levels`` is False if Ollama only switches thinking on and off. ``context`` (tokens), ``reasons``, ``seed`` and
-    ``logprobs`` are None while unknown; ``in_format`` is True if a probe was answered in the requested form.
-    ``num_ctx`` is the context last requested from Ollama. ``at`` is the time of the last reply or refusal (Unix
-    seconds).
-    """
+    """Known capabilities of one model at one server. None stands for what is not known yet."""
 
     refused_params: set[str] = field(default_factory=set)
+    """Parameters that the model refused."""
     limit: str = "max_tokens"
+    """The model's name of the output limit, empty for none."""
     max_output_tokens: int | None = None
+    """The highest output limit that was accepted."""
     no_system: bool = False
+    """True if instructions go into the first user message."""
     levels: bool = True
+    """False if Ollama only switches thinking on and off."""
     schema: SchemaLevel = ""
     schema_failed: bool = False
+    """True if a request was answered only without its schema, for an unknown reason."""
     context: int | None = None
+    """The context in tokens."""
     reasons: bool | None = None
     seed: bool | None = None
     logprobs: bool | None = None
     in_format: bool | None = None
+    """True if a probe was answered in the requested form."""
     num_ctx: int = 0
+    """The context last requested from Ollama."""
     at: float = 0.0
+    """Unix time of the last reply or refusal."""
 
     def limited(self, tokens: int) -> int:
         """Return an output limit that the server accepts.

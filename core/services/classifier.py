@@ -37,24 +37,25 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierStatus:
-    """The state of a project's classifier.
-
-    ``missing`` more documents must be submitted for a first training. ``documents`` were in the training data,
-    ``available`` are in the project. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested``
-    documents. ``gain`` is its change from half of the training documents to all of them. ``curve`` has the points with
-    a score, from no training documents (the words of the codebook alone) to all of them.
-    """
+    """The state of a project's classifier."""
 
     missing: int
+    """Documents that must still be submitted for a first training."""
     available: int
+    """Documents in the project that can be training data."""
     hash: str = ""
     documents: int = 0
+    """Documents in the training data."""
     version: int = 0
     score: Estimate = Estimate()
+    """The cross-validated ``measure``, with a 95% interval."""
     measure: str = ""
     tested: int = 0
+    """Documents that the score is from."""
     gain: Estimate = Estimate()
+    """The change of the score from half of the training documents to all of them."""
     curve: tuple[CurvePoint, ...] = ()
+    """The points with a score, from no training documents (the words of the codebook alone) to all of them."""
     is_training: bool = False
     error: str = ""
 

@@ -348,19 +348,20 @@ class ReviewerValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchoring:
-    """Counts of submitted values on items with a verdict, each by document or group of documents, ``[unit]``.
-
-    ``blind`` values were given before the reveal. ``blind_agreed`` of them equal the verdict, ``changed`` were changed
-    afterwards, ``towards`` were changed to the verdict. ``shown`` values were given with the verdict visible, and
-    ``shown_agreed`` of them equal the verdict.
-    """
+    """Counts of submitted values on items with a verdict, each by document or group of documents, ``[unit]``."""
 
     blind: Numbers
+    """Values given before the reveal."""
     blind_agreed: Numbers
+    """Those of them that equal the verdict."""
     changed: Numbers
+    """Those of them that were changed afterwards."""
     towards: Numbers
+    """Those of them that were changed to the verdict."""
     shown: Numbers
+    """Values given with the verdict visible."""
     shown_agreed: Numbers
+    """Those of them that equal the verdict."""
 
 
 class ReviewerAgreement(ReadRepository):

@@ -433,20 +433,20 @@ class FromStore:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPaths:
-    """Number of debates of an adaptive run by path.
-
-    ``short`` debates were decided early, ``audited`` ones were held nevertheless as a check, ``full`` ones because they
-    had to be. ``changed`` audited debates have a verdict that differs from the extractor's first values. ``calls`` and
-    ``cost_usd`` are averages per debate that was held in full (audited or full), without the extractor's turns. Both
-    are None without such a debate; ``cost_usd`` is also None if a price is unknown.
-    """
+    """Number of debates of an adaptive run by path."""
 
     short: int
+    """Debates that were decided early."""
     audited: int
+    """Debates that were held nevertheless as a check."""
     full: int
+    """Debates that had to be held."""
     changed: int
+    """Audited debates whose verdict differs from the extractor's first values."""
     calls: float | None
+    """Mean calls of a debate that was held, without the extractor's turns; None without such a debate."""
     cost_usd: float | None
+    """Mean cost of the same calls; also None if a price is unknown."""
 
 
 _FROM_STORE = """

@@ -62,22 +62,22 @@ SPEC = TypeAdapter(SweepSpec)
 
 @dataclass(slots=True)
 class SweepProgress:
-    """Progress of a sweep.
-
-    ``documents`` are in the order in which rungs take them, None before the first start. ``runs`` are run ids by rung
-    and number of the configuration ("1/3"). ``problems`` are errors by number of the configuration. ``remaining`` are
-    the numbers of the configurations in the next rung, None for all. ``budget_usd`` replaces the budget of the
-    definition, None keeps that budget. ``spent`` is True if the budget paused the sweep. ``active_run`` is the id of
-    the run that a pause stops, empty between runs.
-    """
+    """Progress of a sweep. Configurations are given by their numbers."""
 
     documents: list[str] | None = None
+    """The documents in the order in which rungs take them, None before the first start."""
     runs: dict[str, str] = field(default_factory=dict)
+    """Run ids by rung and configuration (``1/3``)."""
     problems: dict[int, str] = field(default_factory=dict)
+    """Errors by configuration."""
     remaining: list[int] | None = None
+    """The configurations in the next rung, None for all."""
     active_run: str = ""
+    """The id of the run that a pause stops, empty between runs."""
     budget_usd: float | None = None
+    """The budget in place of that of the definition, None to keep the latter."""
     spent: bool = False
+    """True if the budget paused the sweep."""
 
 
 PROGRESS = TypeAdapter(SweepProgress)

@@ -41,22 +41,22 @@ class LabelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEstimate:
-    """Estimates for ``documents``: those with a verdict that the run has not learned from.
-
-    ``learned_from`` counts the documents used as examples or to train the run's classifier. ``reviewed`` documents were
-    submitted or discarded, ``drawn`` of these were selected by the queue with a known probability. If documents were
-    ``discarded``, others would be, too, and the estimates are for those that would be kept. ``right`` is the share of
-    labels on which verdict and reviewer agree; ratings agree if they are less than a point apart. ``f1`` is the macro
-    F1 (no value for ratings).
-    """
+    """Estimates for the documents with a verdict that the run has not learned from."""
 
     documents: int
+    """Number of these documents."""
     reviewed: int
+    """Those that were submitted or discarded."""
     drawn: int
+    """Reviewed documents that the queue selected with a known probability."""
     discarded: int
+    """Discarded documents. Others would be discarded, too: the estimates are for those that would be kept."""
     learned_from: int
+    """Documents used as examples or to train the run's classifier."""
     right: Estimate
+    """Share of labels on which verdict and reviewer agree; ratings agree if they are less than a point apart."""
     f1: Estimate
+    """Macro F1; no value for ratings."""
     labels: tuple[LabelEstimate, ...]
     sample: sampling.WeightedSample
     undecided: int = 0

@@ -69,21 +69,20 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """A document in the grid. Values are by item; None where nothing could be read.
-
-    ``values`` are the current ones (the reviewer's, else the verdict's), ``gold`` the reference where it has a value.
-    ``roles`` holds each role's last list, None for a role without one. ``edited`` are items whose reviewed value
-    differs from the verdict, ``disputed`` those to which the roles give different values. ``sampling`` is the sampling
-    record on the first page of the queue, None elsewhere and for a skipped document.
-    """
+    """A document in the grid. Values are by item; None where nothing could be read."""
 
     document_id: str
     text: str
     values: Mapping[str, Value | None]
+    """The current values: the reviewer's, else the verdict's."""
     gold: Mapping[str, Value]
+    """The reference where it has a value."""
     roles: Mapping[str, Mapping[str, Value] | None]
+    """The last list of each role, None for a role without one."""
     edited: frozenset[str]
+    """Items whose reviewed value differs from the verdict."""
     disputed: frozenset[str]
+    """Items to which the roles give different values."""
     quotes: int
     supported: int
     reasons: tuple[Reason, ...]
@@ -91,6 +90,7 @@ class ReviewRow:
     status: ReviewStatus
     certainty: float | None = None
     sampling: SamplingRecord | None = None
+    """The sampling record on the first page of the queue; None elsewhere and for a skipped document."""
 
     @property
     def wrong(self) -> frozenset[str]:

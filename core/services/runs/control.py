@@ -16,24 +16,24 @@ from core.services.runs.cost_estimate import describe_truncation
 
 @dataclass(frozen=True, slots=True)
 class RunOverview:
-    """A run as the Run page shows it.
-
-    ``state`` is the current state. ``pending_state`` is the state that was requested while calls are still in
-    flight. ``siblings`` counts the runs of its experiment. For a run that is not active, ``last_reply`` is the time of
-    its last reply, ``open_debates`` counts unfinished debates with replies, and ``truncation`` is a warning about
-    replies that reached their output limit. ``kept_addresses`` says which addresses an unfinished one keeps.
-    """
+    """A run as the Run page shows it. The fields with a default are for a run that is not active."""
 
     run: RunRow
     state: State
     pending_state: State | None
+    """The state that was requested while calls are still in flight."""
     stop_code: StopCode
     siblings: int
+    """Number of runs of its experiment."""
     error: BaseException | None
     last_reply: float | None = None
+    """Time of the last reply."""
     open_debates: int = 0
+    """Number of unfinished debates with replies."""
     truncation: str = ""
+    """Warning about replies that reached their output limit."""
     kept_addresses: tuple[str, ...] = ()
+    """The addresses that an unfinished run keeps, in words."""
 
     @property
     def unfinished(self) -> int:
