@@ -327,7 +327,9 @@ def _may_be_labels(values: list[Any]) -> bool:
     return is_short and len(set(texts)) <= max(MAX_INNER, len(texts) // 2)
 
 
-_UNACCEPTED = "Labels of rows whose answer is reject or ignore (Prodigy) are in columns of their own."
+_UNACCEPTED = (
+    "Labels of rows whose answer is reject or ignore (Prodigy), and verdicts of a run, are in columns of their own."
+)
 _RATINGS = "The points of each dimension (Prodigy) are in a column of its name."
 _POINT = re.compile(r"(.*[^:]):(-?\d{1,3})", re.DOTALL)
 _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accept, 0 for reject."
@@ -336,15 +338,20 @@ _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accep
 def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
     """Return columns with the answers of Prodigy's tasks, and a note, both empty for other tasks.
 
-    Tasks whose answers all accept need no such columns. Points of scales become columns of ratings. A question about a
+    Tasks whose answers all accept need no such columns. Tasks that Moot exported and nobody has answered count as
+    ignored: they accept the verdict of a run. Points of scales become columns of ratings. A question about a
     single label is answered by present or absent, and each label becomes a column. Other labels are split into columns
     without and with only what was rejected or ignored. A label that was not accepted is ``NA`` in its own column:
     unlike an empty cell, it never means absent, as a reject may concern another label or only the place of a span.
     """
     answers = data.get("answer", ())
-    if not all(answer in ("accept", "reject", "ignore") for answer in answers):
+    if not answers or not all(answer in ("accept", "reject", "ignore") for answer in answers):
         return {}, ""
-    if ratings := _prodigy_ratings(data):
+    runs = (task.get("run") if isinstance(task, dict) else None for task in data.get("meta", answers))
+    people = data.get("_annotator_id", answers)
+    named = zip(answers, runs, people, strict=True)
+    answers = tuple("ignore" if run is not None and run == person else answer for answer, run, person in named)
+    if ratings := _prodigy_ratings(data, answers):
         return ratings, _RATINGS
     if set(answers) <= {"accept"}:
         return {}, ""
@@ -362,7 +369,7 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     return columns, _UNACCEPTED if columns else ""
 
 
-def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]], answers: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     """Return the accepted points by dimension if all options are points such as ``Fluency:4``; else no columns.
 
     A name that is a column of the tasks gets ``_annotated``, as in Label Studio's tasks.
@@ -373,7 +380,7 @@ def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any
     if "accept" not in data or not names or min(names.values()) < 2 or names.total() < len(options):
         return {}
     ratings: dict[str, list[int | None]] = {name: [] for name in sorted(names)}
-    for accept, answer in zip(data["accept"], data["answer"], strict=True):
+    for accept, answer in zip(data["accept"], answers, strict=True):
         points = [point for option in _all(str, accept) if (point := point_of.get(option))]
         for name, column in ratings.items():
             given = [int(point[2]) for point in points if point[1] == name]

@@ -43,6 +43,20 @@ def test_labels_that_prodigy_did_not_accept_are_set_apart() -> None:
     assert survey.column("accept") == (["Price"],)
 
 
+def test_verdicts_in_tasks_that_moot_exported_for_prodigy_are_not_accepted_answers() -> None:
+    rows = [
+        {"text": "a", "accept": ["Food:2"], "answer": "accept", "meta": {"run": "r1"}, "_annotator_id": person}
+        for person in ("r1", "ann")
+    ]
+    table = read("\n".join(map(json.dumps, rows)))
+    assert table.column("accept") == ("NA", ["Food:2"])
+    assert table.column("accept_not_accepted") == (["Food:2"], None)
+    points = [{"id": f"Food:{point}"} for point in (1, 2)]
+    assert read("\n".join(json.dumps({**row, "options": points}) for row in rows)).column("Food") == (None, 2)
+    task = json.dumps({"text": "a", "options": points, "accept": ["Food:2"], "meta": {"run": "r1"}})
+    assert read(task).column("accept") == (["Food:2"],), "nobody was asked"
+
+
 def test_points_that_prodigy_accepted_are_ratings() -> None:
     options = [{"id": f"{name}:{point}"} for name in ("Fluency", "A: b") for point in (-1, 2, 4)]
     rows = [
