@@ -35,7 +35,7 @@ _FOR_LABEL = (
     r"|valid|convincing|count|labell?ed|coded|tagged|marked|flagged|selected|annotated"
 )
 _AGAINST_LABEL = (
-    r"forget|wrong(?:ly)?|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?"
+    r"forget|wrong(?:ly)?|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|i (?:dispute|contest)|objects?|objections?"
     r"|(?<!the )(?<!this )(?<!our )(?<!research )(?<!review )questions?"
     r"|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"

@@ -1654,6 +1654,8 @@ REFUSED: dict[str, list[str]] = {
         "The critic's score: 3",
     ],
     "hotel": [
+        "Final decision: Food, Price\n\nAfter all, I contest Food.",
+        "Final decision: Food, Price\n\nI dispute Food.",
         "The aspects present in this review are: #Food\n\nI withdraw #Food.",
         "The aspects present in this review are: #Food\n\nIs Service absent? No.",
         "Final Decision: Food\n\n- Price: was wrongly rejected",
