@@ -165,9 +165,9 @@ export class DebateTiles {
 
   addView() {
     const id = el("span", "id ellipsis");
-    const head = el("div", "tile-head");
+    const head = el("div", { className: "tile-head", ariaHidden: "true" }); // the name of the button says it
     const progress = el("div", "tile-progress", ...[...this.run.roles.values()].map(({ colour }) => el("i", colour)));
-    const text = el("div", "tile-text ellipsis");
+    const text = el("div", { className: "tile-text ellipsis", ariaHidden: "true" });
     const pick = () => {
       if (view.shown !== null) this.onPick(view.shown);
     };
