@@ -206,7 +206,7 @@ class LiveRunView {
       if (newState === "closed" && menu.matches(":focus-within")) roleButton.focus();
     };
     const buttons = el("div", "row push", this.replayButton, this.pinButton, roleButton, menu);
-    const head = el("div", "panel-head", el("h2", "", "Debate"), order, this.connection, buttons);
+    const head = el("div", "panel-head debate-head", el("h2", "", "Debate"), order, this.connection, buttons);
     makeScrollable(this.turns, "Turns");
     this.turns.onscroll = () => {
       this.followsEnd = this.isAtEnd();
@@ -412,7 +412,8 @@ class LiveRunView {
   showView() {
     const view = this.replay?.view ?? this.view;
     const hint = "The first debate appears here when it starts.";
-    this.turns.replaceChildren(view ? view.node : el("div", "empty", el("b", "", "No turns yet"), hint));
+    const empty = isOver(this.data) ? "" : el("div", "empty", el("b", "", "No turns yet"), hint);
+    this.turns.replaceChildren(view?.node ?? empty);
     this.documentChanged = true;
     this.followsEnd = true;
     this.scheduler.scroll = this.turns;

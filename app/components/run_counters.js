@@ -17,7 +17,7 @@ const WINDOW_MS = 60_000;
 /** @type {Record<string, string>} */
 const ENDED = { done: "Done", stopped: "Stopped", failed: "Failed" };
 
-/** @param {RunStatusEvent} status */
+/** @param {{ state: string }} run */
 export function isOver({ state }) {
   return state in ENDED;
 }
