@@ -100,12 +100,12 @@ export class TurnView {
   drawHead(turn) {
     const { roles } = this.debate.run;
     const inputs = describeInputs(turn, roles);
+    const model = el("span", "ellipsis", turn.model);
+    const source = inputs && !turn.replay ? el("span", "inputs ellipsis", icon("reply"), ` ${inputs}`) : "";
     this.head.replaceChildren(
       el("span", "role-name", findRole(roles, turn.role).name),
-      el("span", "ellipsis", turn.model),
-      ...(turn.replay
-        ? [el("span", "numbers", "replay")]
-        : [inputs ? el("span", "inputs ellipsis", icon("reply"), ` ${inputs}`) : "", ...progressNodes(turn)]),
+      el("span", "about", model, source),
+      ...(turn.replay ? [el("span", "numbers", "replay")] : progressNodes(turn)),
     );
     const speaking = !turn.done && !turn.waiting;
     this.node.classList.toggle("active", speaking);
