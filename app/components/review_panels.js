@@ -156,7 +156,7 @@ function evidenceTable({ evidence }, { labels, roles }) {
   const sorted = [...rows.values()].sort(
     (a, b) => Number(isSupported(a)) - Number(isSupported(b)) || a.start - b.start,
   );
-  const head = ["Evidence", "Quote", "By", "Found in text"].map((name) => el("th", "", name));
+  const head = ["Evidence", "Quote", "By", "Match"].map((name) => el("th", "", name));
   const lines = sorted.map((row) => {
     const found = isSupported(row);
     const label = findLabel(labels, row.item);
@@ -164,7 +164,7 @@ function evidenceTable({ evidence }, { labels, roles }) {
     const place = found ? el("span", "secondary", row.match, range) : el("span", "wrong", "not in the text");
     const quote = el("span", found ? `evidence quote l${label.colour}` : "unsupported quote", row.quote);
     const avatars = [...row.by].map((role) => avatar(findRole(roles, role), { small: true }));
-    const by = el("span", "row", ...avatars);
+    const by = el("span", avatars.length > 3 ? "row many" : "row", ...avatars);
     return el("tr", "", ...[labelName(label), quote, by, place].map((node) => el("td", "", node)));
   });
   return el("table", "evidence-table", el("thead", "", el("tr", "", ...head)), el("tbody", "", ...lines));
