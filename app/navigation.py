@@ -68,7 +68,11 @@ try:
             current.title, "No project is open", "Open or create one on Home.", {"Open Home": "home"}, sign="lines"
         )
     elsewhere = name in ("home", "authors")  # Home lists the steps; authors have no part in them
-    unfinished = context.pending_import() is not None or (name == "data" and state.data.gold_draft is not None)
+    unfinished = (
+        context.pending_import() is not None
+        or (name == "data" and state.data.gold_draft is not None)
+        or (name == "run" and state.run.setup_open)
+    )
     if overview is not None and not elsewhere and not unfinished:
         sidebar.next_step(overview, name)
 except MootError as error:
