@@ -13,7 +13,7 @@ import orjson
 from core.baseline import classifier_replies
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
-from core.documents import Document
+from core.documents import Document, storable
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
@@ -238,7 +238,8 @@ def _from_openai(connection: Connection) -> list[ModelCard]:
             if not isinstance(listed, list) or (listed and not entries):
                 problem = parse_error_body(orjson.dumps(page))[0] if isinstance(page, dict) else ""
                 raise ValueError(f"the response has no list of models{': ' * bool(problem)}{problem}")
-            cards |= {str(entry["id"]): ModelCard(str(entry["id"])) for entry in entries if entry.get("id")}
+            names = [storable(str(entry["id"])) for entry in entries if entry.get("id")]
+            cards |= {name: ModelCard(name) for name in names}
             last = "" if listed is page or not page.get("has_more") else str(page.get("last_id") or "")
             if last in ("", *after.values()):
                 break

@@ -210,6 +210,14 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
     assert remedy in error.value.remedy
 
 
+def test_listed_names_can_be_stored_and_printed() -> None:
+    async def answer(_request: web.Request, _body: dict[str, Any]) -> web.Response:
+        return web.json_response({"data": [{"id": "tiny\ud800"}]})
+
+    with Scripted(answer) as server:
+        assert probe.list_models(parse_connection("toy", server.url)) == (probe.ModelCard("tiny\ufffd"),)
+
+
 def test_failed_connection_names_its_cause() -> None:
     with Scripted(list_of_one_model) as server:
         pass
