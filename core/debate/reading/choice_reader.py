@@ -163,31 +163,28 @@ class ChoiceReader(ReplyReader):
         other_items: dict[str, None] = {}
         end = 0
         for number, line in enumerate(lines):
-            if self.cut and line.end >= len(self.marked.text):
-                continue
             citation = CITATION.match(line.text)
-            if citation and not _between(headings, lines[number - 1].start, line.start):
+            is_only_cited = citation and not _between(headings, lines[number - 1].start, line.start)
+            if is_only_cited or (self.cut and line.end >= len(self.marked.text)):
                 continue
-            markers = announcements if number in (0, len(lines) - 1) else headings
-            markers_inside = _between(markers, line.start, line.end)
-            starts = [(marker.end, marker.kind == "heading") for marker in markers_inside]
-            if len(starts) > _MAX_ANNOUNCED:
+            markers = _between(announcements if number in (0, len(lines) - 1) else headings, line.start, line.end)
+            if len(markers) > _MAX_ANNOUNCED:
                 raise Unreadable("it announces a decision again and again on one line")
+            starts = [(marker.end, marker.kind == "heading") for marker in markers]
             words = without_bullet(line.text[citation.end() :] if citation else line.text)
             tokens = tokenise(words, self.names)
             if [token.kind for token in tokens[:2]] == ["mark", "name"] and tokens[0].value:  # "✅ Dovish"
                 words, tokens = words[tokens[1].start :], tokenise(words[tokens[1].start :], self.names)
-            starts_with_name = len(tokens) > 1 and tokens[0].kind == "name"
-            is_prose = starts_with_name and tokens[1].kind == "word"
+            kinds = [token.kind for token in tokens[:2]]
             # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
             is_concession = any(
-                "but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in markers_inside
+                "but " in self.marked.lines[max(m.start - 5, line.start) : m.end].casefold() for m in markers
             )
             is_name = self.names.find(words.strip(" .*_`\"'()[]#>-")) is not None
-            is_alone = is_name or (number == 0 and not is_prose and not is_concession)
+            is_alone = is_name or (number == 0 and kinds != ["name", "word"] and not is_concession)
             if is_alone and not (is_reported(self.marked, line.start) or is_inside(line.start, self.marked.quoted)):
                 starts.insert(0, (line.end - len(words) if words.strip() else line.start, True))
-            elif not starts and starts_with_name and tokens[1].kind == "link":
+            elif not starts and kinds == ["name", "link"]:
                 other_items.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.marked.text[begin : line.end]
