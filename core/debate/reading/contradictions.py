@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TypeAlias
 
 from core.codebook import Kind
@@ -397,17 +398,12 @@ def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool
     claims = claims_of(sentence, names, is_choice=is_choice)
     if _ONLY.match(folded) and named_items < decided.keys() and any(claim.stance == "for" for claim in claims):
         return True
-    others: set[str] = set()
-    is_denied = False
-    for claim in claims:
-        if claim.reported and not agreed:
-            continue
-        if claim.stance != "for" and any(item in decided for item in claim.items):
-            return True
-        if claim.stance == "against":
-            is_denied = True
-        elif not claim.objected:
-            others |= {item for item in claim.items if item not in decided}
+    own_claims = [claim for claim in claims if agreed or not claim.reported]
+    if any(claim.stance != "for" and not decided.keys().isdisjoint(claim.items) for claim in own_claims):
+        return True
+    is_denied = any(claim.stance == "against" for claim in own_claims)
+    proposed = (claim.items for claim in own_claims if claim.stance != "against" and not claim.objected)
+    others = set(chain.from_iterable(proposed)) - decided.keys()
     is_of_mixture = is_part or (
         is_choice and not is_denied and len(named_items - decided.keys()) > 1 and is_mixture(decided, names)
     )
