@@ -84,23 +84,27 @@ Reference: TypeAlias = str
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quote for a label, located in the document and in the role's own reply.
-
-    ``start`` and ``end`` are character offsets into ``field``'s stored text (end exclusive). Both are -1 if the words
-    are not there (``match`` ``missing``), which is shown as unsupported. ``exact`` means identical characters,
-    ``fuzzy`` the same words after normalisation of Unicode, case, quotes and white space, or a near-identical
-    alignment. ``reply_start`` and ``reply_end`` are offsets of the quoted words in the text of the reply. Both are -1
-    if the reply does not contain these characters, as in JSON with escapes.
-    """
+    """A quote for a label, located in the document and in the role's own reply."""
 
     item: str
     quote: str
     field: str
+    """The text field of the document that has the quote, empty if none has."""
     start: int
+    """The offset of the quote in the field's stored text in characters, -1 if the words are not there."""
     end: int
+    """The end of the quote there (exclusive), or -1."""
     match: str
+    """``exact`` for identical characters.
+
+    ``fuzzy`` for the same words after normalisation of Unicode, case, quotes and white space, or for a near-identical
+    alignment. ``missing`` for words that are not there, which are shown as unsupported.
+    """
     reply_start: int = -1
+    """The offset of the quoted words in the text of the reply, -1 if the reply does not contain these characters, as in
+    JSON with escapes."""
     reply_end: int = -1
+    """The end of the words there, or -1."""
 
     @property
     def supported(self) -> bool:

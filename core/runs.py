@@ -97,19 +97,16 @@ SAMPLING_PARAMS = {
 
 
 class ErrorHandling(_Frozen):
-    """Error handling and extra rate limits of a run; the fields are names of ``--param``.
-
-    ``silence`` is the longest wait in seconds for the next byte of a reply, the first byte included; None takes the
-    client's default. ``deadline`` is the longest time in seconds for a whole reply; None takes a default that grows
-    with the role's output limit. ``requests_per_minute`` and ``tokens_per_minute`` bound each server of the run, in
-    addition to the limits of its connection.
-    """
+    """Error handling and extra rate limits of a run; the fields are names of ``--param``."""
 
     on_long: OverlongPolicy = "fail"
     silence: float | None = Field(default=None, gt=0, le=86_400)
+    """Longest wait in seconds for the next byte of a reply, the first one included; None for the client's default."""
     deadline: float | None = Field(default=None, gt=0, le=86_400)
+    """Longest time in seconds for a whole reply; None for a default that grows with the role's output limit."""
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
+    """The two rates bound each server of the run, in addition to the limits of its connection."""
 
 
 GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields)
@@ -166,22 +163,27 @@ class RoleModel(_Frozen):
 class EngineSettings(_Frozen):
     """Engine of a run and its options.
 
-    ``live`` streams calls. ``batch`` writes files of requests, one stage of all debates at a time. ``ray`` uses a Ray
-    cluster. The engine does not change the requests, so engines share stored replies.
-
-    ``batch_dir`` is a folder for files that are answered outside Moot; empty where the server has a Batch API. A batch
-    run waits at most ``batch_wait`` seconds for a stage and then pauses (None: no limit with a Batch API, 0 with
-    ``batch_dir``). ``ray_address`` is the address of a cluster (empty: ``RAY_ADDRESS``, or a new cluster on this
-    machine). ``ray_workers`` is the number of worker processes (None: one per local processor). ``ray_dir`` is a folder
-    that all machines of the cluster can access (empty: beside the project).
+    The engine does not change the requests, so engines share stored replies.
     """
 
     name: EngineName = "live"
+    """``live`` streams calls.
+
+    ``batch`` writes files of requests, one stage of all debates at a time. ``ray`` uses a Ray cluster.
+    """
     batch_dir: str = ""
+    """Folder for files that are answered outside Moot; empty where the server has a Batch API."""
     batch_wait: float | None = Field(default=None, ge=0)
+    """Longest wait for a stage in seconds, after which a batch run pauses.
+
+    None: no limit with a Batch API, 0 with ``batch_dir``.
+    """
     ray_address: str = ""
+    """Address of a cluster; empty for ``RAY_ADDRESS``, or a new cluster on this machine."""
     ray_workers: int | None = Field(default=None, ge=1)
+    """Number of worker processes; None for one per local processor."""
     ray_dir: str = ""
+    """Folder that all machines of the cluster can access; empty for one beside the project."""
 
     @property
     def stage_timeout(self) -> float:

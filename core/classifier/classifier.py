@@ -105,20 +105,22 @@ class Predictions:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """A trained classifier.
-
-    ``vocabulary`` are the words of TF-IDF and ``idf`` their weights, ``words`` the codebook's words that were found,
-    each with the number of its label.
-    ``centre`` is the mean vector of the training examples, empty without vectors. ``models`` has the weights
-    ``[feature, value]`` of each item; the last rows are those of the evidence of each label and of the bias.
-    """
+    """A trained classifier."""
 
     task: Task
     vocabulary: tuple[str, ...]
+    """The words of TF-IDF."""
     idf: Grid
+    """Their weights."""
     words: tuple[tuple[int, str], ...]
+    """The codebook's words that were found, each with the number of its label."""
     centre: Grid
+    """The mean vector of the training examples, empty without vectors."""
     models: tuple[Grid, ...] = ()
+    """The weights ``[feature, value]`` of each item.
+
+    The last rows are those of the evidence of each label and of the bias.
+    """
 
     @cached_property
     def tfidf(self) -> Any:

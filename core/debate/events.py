@@ -64,12 +64,7 @@ class VerdictReached:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The state and the totals of a run, sent on every change of state and at most a few times a second in between.
-
-    ``rate`` is documents per minute over the last minute. ``eta_seconds`` is None while unknown, ``cost_usd`` None if
-    a price is unknown. ``cached_tokens`` are those of ``prompt_tokens`` that servers took from their prefix caches.
-    ``stop_code`` is why the run is not running, ``message`` the same in words.
-    """
+    """The state and the totals of a run, sent on every change of state and at most a few times a second in between."""
 
     run_id: str
     state: State
@@ -83,12 +78,18 @@ class RunStatus:
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float | None
+    """None if a price is unknown."""
     seconds: float
     rate: float
+    """Documents per minute over the last minute."""
     eta_seconds: float | None
+    """None while unknown."""
     message: str = ""
+    """The reason why the run is not running, in words."""
     cached_tokens: int = 0
+    """The prompt tokens that servers took from their prefix caches."""
     stop_code: StopCode = ""
+    """The same reason as a code."""
 
     @classmethod
     def from_run(cls, run: RunRow) -> Self:

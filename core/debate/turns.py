@@ -59,35 +59,35 @@ DecisionPath: TypeAlias = Literal["", "short", "audited", "full"]
 class Request:
     """A request of a protocol to a role.
 
-    ``messages`` are sent to a language model. ``inputs`` are the structured values that the messages were rendered
-    from; the built-in model reads those. ``form`` is the decision that the reply must contain. ``reask`` is 1 for the
-    second attempt after an unreadable reply. The other fields are not part of the text that is sent:
-
-    - ``round`` counts from 0 in protocols with rounds.
-    - ``replies_to`` are the roles whose replies the messages contain.
-    - ``item`` is the one label or dimension in question, empty for the whole codebook.
-    - ``excluded_label`` is a label that the request leaves out.
-    - ``limit_factor`` multiplies the output limit of the role's model, after a reply that was cut by it.
-    - ``sample`` distinguishes several samples of one request, for servers that accept a seed.
-    - ``document`` is set if the request is about another document than the debated one (a precedent).
-    - ``assigned`` is set if the role was given the position that it argues for.
-    - ``answer_only`` is set if the reply has no reasons, so that a JSON reply has no place for them either.
+    The text that is sent to a language model is that of the ``messages``.
     """
 
     role: str
     messages: tuple[Message, ...]
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the messages were rendered from. The built-in model reads these."""
     form: ReplyForm = "text"
+    """The decision that the reply must contain."""
     reask: int = 0
+    """1 for the second attempt after an unreadable reply."""
     round: int = 0
+    """The number of the round, from 0, in protocols with rounds."""
     replies_to: tuple[str, ...] = ()
+    """The roles whose replies the messages contain."""
     item: str = ""
+    """The one label or dimension in question, empty for the whole codebook."""
     excluded_label: str = ""
+    """A label that the request leaves out."""
     limit_factor: int = 1
+    """Multiplies the output limit of the role's model, after a reply that was cut by it."""
     sample: int = 0
+    """The number of one of several samples of a request, for servers that accept a seed."""
     document: Document | None = None
+    """The document in question if it is not the debated one but a precedent."""
     assigned: bool = False
+    """True if the role was given the position that it argues for."""
     answer_only: bool = False
+    """True if the reply has no reasons, so that a JSON reply has no place for them either."""
 
     @property
     def characters(self) -> int:
@@ -282,18 +282,17 @@ class AttributedReply:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a debate.
-
-    ``values`` has an entry for every item of the codebook: None if it could not be read, with the reason in
-    ``reasons``. ``notes`` report what a reader should know (a name outside the codebook, a label the judge added).
-    ``path`` is empty if all debates of the run have full length.
-    """
+    """The result of a debate."""
 
     values: Mapping[str, Value | None]
+    """The value of every item of the codebook, None if it could not be read."""
     reasons: Mapping[str, str] = field(default_factory=dict)
+    """The reason why an item has no value, by item."""
     notes: tuple[str, ...] = ()
+    """What a reader should know, such as a name outside the codebook or a label that the judge added."""
     error: ReplyError | None = None
     path: DecisionPath = ""
+    """Empty if all debates of the run have full length."""
 
     @property
     def status(self) -> Literal["verdict", "unresolved", "failed"]:

@@ -26,22 +26,22 @@ from core.runs import RoleModel, Sampling
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """The request of a role (``role_request``) with the address and the settings of its model.
-
-    ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``idle_timeout`` the longest wait for the
-    next byte and ``reply_timeout`` the longest time for the reply, both in seconds. ``price`` returns dollars for
-    tokens, or None.
-    """
+    """The request of a role with the address and the settings of its model."""
 
     connection: Connection
     key: str | None
     role_model: RoleModel
     role_request: Request
     seed: int | None
+    """The seed of the iteration."""
     schema: Schema | None
+    """The schema of the reply."""
     idle_timeout: float
+    """Longest wait for the next byte in seconds."""
     reply_timeout: float
+    """Longest time for the reply in seconds."""
     price: Callable[[Usage], float | None]
+    """Returns dollars for tokens, or None."""
     extra_params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters by name, which a server may refuse like any other."""
 

@@ -34,22 +34,22 @@ UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the steps of a project, in order.
-
-    ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
-    ``new_run`` is True if the button opens the setup of a new run, in which the hint applies. ``label_id`` is the
-    label that the Codebook page opens.
-    """
+    """One of the steps of a project, in order."""
 
     name: str
     page: StepPage
     title: str
     state: StepState
     words: str
+    """The status in words."""
     action: str
+    """The command of a button."""
     hint: str
+    """What to press on the page."""
     new_run: bool = False
+    """True if the button opens the setup of a new run, in which the hint applies."""
     label_id: str | None = None
+    """The label that the Codebook page opens."""
 
 
 @dataclass(frozen=True, slots=True)

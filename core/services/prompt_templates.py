@@ -55,20 +55,20 @@ def title_of(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A template that can be edited.
-
-    ``key`` is its name among a run's templates: the role, or the name of a shared part. ``inputs`` are the
-    variables that it may use, ``wanted`` the informative ones that the shipped template uses, and ``needed`` the
-    mandatory ones. ``parts`` is True if the template has a system and a user part.
-    """
+    """A template that can be edited."""
 
     name: str
     key: str
+    """The name among a run's templates: the role, or the name of a shared part."""
     shared: bool
     parts: bool
+    """True if the template has a system and a user part."""
     inputs: tuple[str, ...]
+    """The variables that the template may use."""
     wanted: tuple[str, ...]
+    """The informative ones of these that the shipped template uses."""
     needed: tuple[str, ...]
+    """The mandatory ones."""
 
     @property
     def title(self) -> str:

@@ -106,29 +106,31 @@ class PersonReview:
 class DocumentRecord:
     """A document with the results of a run and its reviews.
 
-    ``status`` is the verdict's, None without one. ``values`` has an entry for every item of the verdict, None where it
-    could not be read, with the reason in ``unresolved``. ``roles`` maps a role to its last list and ``evidence`` to the
-    quotes offered there; a role without a list is missing from ``roles``. ``people`` maps each person to their own
-    decisions, in the order of the last ones, also one who only discarded the document; it is empty in the records for
-    one reviewer. A person's review of an item precedes an adjudicated value of the same person.
-
     Reviews and gold from before the kind, a scale or the labels changed may have values that the codebook of the run
     does not allow. They are left out, so that the item is open.
-
-    In a ``second_reading`` (see ``second_readings``) verdict, roles, evidence and gold are left out.
     """
 
     document: Document
     status: str | None
+    """The status of the verdict, None without one."""
     values: Mapping[str, Value | None]
+    """The value of every item of the verdict, None where it could not be read."""
     unresolved: Mapping[str, str]
+    """The reason why an item has no value, by item."""
     error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
+    """The last list of each role; a role without a list is missing."""
     evidence: Mapping[str, tuple[Evidence, ...]]
+    """The quotes that each role offered with its last list."""
     reviews: Mapping[str, Review]
     review_status: ReviewStatus
     people: Mapping[str, PersonReview] = field(default_factory=dict)
+    """Each person's own decisions, in the order of the last ones, also of one who only discarded the document.
+
+    A review of an item precedes an adjudicated value of the same person. Empty in the records for one reviewer.
+    """
     second_reading: bool = False
+    """True if verdict, roles, evidence and gold are left out (see ``second_readings``)."""
 
     def value(self, item: str) -> Value | None:
         """Return the current value: the reviewer's, else the verdict's."""

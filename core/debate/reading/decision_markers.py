@@ -134,20 +134,19 @@ class ReplyLine:
 
 @dataclass(frozen=True)
 class MarkedReply:
-    """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
-
-    ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
-    ``quoted`` are the outermost passages in double quotation marks, with struck text and repeated parts of the prompt.
-    ``torn`` is the start of a decision that the text's end cuts off, or -1.
-    """
+    """A reply with its markers and JSON."""
 
     text: str
+    """The reply without reasoning. All positions refer to it."""
     lines: str
+    """The same text with JSON hidden, and emphasis and unusual white space as spaces; of the same length."""
     markers: tuple[Marker, ...]
     undecided: tuple[Marker, ...]
     blocks: tuple[Block, ...]
     quoted: tuple[Span, ...]
+    """The outermost passages in double quotation marks, with struck text and repeated parts of the prompt."""
     torn: int
+    """The start of a decision that the text's end cuts off, or -1."""
     codebook: Codebook
 
     @cached_property

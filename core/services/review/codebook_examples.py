@@ -45,19 +45,19 @@ class CodebookExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleEffect:
-    """Effect of adding an example: the codebook ``after``, its ``changes``, and the affected reviewed documents.
-
-    ``matching`` reviewed documents contain the words. ``stale`` ones were decided on this label under the definition
-    before. ``net`` is the effect on the built-in model's decisions on the reviewed documents, without the one that the
-    words come from.
-    """
+    """Effect of adding an example."""
 
     after: Codebook
+    """The codebook with the example."""
     changes: tuple[LabelChange, ...]
     version: int
     matching: int
+    """Reviewed documents that contain the words."""
     stale: int
+    """Reviewed documents that were decided on this label under the definition before."""
     net: NetEffect
+    """The effect on the built-in model's decisions on the reviewed documents, without the one that the words come
+    from."""
 
 
 def suggest_examples(session: ProjectSession, run: RunRow, record: DocumentRecord) -> tuple[CodebookExample, ...]:

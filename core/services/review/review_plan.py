@@ -56,20 +56,22 @@ _STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """The claim that a review should support, and its precision.
-
-    ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
-    as a share. For accepted verdicts it is the bound of their error instead, and against the run with the id ``other``
-    the difference in correct labels that should be found. ``expected`` is the share of wrong labels (for accepted
-    verdicts: of those) that the number of ``reviews`` was planned for.
-    """
+    """The claim that a review should support, and its precision."""
 
     claim: Claim
     label: str
+    """The id of the label, empty for a claim over all labels."""
     points: float
+    """Half the width of the interval, as a share.
+
+    For accepted verdicts the bound of their error instead, and against another run the difference in correct labels
+    that should be found.
+    """
     expected: float
+    """The share of wrong labels (for accepted verdicts: of those) that the number of reviews was planned for."""
     reviews: int = 0
     other: str = ""
+    """The id of the run that is compared, empty for none."""
 
     @property
     def focus(self) -> str | None:

@@ -57,16 +57,12 @@ MAX_FOLLOWED = 200
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """User's choices for a run.
-
-    ``role_models`` may leave roles out: they use ``default_model``. ``limit`` None uses all documents.
-    ``ambiguous`` names a prepass run; the new run uses only the documents that were ambiguous there (at threshold
-    ``theta``), empty uses all. ``pace`` is the built-in model's speed in words per second, 0 without a limit.
-    """
+    """User's choices for a run."""
 
     protocol: str = "ecj"
     default_model: RoleModel = DEFAULT_ROLE_MODEL
     role_models: Mapping[str, RoleModel] = field(default_factory=dict)
+    """Models of roles. Others use the default model."""
     params: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     concurrency: int = 8
@@ -74,9 +70,13 @@ class Plan:
     handling: ErrorHandling = ErrorHandling()
     iterations: int = 1
     limit: int | None = None
+    """Number of documents, None for all."""
     ambiguous: str = ""
+    """A prepass run of which only the ambiguous documents are used; empty for all documents."""
     theta: float = 0.5
+    """Threshold of ambiguity."""
     pace: float = 0.0
+    """Speed of the built-in model in words per second, 0 without a limit."""
     engine: EngineSettings = EngineSettings()
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Texts of templates that replace those of the run, by role or shared name."""
