@@ -261,13 +261,19 @@ def _turns(session: ProjectSession, run: RunRow, batch: int) -> Generator[dict[s
     ids = iter(session.store.runs.document_ids(run.run_id))
     while chunk := list(islice(ids, batch)):
         for turn in session.store.transcripts.of(run.run_id, chunk):
-            yield _turn_record(turn, run.run_id)
+            yield _turn_record(turn, run)
 
 
-def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
-    reply, usage = turn.reply, turn.reply.usage
+def _turn_record(turn: Turn, run: RunRow) -> dict[str, Any]:
+    """Return a turn with the names of the labels: their ids mean nothing outside the project."""
+    reply, usage, names = turn.reply, turn.reply.usage, run.settings.codebook.label_names
+    reading = {part.name: getattr(reply.reading, part.name) for part in fields(reply.reading)}
+    for key in ("values", "undecided", "certainty"):
+        reading[key] = {names.get(item, item): names.get(value, value) for item, value in reading[key].items()}
+    reading["missing"] = [names.get(item, item) for item in reading["missing"]]
+    evidence = [{key: getattr(quote, key) for key in ("item", *QUOTE_KEYS)} for quote in reply.evidence]
     return {
-        "run": run_id,
+        "run": run.run_id,
         "document": turn.document_id,
         "turn": turn.turn,
         "role": turn.role,
@@ -275,8 +281,8 @@ def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
         "messages": [{"role": message.role, "content": message.content} for message in turn.messages],
         "text": reply.text,
         "reasoning": reply.reasoning,
-        "reading": {part.name: getattr(reply.reading, part.name) for part in fields(reply.reading)},
-        "evidence": [{name: getattr(quote, name) for name in ("item", *QUOTE_KEYS)} for quote in reply.evidence],
+        "reading": reading,
+        "evidence": [quote | {"item": names.get(quote["item"], quote["item"])} for quote in evidence],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "cost": reply.cost_usd,
         "seconds": reply.seconds,

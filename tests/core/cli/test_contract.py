@@ -122,6 +122,8 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     for form in ("csv", "jsonl", "parquet", "transcript"):
         moot("export", "--project", folder / "p.duckdb", "--format", form, "--output", folder / f"out.{form}")
         assert (folder / f"out.{form}").stat().st_size > 100
+    turns = [json.loads(line) for line in (folder / "out.transcript").read_text(encoding="utf-8").splitlines()]
+    assert {quote["item"] for turn in turns for quote in turn["evidence"]} == {"Service", "Food", "Location"}
     for _ in ("new", "replaced"):
         moot("export", "--project", folder / "p.duckdb", "--format", "huggingface", "--output", folder / "set")
     assert (folder / "set" / "README.md").is_file()
