@@ -323,7 +323,7 @@ def next_step(overview: guided_path.Overview, page: str) -> None:
             _step_button(step, f"Next: {step.action.lower()}", "next-step")
 
 
-def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool = False) -> None:
+def _step_button(step: guided_path.PathStep, label: str, key: str, *, stretch: bool = False) -> None:
     if st.button(
         label,
         type="primary",
@@ -335,7 +335,7 @@ def _step_button(step: guided_path.Step, label: str, key: str, *, stretch: bool 
         open_step(step)
 
 
-def open_step(step: guided_path.Step) -> None:
+def open_step(step: guided_path.PathStep) -> None:
     """Open the page of a step, with the setup of a new run if that is the next step, or the label that it is about.
 
     Review starts at the first document that waits, because the one that it showed last may be decided.

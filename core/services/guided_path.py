@@ -33,7 +33,7 @@ UNFINISHED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One of the steps of a project, in order."""
 
     name: str
@@ -57,7 +57,7 @@ class Overview:
     """The steps of a project, and the state of its last run, None without a run."""
 
     last_state: State | None
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def done(self) -> int:
@@ -65,7 +65,7 @@ class Overview:
         return sum(step.state == "done" for step in self.steps)
 
     @property
-    def next(self) -> Step | None:
+    def next(self) -> PathStep | None:
         """The first step that is not done, None if all are."""
         return next((step for step in self.steps if step.state == "now"), None)
 
@@ -81,7 +81,7 @@ def overview(session: ProjectSession) -> Overview:
     return Overview(state, tuple(steps))
 
 
-def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[Step]:
+def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[PathStep]:
     documents = session.store.documents.count()
     ended = [
         run for run in session.all_runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary
@@ -101,7 +101,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     yield _codebook(session, uses_words=uses_words)
     yield _models(role_models)
     yield _pilot(session, last, state, ended, reviewed, enough=enough)
-    yield Step(
+    yield PathStep(
         "review",
         "review",
         "Review",
@@ -120,7 +120,7 @@ def _state(done: bool) -> StepState:
     return "done" if done else "later"
 
 
-def _data(session: ProjectSession, documents: int) -> Step:
+def _data(session: ProjectSession, documents: int) -> PathStep:
     rejected = 0
     for import_ in session.store.documents.imports():
         rejected = int(import_.counts.get("rejected", 0)) + (0 if import_.counts.get("replaced") else rejected)
@@ -129,10 +129,10 @@ def _data(session: ProjectSession, documents: int) -> Step:
         words = format_count(documents, "document")
         words += f", {format_count(rejected, 'row')} rejected" if rejected else ""
     hint = "Choose a file, check its columns, then press Import."
-    return Step("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
+    return PathStep("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
 
 
-def _codebook(session: ProjectSession, *, uses_words: bool) -> Step:
+def _codebook(session: ProjectSession, *, uses_words: bool) -> PathStep:
     """Return the codebook's step; ``uses_words`` is True if the built-in model will search for keywords."""
     version = session.store.codebooks.latest()
     draft = session.store.codebooks.draft() is not None
@@ -145,7 +145,7 @@ def _codebook(session: ProjectSession, *, uses_words: bool) -> Step:
         if uses_words and without and version.codebook.kind != "rating":
             words += f"; {without:,} without keywords"
     hint = "Name and describe each label, then press Save."
-    return Step("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
+    return PathStep("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
 
 
 def _role_models(session: ProjectSession) -> list[RoleModel]:
@@ -155,7 +155,7 @@ def _role_models(session: ProjectSession) -> list[RoleModel]:
     return [plan.role_model(role.name) for role in spec.roles(spec.parse_params(plan.for_protocol().params))]
 
 
-def _models(role_models: Sequence[RoleModel]) -> Step:
+def _models(role_models: Sequence[RoleModel]) -> PathStep:
     complete = all(role_model.model for role_model in role_models)
     words = "A role has no model."
     if complete:
@@ -163,7 +163,7 @@ def _models(role_models: Sequence[RoleModel]) -> Step:
         models = role_models[0].name if len(specs) == 1 else format_count(len(specs), "model")
         words = f"{format_count(len(role_models), 'role')}, {models}"
     hint = "Choose a model for each role."
-    return Step("models", "models", "Models", _state(complete), words, "Choose models", hint)
+    return PathStep("models", "models", "Models", _state(complete), words, "Choose models", hint)
 
 
 def _changes(session: ProjectSession, run: RunRow | None, name: str = "run", *, with_examples: bool = True) -> str:
@@ -201,7 +201,7 @@ def _pilot(
     reviewed: int,
     *,
     enough: bool,
-) -> Step:
+) -> PathStep:
     """Return the pilot's step. The first of the ``ended`` runs, which all have verdicts, completes it.
 
     After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
@@ -215,29 +215,29 @@ def _pilot(
     is_due = not enough and bool(_changes(session, latest, with_examples=not reviewed))
     if ended and not is_due:
         words = changed or _run_words(ended[0], ended[0].state)
-        return Step("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
+        return PathStep("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
-        return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
+        return PathStep("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         unknown = baseline.labels_without_words(last.settings.codebook)
         bare = join_names([label.name for label in unknown]) if 0 < len(unknown) <= MAX_NAMED else "each label"
         first = unknown[0].id if unknown else None
         hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
-        return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint, label_id=first)
+        return PathStep("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint, label_id=first)
     size, documents = planning.load_plan(session).limit or planning.PILOT, session.store.documents.count()
     button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
     if state in UNFINISHED:
-        return Step("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
+        return PathStep("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
     words = changed or _run_words(last, state)
     if ended:
         action = f"Run with v{saved}" if ended[-1].settings.codebook_version != saved else "Run again"
         hint = f"Press {button}. Compare then shows what the change did."
-        return Step("pilot", "run", "Pilot", "later", words, action, hint, new_run=True)
+        return PathStep("pilot", "run", "Pilot", "later", words, action, hint, new_run=True)
     hint = f"Press {button}: a small run shows whether definitions and models work."
-    return Step("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
+    return PathStep("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
 
 
 def _whole_run(
@@ -249,7 +249,7 @@ def _whole_run(
     *,
     reviewed: bool,
     is_outdated: bool,
-) -> Step:
+) -> PathStep:
     """Return the step of the run on all documents. It continues the last run if that is such a run.
 
     ``changed`` says what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
@@ -261,19 +261,19 @@ def _whole_run(
     covers_all = last is not None and last.documents >= documents
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
     if not done and covers_all and unfinished is not None:
-        return Step("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
+        return PathStep("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
     hint = f"Press Start all {format_count(documents, 'document')}."
     action = f"Run all {documents:,}"
-    return Step("whole", "run", "Whole run", _state(done), words, action, hint, new_run=True)
+    return PathStep("whole", "run", "Whole run", _state(done), words, action, hint, new_run=True)
 
 
-def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> Step:
+def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> PathStep:
     done = full_run is not None and enough and not missing
     words = "Accuracy estimate of all documents." if done else "How many labels are correct, with an interval."
     action = f"Review {missing:,} more" if full_run else "Review more"
     population = f"all documents of {full_run.title}" if full_run else "all documents"
     hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for {population}."
-    return Step("accuracy", "review", "Accuracy", _state(done), words, action, hint)
+    return PathStep("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 
 @cached_by_reviews

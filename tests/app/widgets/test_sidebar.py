@@ -188,7 +188,7 @@ def test_sidebar_of_a_project_closed_elsewhere_has_a_message(
 
         return look
 
-    step = guided_path.Step("pilot", "run", "Pilot", "now", "Debate ten.", "Run a pilot", "Press Start.")
+    step = guided_path.PathStep("pilot", "run", "Pilot", "now", "Debate ten.", "Run a pilot", "Press Start.")
     steps = guided_path.Overview(None, (step,))
     monkeypatch.setattr(guided_path, "overview", closes_after(looks, steps))
     monkeypatch.setattr(ProjectSession, "latest_run", closes_after(looks, "r1"))

@@ -21,7 +21,7 @@ from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate
 
 
-def next_of(session: ProjectSession) -> guided_path.Step:
+def next_of(session: ProjectSession) -> guided_path.PathStep:
     step = guided_path.overview(session).next
     assert step is not None
     return step
