@@ -14,13 +14,13 @@ from app.widgets.metric_tables import estimate_data
 from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation.error_analysis import SIDES, LabelErrors, Side, documents, of_label
+from core.services.evaluation.error_analysis import SIDES, ErrorSide, LabelErrors, documents, of_label
 from core.services.evaluation.evaluation import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 
 ALL, CONSISTENT = "All", "In every iteration"
-NAMES: dict[bool, dict[Side, str]] = {
+NAMES: dict[bool, dict[ErrorSide, str]] = {
     False: {"false_negative": "False negatives", "false_positive": "False positives"},
     True: {"false_negative": "Too low", "false_positive": "Too high"},
 }
@@ -69,7 +69,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         )
 
 
-def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[Side, str]:
+def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[ErrorSide, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     word, kind = "", run.settings.codebook.kind
     basis = result.counted.describe(reference)

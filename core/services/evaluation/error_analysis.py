@@ -19,8 +19,8 @@ from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Codes, Mask, is_right
 from core.stats.error_analysis import Band, Cue, by_number, cues
 
-Side: TypeAlias = Literal["false_negative", "false_positive"]
-SIDES: Mapping[str, Mapping[Side, str]] = {
+ErrorSide: TypeAlias = Literal["false_negative", "false_positive"]
+SIDES: Mapping[str, Mapping[ErrorSide, str]] = {
     "multilabel": {
         "false_negative": "present in the reference, not predicted",
         "false_positive": "predicted, absent in the reference",
@@ -39,7 +39,7 @@ MAX_TEXTS = 1500
 class SideErrors:
     """One kind of error of a label."""
 
-    side: Side
+    side: ErrorSide
     wrong: int
     consistent: int
     """Documents with this error in every iteration."""
@@ -76,7 +76,7 @@ class Mistake:
 
     document_id: str
     text: str
-    side: Side
+    side: ErrorSide
     times: int
     """Iterations in which the label is wrong."""
     tags: tuple[str, ...]
@@ -93,8 +93,8 @@ class _Outcomes:
     judged: Mask
     positive: Mask
     """Documents with the label in the reference; none for ratings."""
-    sides: Mapping[Side, Mask]
-    times: Mapping[Side, Codes]
+    sides: Mapping[ErrorSide, Mask]
+    times: Mapping[ErrorSide, Codes]
     iterations: int
 
 
@@ -139,7 +139,7 @@ def documents(
     label_id: str,
     reference: Reference = "gold",
     *,
-    side: Side | None = None,
+    side: ErrorSide | None = None,
     consistent: bool = False,
     word: str = "",
     limit: int = 50,
@@ -203,7 +203,7 @@ def _scored(session: ProjectSession, run: RunRow, reference: Reference) -> annot
     return replace(loaded, verdicts=np.where(np.isnan(true), np.nan, predicted))
 
 
-def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, present: float) -> dict[Side, Mask]:
+def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, present: float) -> dict[ErrorSide, Mask]:
     """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
     compared = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):
@@ -215,7 +215,7 @@ def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, pres
     }
 
 
-def _cues(session: ProjectSession, outcomes: _Outcomes, side: Side) -> tuple[Cue, ...]:
+def _cues(session: ProjectSession, outcomes: _Outcomes, side: ErrorSide) -> tuple[Cue, ...]:
     wrong = outcomes.sides["false_negative"] | outcomes.sides["false_positive"]
     hits = outcomes.judged & ~wrong
     same_class = hits & (outcomes.positive if side == "false_negative" else ~outcomes.positive)
