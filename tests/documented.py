@@ -18,9 +18,9 @@ def specificity() -> tuple[metrics.Metric, ...]:
     return metrics._registry(_entry("def _specificity", "Metric(", metrics))
 
 
-def pairs() -> registry.Format:
+def pairs() -> registry.ExportFormat:
     """Return the documented export format."""
-    return _entry("def write_pairs", "Format(", registry)
+    return _entry("def write_pairs", "ExportFormat(", registry)
 
 
 def _entry(function: str, call: str, module: ModuleType) -> Any:

@@ -23,14 +23,14 @@ from core.export.readme import Summary, observed, table_readme
 from core.files import atomic_write, is_disk_full
 from core.formatting import did_you_mean
 
-Writer: TypeAlias = Callable[[Iterable[Any], Codebook, SharedColumns, BinaryIO], None]
+WriteRows: TypeAlias = Callable[[Iterable[Any], Codebook, SharedColumns, BinaryIO], None]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
 """Returns the content of a companion file for a codebook and what the rows contained."""
 _DEVICES = Path("/dev")
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """One export format.
 
     ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
@@ -43,7 +43,7 @@ class Format:
     title: str
     """The name on screen."""
     description: str
-    write: Writer
+    write: WriteRows
     suffix: str
     media_type: str
     takes: Literal["rows", "turns"] = "rows"
@@ -70,39 +70,39 @@ README_SUFFIX = ".README.md"
 JSON_LINES = "application/x-ndjson"
 PARQUET = "application/vnd.apache.parquet"
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, ExportFormat] = {
     format.name: format
     for format in (
-        Format(
+        ExportFormat(
             "csv", "CSV", "A table for spreadsheets: UTF-8 with BOM, formulas escaped.", write_csv, ".csv", "text/csv",
             readme=table_readme,
         ),
-        Format(
+        ExportFormat(
             "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", PARQUET,
             readme=table_readme,
         ),
-        Format(
+        ExportFormat(
             "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", JSON_LINES,
         ),
-        Format(
+        ExportFormat(
             "transcript", "Transcript (JSONL)", "One JSON object per turn: prompts, replies, tokens, cost.",
             write_transcript, ".jsonl", JSON_LINES, takes="turns",
         ),
-        Format(
+        ExportFormat(
             "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
             write_label_studio, ".json", "application/json", one_run=True,
             companions={".xml": lambda codebook, summary: labelling_config(codebook, summary.columns.text_names)},
         ),
-        Format(
+        ExportFormat(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
             write_argilla, ".jsonl", JSON_LINES, one_run=True,
             companions={".settings.json": dataset_settings},
         ),
-        Format(
+        ExportFormat(
             "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",
             write_prodigy, ".jsonl", JSON_LINES, one_run=True,
         ),
-        Format(
+        ExportFormat(
             "huggingface", "Hugging Face", "A folder to upload: Parquet, and a dataset card with the features.",
             write_huggingface, "", PARQUET, companions={"README.md": readme}, folder_path=DATA,
         ),
@@ -111,7 +111,7 @@ FORMATS: dict[str, Format] = {
 """All formats by name. A new format is one module with a writer, and one entry here."""
 
 
-def find_format(name: str) -> Format:
+def find_format(name: str) -> ExportFormat:
     """Return the format of this name. UsageError lists all formats if there is none."""
     export_format = FORMATS.get(name.strip().lower())
     if export_format is None:

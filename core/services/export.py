@@ -19,7 +19,7 @@ from core.documents import VERDICT, Evidence, ReviewStatus
 from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
-from core.export import Format as Format
+from core.export import ExportFormat as ExportFormat
 from core.export.export_row import QUOTE_KEYS, REVIEW, SharedColumns
 from core.export.readme import Summary, describe_columns, observed
 from core.runs import RunRow
@@ -185,7 +185,7 @@ def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) ->
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: Format, *, batch: int = 1000
+    session: ProjectSession, runs: Sequence[RunRow], format: ExportFormat, *, batch: int = 1000
 ) -> Generator[Any, None, None]:
     for run in runs:
         if format.takes == "turns":

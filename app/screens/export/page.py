@@ -44,7 +44,7 @@ def main() -> None:
     _query(session)
 
 
-def _format() -> export.Format:
+def _format() -> export.ExportFormat:
     with layout.panel("Format", key="export-formats"):
         name = st.radio(
             "Format",
@@ -96,7 +96,7 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
         )
 
 
-def _preview(session: ProjectSession, run: RunRow, format: export.Format, others: list[str]) -> None:
+def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, others: list[str]) -> None:
     format_name = format.name
     name = export.file_name(session, run.run_id, format_name)
     with layout.panel("Preview", name, key="export-preview") as head:

@@ -27,7 +27,7 @@ from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
 from core.export.export_row import ABOUT, SharedColumns, result_names, source_columns
 from core.export.parquet import write_parquet
-from core.export.registry import Format
+from core.export.registry import ExportFormat
 from core.ingest.document_builder import build_documents
 from core.ingest.gold import GoldSource
 from core.ingest.mapping import ColumnMapping
@@ -374,7 +374,7 @@ def test_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.Monkey
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(FORMATS, "full", Format("full", "Full", "", full, ".x", "text/plain"))
+    monkeypatch.setitem(FORMATS, "full", ExportFormat("full", "Full", "", full, ".x", "text/plain"))
     with pytest.raises(ExportError, match=r"The disk refused out\.x: No space left on device\. Free some space"):
         export("full", [], ASPECTS, tmp_path / "out.x")
     assert list(tmp_path.iterdir()) == []

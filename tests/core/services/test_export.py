@@ -242,7 +242,7 @@ def test_format_that_is_not_json_is_previewed_as_it_is(session, run_id, monkeypa
         file.write("\n".join(f"[{row.document.id}]" for row in rows).encode())
 
     for media_type, shown in (("text/plain", "[d0]\n[d1]"), ("application/pdf", "")):
-        ids = export.Format(f"ids {media_type}", "Ids", "", write_ids, ".txt", media_type)
+        ids = export.ExportFormat(f"ids {media_type}", "Ids", "", write_ids, ".txt", media_type)
         monkeypatch.setitem(export.FORMATS, ids.name, ids)
         assert export.preview(session, run_id, ids.name, rows=2) == shown
 
