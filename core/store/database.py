@@ -341,11 +341,9 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     except BaseException as error:
         if root is not None:
             root.close()
-        if created:
-            for file in data_files(resolved):
-                if file not in earlier:
-                    with suppress(OSError):
-                        file.unlink()
+        for file in set(data_files(resolved)).difference(earlier) if created else ():
+            with suppress(OSError):
+                file.unlink()
         ownership.forget()
         if isinstance(error, duckdb.Error):
             raise translate_error(error, resolved) from error
