@@ -5,6 +5,7 @@ Of a workbook one sheet is read; title rows above the header are left out.
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import posixpath
 import re
@@ -119,11 +120,10 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             limit = memory_limit() // UNPACKED_SHARE
             if size > limit:
                 _refuse(f"{name} unpacks to {size >> 20:,} MB, more than {limit >> 20:,} MB.")
-            for member in archive.namelist():
-                if member.startswith("xl/worksheets/") and member.endswith(".xml"):
-                    last = _last_cell(archive, member)
-                    if last and (cells := _column_number(last[1]) * int(last[2])) * CELL_BYTES > memory_limit():
-                        _refuse(f"A sheet of {name} spans {cells:,} cells, up to {(last[1] + last[2]).decode()}.")
+            for member in fnmatch.filter(archive.namelist(), "xl/worksheets/*.xml"):
+                last = _last_cell(archive, member)
+                if last and (cells := _column_number(last[1]) * int(last[2])) * CELL_BYTES > memory_limit():
+                    _refuse(f"A sheet of {name} spans {cells:,} cells, up to {(last[1] + last[2]).decode()}.")
     stream.seek(0)
 
 
