@@ -489,7 +489,7 @@ def _value(codebook: Codebook, value: float) -> Value | None:
     return int(value) if codebook.kind == "multilabel" else float(value)
 
 
-# --- References ------------------------------------------------------------------------------------------------------
+# -- references
 
 
 _TSENG = "Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 3.1"

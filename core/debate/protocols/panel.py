@@ -130,7 +130,6 @@ def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> lis
 
     Those in disagreement come first, then those with fewer turns, then those farthest from the others.
     """
-
     disagreement = 1.0 if context.codebook.kind == "rating" else 0.5  # a point of the scale, or half of the others
 
     def priority(speaker: _Speaker) -> tuple[bool, int, float]:
