@@ -131,7 +131,7 @@ def example() -> None:
         + says("critic", "Critic", "Parking is a fee, not the room. Drop Price.")
         + says("judge", "Judge", f"Present are {tag_html('Service', 2)} {tag_html('Food', 5)}")
         + '</div><div class="foot">No key needed: the built-in model is a word-list baseline, not a '
-        "language model. Labels without keywords stay unresolved.</div></div>"
+        "language model. It looks for the keywords of each label.</div></div>"
     )
 
 

@@ -287,9 +287,9 @@ def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
 def _evidence(persona: Persona, sources: dict[str, str]) -> None:
     """Draw the quotations behind a persona, each in its context in the source."""
     if not persona.evidence:
-        line("No quotations: the persona was written by hand.", "q xs")
+        line("No quotes: the persona was written by hand.", "q xs")
         return
-    field_name("Evidence", "quotations from the sources")
+    field_name("Evidence", "quotes from the sources")
     for quote in persona.evidence:
         st.html(_quote_html(quote, sources.get(quote.source, "")))
 

@@ -414,7 +414,7 @@ def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
         "Documents",
         ["", *prepasses],
         format_func=lambda run: f"Ambiguous in {prepasses[run]}" if run else "All",
-        help="All documents, or only those with inconsistent answers of one model in a prepass run.",
+        help="All documents, or only those on which one model disagreed with itself in an earlier vote.",
         **_field(plan, save, "ambiguous"),
     )
     right.number_input(

@@ -61,8 +61,8 @@ def difference_rates(session: ProjectSession, run_id: str) -> dict[str, float]:
     run = session.run(run_id)
     if not is_prepass(run.settings):
         raise UsageError(
-            f"{run_id} is not a prepass run, which asks one model several times.",
-            "Create a prepass run with --protocol single --param method=vote.",
+            f"{run_id} has no votes: it does not ask one model several times.",
+            "Start a run with votes: --protocol single --param method=vote.",
         )
     requests = int(run.settings.params["k"])
     store, items = session.store, run.settings.codebook.items

@@ -94,4 +94,4 @@ def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> N
     ambiguity = moot(*command, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
     assert ambiguity["ambiguous"]["documents"] + ambiguity["normal"]["documents"] == other["documents"]
     assert ambiguity["normal"]["share"] == 1.0
-    assert "is not a prepass run" in moot(*command, other["run_id"], code=2).stderr
+    assert f"{other['run_id']} has no votes" in moot(*command, other["run_id"], code=2).stderr
