@@ -82,7 +82,8 @@ FORMATS: dict[str, ExportFormat] = {
             readme=table_readme,
         ),
         ExportFormat(
-            "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", JSON_LINES,
+            "jsonl", "JSONL", "The columns of CSV as one JSON object per document, and nested labels.", write_jsonl,
+            ".jsonl", JSON_LINES,
         ),
         ExportFormat(
             "transcript", "Transcript (JSONL)", "One JSON object per turn: prompts, replies, tokens, cost.",

@@ -159,7 +159,7 @@ def _by_column(draft: ImportDraft, kind: GoldKind, codebook: Codebook | None, ke
         _map(keep, gold=tuple(sources))
 
     st.multiselect(
-        "Label columns" if kind == "label" else "Column (several: one per rater)",
+        "Label columns" if kind == "label" else "Column (or one for each rater)",
         _other_columns(draft),
         placeholder="Choose columns",
         select_all=False,
