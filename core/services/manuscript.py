@@ -298,11 +298,11 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         for way, count in without_weight.items()
     )
     if discarded:
-        discarded += " The estimates are for the documents that would be kept (Saerndal et al., 1992)."
+        discarded += " The estimates are for the documents that would be kept (Särndal et al., 1992)."
     return (
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
         f"{chances}.{chosen}{discarded} Each document drawn is weighted by its selection probability, and weights are "
-        "calibrated to the verdicts on all documents (Deville and Saerndal, 1992). Intervals are at 95% and account "
+        "calibrated to the verdicts on all documents (Deville and Särndal, 1992). Intervals are at 95% and account "
         "for the design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, "
         "1998)."
     )
@@ -513,8 +513,8 @@ _CITATIONS = {
     "chan_chateval": "Chan et al. 2023",
     "desraj1956": "Des Raj, 1956",
     "farquhar2021": "Farquhar et al., 2021",
-    "deville1992": "Deville and Saerndal, 1992",
-    "saerndal1992": "Saerndal et al., 1992",
+    "deville1992": "Deville and Särndal, 1992",
+    "saerndal1992": "Särndal et al., 1992",
     "korn1998": "Korn and Graubard, 1998",
     "waudbysmith2024": "Waudby-Smith et al., 2024",
     "angelopoulos2021": "Angelopoulos et al., 2021",

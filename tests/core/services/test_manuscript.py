@@ -379,6 +379,7 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
     markdown = write(built, "markdown")
     assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
     assert "| Macro F1 |" in markdown
+    assert "(Deville and Särndal, 1992)" in markdown
     assert all(len(row.split(" | ")) == 2 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
     latex = write(built, "latex")
     assert r"Clean \& tidy" in latex
