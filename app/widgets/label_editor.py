@@ -361,12 +361,13 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
             accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
-    for proposal in label_proposals:
-        shown, action = st.columns((5, 1), vertical_alignment="center", gap="small", wrap=False)
-        shown.html(_proposal_html(proposal))
-        key, help = f"propose-{label.id}-{proposal.word}", f"Add {proposal.word} to the keywords"
-        if action.button("Add", key=key, type="tertiary", help=help):
-            add([proposal])
+    with st.container(key="proposals", gap="xsmall"):
+        for proposal in label_proposals:
+            shown, action = st.columns((8, 1), vertical_alignment="center", gap="small", wrap=False)
+            shown.html(_proposal_html(proposal))
+            key, help = f"propose-{label.id}-{proposal.word}", f"Add {proposal.word} to the keywords"
+            if action.button("Add", key=key, type="tertiary", help=help):
+                add([proposal])
     if not label_proposals:
         words = "Your texts suggest no further keyword."
         if label.name in proposals.without:
@@ -391,8 +392,8 @@ def _proposal_html(proposal: keyword_matches.KeywordProposal) -> str:
     together = f"{proposal.together:,} with another keyword" if proposal.together else ""
     parts = (f"in {format_count(proposal.documents, 'document')}", together, _PROPOSAL_SOURCES.get(proposal.source, ""))
     details = escape(", ".join(filter(None, parts)))
-    example = f"<br><q>{escape(proposal.example)}</q>" if proposal.example else ""
-    return f'<div class="moot-line"><b>{escape(proposal.word)}</b> {details}<small>{example}</small></div>'
+    example = f"<q>{escape(proposal.example)}</q>" if proposal.example else ""
+    return f'<div class="moot-line moot-proposal"><b>{escape(proposal.word)}</b> {details}{example}</div>'
 
 
 def _matches(matches: keyword_matches.KeywordMatches) -> None:

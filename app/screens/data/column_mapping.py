@@ -255,7 +255,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
 
     for number, (text, words) in enumerate(rows):
         wide, right = st.columns((1.5, 1), vertical_alignment="center")
-        wide.html(f'<div class="moot-cell">{_value_html(text)} {escape(words)}</div>')
+        wide.html(f'<div class="moot-cell"><span>{_value_html(text)} {escape(words)}</span></div>')
         if not meanings[text]:
             continue
         shown = "No gold"

@@ -333,7 +333,7 @@ class ImportPage:
         if scales := tuple(dict.fromkeys(map(str, codebook.scales))):
             shape += f", {'scale' if len(scales) == 1 else 'scales'} {', '.join(scales)}"
         title = "Dimensions" if codebook.kind == "rating" else "Labels"
-        field_name(f"{title} from the gold columns", f"{shape}. They become version 1 of the codebook")
+        field_name(f"{title} from the gold columns", f"{shape}, as version 1 of the codebook")
         tags(codebook.labels)
         if preview.misspelt:
             words = (
