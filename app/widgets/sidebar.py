@@ -310,7 +310,7 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
 
 def _path_html(head: str, count: str, marks: str, words: str) -> str:
     return (
-        f'<div class="moot-path"><div><b>{escape(head)}</b><span>{count}</span></div><p>{marks}</p>'
+        f'<div class="moot-path"><div><b>{escape(head)}</b><span>{count}</span></div>{marks and f"<p>{marks}</p>"}'
         f"<small>{escape(words)}</small></div>"
     )
 
