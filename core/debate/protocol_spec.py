@@ -76,21 +76,20 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a protocol; its type is that of ``default``.
-
-    ``choices`` map each value to its title. ``kinds`` are the kinds of codebook on which it has an effect.
-    ``is_relevant`` returns False if it has no effect given the other parameters.
-    """
+    """A parameter of a protocol; its type is that of ``default``."""
 
     name: str
     title: str
     default: ParamValue
     help: str
     choices: Mapping[str, str] = field(default_factory=dict)
+    """The title of each value, if there are only some."""
     minimum: float | None = None
     maximum: float | None = None
     kinds: tuple[Kind, ...] = get_args(Kind)
+    """The kinds of codebook on which it has an effect."""
     is_relevant: Callable[[Params], bool] = lambda _params: True
+    """Returns False if it has no effect given the other parameters."""
     hidden: bool = False
     """True if the form leaves the parameter out because another control of the page sets it."""
 

@@ -146,24 +146,24 @@ def embed_texts(models: ModelLibrary, role_model: RoleModel, texts: Sequence[str
 
 @dataclass(slots=True)
 class ModelCaller:
-    """Caller of models, of one run or of none.
-
-    ``on_paid`` is called with every new reply, ``on_billed`` with the tokens and dollars of vectors and of attempts
-    without a reply, and ``record_attempt`` with each such attempt. ``on_limit`` is called with a connection and the
-    number of concurrent calls to its server when that changes, and with None instead of the number when it is back at
-    its highest. Calls that belong to no run have an empty ``run_id``.
-    """
+    """Caller of models, of one run or of none."""
 
     settings: RunSettings
     models: ModelLibrary
     store: ReplyStore
     budget: Budget
     on_paid: Callable[[Reply], None]
+    """Called with every new reply."""
     on_billed: Callable[[Usage, float | None], None]
+    """Called with the tokens and dollars of vectors and of attempts without a reply."""
     run_id: str = ""
+    """Empty for calls that belong to no run."""
     publish: Publish = ignore
     record_attempt: Callable[[FailedAttempt], None] = ignore
+    """Called with each attempt without a reply."""
     on_limit: Callable[[str, int | None], None] = ignore
+    """Called with a connection and the number of concurrent calls to its server when that changes, with None when it is
+    back at its highest."""
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
     _is_paused: bool = False

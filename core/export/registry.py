@@ -31,13 +31,7 @@ _DEVICES = Path("/dev")
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One export format.
-
-    ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
-    beside the results, by suffix ("out.xml" beside "out.json"). A ``readme`` is a README beside a file that is also
-    complete without it. If ``folder_path`` is set, the result is a folder: the results are at that path in it, and
-    companions have their own names.
-    """
+    """One export format."""
 
     name: str
     title: str
@@ -47,9 +41,13 @@ class ExportFormat:
     suffix: str
     media_type: str
     takes: Literal["rows", "turns"] = "rows"
+    """What the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings)."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
+    """Small files beside the results, by suffix: "out.xml" beside "out.json". In a folder, by their own names."""
     folder_path: str = ""
+    """The path of the results if the format is a folder, else empty."""
     readme: Companion | None = None
+    """A README beside a file that is also complete without it."""
     one_run: bool = False
     """True if the tool keeps one record for each document."""
 

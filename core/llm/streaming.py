@@ -208,31 +208,36 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """Builder of the reply to a request from the pieces that are received.
-
-    ``prompt_characters`` are the length of the messages that were sent. ``max_tokens`` bounds a stream without an end.
-    ``has_deltas`` is True if any text came in deltas, ``has_choices`` if any part of a reply came, even an empty one.
-    """
+    """Builder of the reply to a request from the pieces that are received."""
 
     request: ModelRequest
     on_delta: OnDelta
     prompt_characters: int
+    """The length of the messages that were sent."""
     max_tokens: int = MAX_TOKENS
+    """Bounds a stream without an end."""
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     refusal: str = ""
     has_deltas: bool = False
+    """True if any text came in deltas."""
     has_choices: bool = False
+    """True if any part of a reply came, even an empty one."""
     finish_reason: str = ""
     _tokens: list[tuple[bytes, float]] = field(default_factory=list)
+    """The bytes and the log probability of each token."""
     served_model: str = ""
     usage: Usage | None = None
     _split: list[str] = field(default_factory=lambda: ["", ""])
+    """The first halves of surrogate pairs that the server split, in the text and in the reasoning."""
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
+    """The characters of the text and of the reasoning so far."""
     _received_at: float = field(default_factory=time.monotonic)
     _comment: bytes = b""
     _goes_on: bool = False
+    """True if the last piece came after a finish reason."""
     _spelt: int = 0
+    """The bytes of all tokens so far, and one for each token."""
 
     @property
     def _max_characters(self) -> int:

@@ -57,17 +57,24 @@ class _Calibration:
 class Design:
     """Selection of the documents of a score, and the dependence between them.
 
-    Without arguments, documents are independent and represent a larger population. ``groups`` is ``[document]``: equal
-    codes mark dependent documents (of one author, thread or product); these groups are then the independent units.
-    ``sample`` describes reviewed documents that represent a finite collection, and ``order`` gives the row of each of
-    them. Then the selection alone is random, and groups do not matter. ``auxiliary`` is ``[document, variable]``:
-    variables known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
+    Without arguments, documents are independent and represent a larger population.
     """
 
     groups: Codes | None = None
+    """``[document]``: equal codes mark dependent documents (of one author, thread or product).
+
+    The groups are then the independent units.
+    """
     sample: WeightedSample | None = None
+    """Reviewed documents that represent a finite collection.
+
+    Then the selection alone is random, and groups do not matter.
+    """
     order: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The row of each document of the sample."""
     auxiliary: Numbers | None = None
+    """``[document, variable]``: variables known of every document, reviewed or not, such as its verdict; 0 for a
+    document outside of the population."""
 
     @property
     def plain(self) -> bool:

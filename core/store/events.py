@@ -35,13 +35,12 @@ SELECT_EVENTS = f"SELECT {', '.join(_COLUMNS)} FROM events"
 class Event:
     """One event: its kind, the value before and after, and what it is about.
 
-    ``before`` and ``after`` are plain data (an item's value, a status, a setting). ``target`` is the act that an
-    ``undo`` or ``redo`` refers to. ``record`` sets number, act, time and actor. Events of one ``act`` were recorded
-    together and are undone together.
+    Events of one ``act`` were recorded together and are undone together. ``record`` sets number, act, time and actor.
     """
 
     kind: str
     before: Any = None
+    """Plain data, such as an item's value, a status or a setting; also ``after``."""
     after: Any = None
     payload: Mapping[str, Any] = field(default_factory=dict)
     item: str | None = None
@@ -49,6 +48,7 @@ class Event:
     run_id: str | None = None
     codebook_version: int | None = None
     target: int | None = None
+    """The act that an ``undo`` or ``redo`` refers to."""
     seq: int = 0
     act: int = 0
     at: float = 0.0

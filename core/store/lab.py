@@ -30,22 +30,23 @@ _SWEEP = "sweep, spec, progress, state, message"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Two runs on the same documents, one ``before`` and one ``after`` a change; number 0 before it is stored.
-
-    ``subject`` is what was changed (a template's slot, or 'definitions'). ``sample`` describes how the documents were
-    drawn. The ``asks`` hashes are equal for runs with the same requests.
-    """
+    """Two runs on the same documents, one before and one after a change."""
 
     number: int
+    """0 before the trial is stored."""
     at: float
     subject: str
+    """What was changed: a template's slot, or ``definitions``."""
     before: str
     after: str
     before_run: str
     after_run: str
     before_asks: str
+    """The hash of the requests of the run before the change."""
     after_asks: str
+    """The same of the run after it. Runs with the same requests have equal hashes."""
     sample: Mapping[str, Any]
+    """How the documents were drawn."""
     held_out: bool
 
 

@@ -24,12 +24,7 @@ def metric_names(reports: Iterable[EvaluationReport | None], kind: Kind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version in the tree.
-
-    ``depth`` is the distance from the root. ``runs`` are the runs that used it, newest first, without those of the Lab.
-    ``report`` is its latest evaluation on the development split, ``held_out`` that on the held-out split, both against
-    reviews, or gold where there is no review; None before the first.
-    """
+    """A version in the tree."""
 
     name: str
     label: str
@@ -38,9 +33,14 @@ class VersionRow:
     is_default: bool = False
     is_draft: bool = False
     depth: int = 0
+    """The distance from the root."""
     runs: tuple[str, ...] = ()
+    """The runs that used it, newest first, without those of the Lab."""
     report: EvaluationReport | None = None
+    """Its latest evaluation on the development split against reviews, or gold where there is no review; None before the
+    first."""
     held_out: EvaluationReport | None = None
+    """The same on the held-out split."""
 
 
 def template_history(session: ProjectSession, slot: prompt_templates.Slot, protocol: str) -> tuple[VersionRow, ...]:

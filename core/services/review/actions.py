@@ -32,21 +32,20 @@ MAX_NOTE = 4000
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One line of a document's history.
-
-    ``item`` is a label's name or another part of the review (note, tags, ...), empty for a status. ``undone`` is True
-    after an undo. ``version`` is that of the codebook it was decided under, ``seconds`` the time spent, each None when
-    unknown.
-    """
+    """One line of a document's history."""
 
     at: float
     who: str
     item: str
+    """A label's name or another part of the review (note, tags, ...), empty for a status."""
     before: str
     after: str
     undone: bool
+    """True after an undo."""
     version: int | None = None
+    """The version of the codebook that it was decided under, None if unknown."""
     seconds: float | None = None
+    """The time spent, None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
