@@ -255,15 +255,18 @@ MAX_INNER, MAX_LEVELS = 20, 3
 """Values up to which, and levels of objects down to which, the values in a column of objects become columns."""
 
 
-def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) -> dict[str, tuple[Any, ...]]:
+def _inner_columns(
+    name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS, outer: str = ""
+) -> dict[str, tuple[Any, ...]]:
     """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
 
     Lists of annotations become columns by person (``_columns_of_people``). Empty for a column with other cells, and if
-    there would be more than ``MAX_INNER``. Values below ``levels`` of objects are left out.
+    there would be more than ``MAX_INNER`` beside those. Values below ``levels`` of objects are left out. ``outer`` is
+    the part of the name that belongs to the objects around these.
     """
     first = next((cell for cell in cells if cell is not None), None)
     if isinstance(first, list):
-        return _columns_of_people(name, cells)
+        return _columns_of_people(name, cells, name.removeprefix(outer))
     if levels == 0 or not isinstance(first, dict):
         return {}
     objects = [{} if cell is None else cell for cell in cells]
@@ -276,14 +279,14 @@ def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) 
         if all(cell is None or isinstance(cell, str | int | float) for cell in inner):
             columns[inner_name] = inner
         else:
-            columns |= _inner_columns(inner_name, inner, levels - 1)
-    return columns if len(columns) <= MAX_INNER else {}
+            columns |= _inner_columns(inner_name, inner, levels - 1, f"{name}.")
+    return columns if sum(column.startswith(f"{name}.") for column in columns) <= MAX_INNER else {}
 
 
-def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
+def _columns_of_people(name: str, cells: tuple[Any, ...], key_of_list: str) -> dict[str, tuple[Any, ...]]:
     """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
 
-    A ``value`` gets the name of the list. Values that look like no labels are left out: comments also name people.
+    A ``value`` gets the key of the list. Values that look like no labels are left out: comments also name people.
 
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
     the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
@@ -307,7 +310,7 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
             if entry.get("status") in ("draft", "discarded"):
                 continue
             number = str(index) if len(people) > MAX_INNER else order[str(entry[person])]
-            own_name = entry.get("question_name") or name.rpartition(".")[2]
+            own_name = entry.get("question_name") or key_of_list
             for key in keys if "question_name" not in entry else ("value",):
                 column = f"{own_name if key == 'value' else f'{name}.{key}'}_r{number}"
                 columns.setdefault(column, {}).setdefault(row, []).append(entry.get(key))
@@ -422,6 +425,8 @@ def table_of_objects(
     for key in keys:
         if "review_status" in data and _NESTED_OF_MOOT.fullmatch(key):
             continue
+        if key == "suggestions" and "responses" in data:
+            continue  # of a model, to the people whose responses are the labels (Argilla)
         inner = _inner_columns(key, data[key])
         if len(data) + len(inner) <= MAX_COLUMNS:
             data |= {column: cells for column, cells in inner.items() if column not in data}

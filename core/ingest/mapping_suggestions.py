@@ -126,7 +126,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         same = "text" if id is None else f"'{id}'"
         why_id = f"Rows with the same {same} are one document, labelled by each '{rater}'."
     not_gold = {text, id, rater} | {name for name in cells if name.endswith(_NOT_GOLD)}
-    if {"accept", "answer"} <= cells.keys():
+    if "answer" in cells and {"accept", "options"} & cells.keys():
         not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
     candidates = {name: column for name, column in cells.items() if name not in not_gold}
     exported = _gold_of_export(candidates, codebook) if results else ()

@@ -71,6 +71,33 @@ def test_accepted_options_of_prodigy_are_gold_and_not_the_spans_beside_them() ->
     assert suggest_mapping(data).gold == (), "a single label was accepted"
 
 
+def test_points_of_prodigy_are_gold_and_not_the_spans_beside_them() -> None:
+    options = [{"id": f"Price:{point}"} for point in (1, 2)]
+    spans = [{"start": 0, "end": 4, "label": label} for label in ("Price", "Room")]
+    rows = [
+        {"text": f"text {n}", "options": options, "accept": [f"Price:{n % 2 + 1}"], "answer": "accept", "spans": spans}
+        for n in range(6)
+    ]
+    assert {source.column for source in suggest_mapping(table(json.dumps(rows), "tasks.json")).gold} <= {"Price"}
+
+
+@each_row("kind", ["choice", "rating"])
+def test_responses_of_argilla_are_gold_and_not_the_suggestions_of_a_model(kind: str) -> None:
+    labels = [f"No. {n}" for n in range(15)] if kind == "rating" else ["1", "2"]
+    names = labels if kind == "rating" else ["label"]
+    codebook = parse_codebook({"kind": kind, "labels": [{"name": name} for name in labels]})
+    records = [
+        {
+            "fields": {"text": f"text {n}"},
+            "suggestions": {name: {"value": str(n % 2 + 1), "agent": "r0001/verdict"} for name in names},
+            "responses": {name: [{"value": str(2 - n % 2), "user_id": person} for person in "ab"] for name in names},
+        }
+        for n in range(6)
+    ]
+    gold = suggest_mapping(table(json.dumps(records), "records.json"), codebook).gold
+    assert {source.column for source in gold} == {f"{name}_r{person}" for name in names for person in (1, 2)}
+
+
 def test_column_with_one_value_is_not_suggested_as_gold() -> None:
     exported = table("text,category,codebook_version\nabc,good,1\ndef,bad,1\nghi,good,1\njkl,bad,1\n")
     assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
