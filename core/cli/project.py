@@ -56,8 +56,8 @@ def runs_command(project: Path, as_json: bool) -> None:
     "form",
     required=True,
     metavar="NAME",
-    help="A results format such as csv or jsonl, bundle (the whole project), codebook (REFI-QDA) or classifier; an "
-    "unknown name lists all.",
+    help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project), "
+    "codebook (REFI-QDA) or classifier.",
 )
 @click.option(
     "--output",

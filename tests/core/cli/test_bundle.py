@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+from core.export import FORMATS
 from tests.core.cli.invoking import annotate, moot, write
 
 
@@ -25,6 +26,11 @@ def test_exported_bundle_can_be_imported(tmp_path: Path) -> None:
     moot("import", packed, "--project", again, code=2)
     moot("import", tmp_path / "texts.jsonl", "--project", tmp_path / "other.duckdb", code=2)
     assert not (tmp_path / "other.duckdb").exists()
+
+
+def test_help_of_export_names_all_formats() -> None:
+    shown = moot("export", "--help").stdout
+    assert not [name for name in FORMATS if name not in shown]
 
 
 def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
