@@ -106,7 +106,8 @@ def _summary(trial: Trial | None) -> str:
 
 
 def _cost(status: TrialStatus) -> str:
-    return f"{format_count(status.calls, 'call')}, {format_price(status.cost_usd)}, {status.reused:,} replies reused"
+    reused = format_count(status.reused, "reply", "replies")
+    return f"{format_count(status.calls, 'call')}, {format_price(status.cost_usd)}, {reused} reused"
 
 
 @st.fragment(run_every=0.5)
