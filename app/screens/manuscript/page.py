@@ -112,7 +112,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         table = ManuscriptTable(*corrected_regression.table(analysis), caption=str(formula))
         st.html(html_table(table, css="moot-estimate"))
         remark(
-            f"{analysis.sentence}. Errors of the model do not bias the estimates. Estimates from the verdicts alone are "
+            f"{analysis.sentence}. Errors of the model do not bias the estimates. Those from the verdicts alone are "
             "shown for comparison.",
             "q",
         )
