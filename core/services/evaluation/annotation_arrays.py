@@ -273,13 +273,10 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     rounds = session.store.annotations.debate_rounds(run.run_id)
     table = session.store.annotations.round_values(run.run_id, rounds, codebook)
-    step_numbers, rows, columns, values = (table[name] for name in ("step", "row", "column", "value"))
-    shape = (run.documents, len(codebook.items))
+    grids = np.full((len(rounds), run.documents, len(codebook.items)), np.nan)
+    grids[table["step"], table["row"], table["column"]] = table["value"]
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
-    for number, (role, round) in enumerate(rounds):
-        grid = np.full(shape, np.nan)
-        in_step = step_numbers == number
-        grid[rows[in_step], columns[in_step]] = values[in_step]
+    for (role, round), grid in zip(rounds, grids, strict=True):
         groups.setdefault((turns.family(role), round), {})[role] = grid
     titles, spec = step_titles(run), protocols.known(run.settings)
     voting = {role.name for role in protocols.roles_of(run.settings) if role.votes} if spec else set(titles)
