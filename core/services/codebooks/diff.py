@@ -159,10 +159,8 @@ def compare_lines(before: str, after: str) -> tuple[DiffLine, ...]:
             compared += [DiffLine("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue
         pairs = [words(old[a + n], new[c + n]) for n in range(min(b - a, d - c))]
-        for n in range(b - a):
-            compared.append(DiffLine("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")))
-        for n in range(d - c):
-            compared.append(DiffLine("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")))
+        compared += [DiffLine("removed", a + n + 1, 0, _side(pairs, n, old[a + n], "removed")) for n in range(b - a)]
+        compared += [DiffLine("added", 0, c + n + 1, _side(pairs, n, new[c + n], "added")) for n in range(d - c)]
     return tuple(compared)
 
 
