@@ -255,18 +255,15 @@ MAX_INNER, MAX_LEVELS = 20, 3
 """Values up to which, and levels of objects down to which, the values in a column of objects become columns."""
 
 
-def _inner_columns(
-    name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS, outer: str = ""
-) -> dict[str, tuple[Any, ...]]:
+def _inner_columns(name: str, cells: tuple[Any, ...], levels: int = MAX_LEVELS) -> dict[str, tuple[Any, ...]]:
     """Return the texts, numbers and truth values in a column of objects as columns, such as ``review.text``.
 
     Lists of annotations become columns by person (``_columns_of_people``). Empty for a column with other cells, and if
-    there would be more than ``MAX_INNER`` beside those. Values below ``levels`` of objects are left out. ``outer`` is
-    the part of the name that belongs to the objects around these.
+    there would be more than ``MAX_INNER``. Values below ``levels`` of objects are left out.
     """
     first = next((cell for cell in cells if cell is not None), None)
     if isinstance(first, list):
-        return _columns_of_people(name, cells, name.removeprefix(outer))
+        return _columns_of_people(name, cells)
     if levels == 0 or not isinstance(first, dict):
         return {}
     objects = [{} if cell is None else cell for cell in cells]
@@ -279,14 +276,14 @@ def _inner_columns(
         if all(cell is None or isinstance(cell, str | int | float) for cell in inner):
             columns[inner_name] = inner
         else:
-            columns |= _inner_columns(inner_name, inner, levels - 1, f"{name}.")
-    return columns if sum(column.startswith(f"{name}.") for column in columns) <= MAX_INNER else {}
+            columns |= _inner_columns(inner_name, inner, levels - 1)
+    return columns if len(columns) <= MAX_INNER else {}
 
 
-def _columns_of_people(name: str, cells: tuple[Any, ...], key_of_list: str) -> dict[str, tuple[Any, ...]]:
+def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
     """Return the values in lists of objects that each name a person as columns by person, such as ``votes.label_r2``.
 
-    A ``value`` gets the key of the list. Values that look like no labels are left out: comments also name people.
+    A ``value`` gets the name of the list. Values that look like no labels are left out: comments also name people.
 
     A person is numbered by its id if this is a number, else in the order of the file; of more than ``MAX_INNER`` people
     the numbers are the places in the lists. Of Argilla's responses, drafts and discarded ones are left out, and those
@@ -298,22 +295,28 @@ def _columns_of_people(name: str, cells: tuple[Any, ...], key_of_list: str) -> d
     if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
         return {}
     names = dict.fromkeys(key for entry in entries for key in entry)
-    keys = [
-        key for key in names if key not in (person, "status") and _may_be_labels([entry.get(key) for entry in entries])
-    ]
+    keys = [key for key in names if key not in (person, "status")]
     people = dict.fromkeys(str(entry[person]) for entry in entries)
     are_numbered = all(map(str.isdecimal, people))
     order = {rater: rater if are_numbered else str(number) for number, rater in enumerate(people, 1)}
-    columns: dict[str, dict[int, list[Any]]] = {}
+    by_name: dict[str, dict[str, dict[int, list[Any]]]] = {}
     for row, entries_of_row in enumerate(lists):
         for index, entry in enumerate(entries_of_row, 1):
             if entry.get("status") in ("draft", "discarded"):
                 continue
             number = str(index) if len(people) > MAX_INNER else order[str(entry[person])]
-            own_name = entry.get("question_name") or key_of_list
+            own_name = entry.get("question_name") or name.rpartition(".")[2]
             for key in keys if "question_name" not in entry else ("value",):
-                column = f"{own_name if key == 'value' else f'{name}.{key}'}_r{number}"
-                columns.setdefault(column, {}).setdefault(row, []).append(entry.get(key))
+                columns_of_name = by_name.setdefault(own_name if key == "value" else f"{name}.{key}", {})
+                columns_of_name.setdefault(number, {}).setdefault(row, []).append(entry.get(key))
+    columns = {
+        f"{own_name}_r{number}": column
+        for own_name, columns_of_name in by_name.items()
+        if _may_be_labels(
+            [value for column in columns_of_name.values() for values in column.values() for value in values]
+        )
+        for number, column in columns_of_name.items()
+    }
     if len(columns) > MAX_COLUMNS_OF_PEOPLE:
         return {}
     one_each = all(len(values) < 2 for column in columns.values() for values in column.values())
@@ -321,6 +324,13 @@ def _columns_of_people(name: str, cells: tuple[Any, ...], key_of_list: str) -> d
         column: tuple(rows[row][0] if one_each and row in rows else rows.get(row) for row in range(len(cells)))
         for column, rows in sorted(columns.items())
     }
+
+
+def _named_responses(cell: Any) -> Any:
+    """Return responses by question (Argilla) as one list in which each names its question; other cells unchanged."""
+    if not isinstance(cell, dict) or not all(_all(dict, responses) == responses for responses in cell.values()):
+        return cell
+    return [{"question_name": name, **response} for name, responses in cell.items() for response in responses]
 
 
 def _may_be_labels(values: list[Any]) -> bool:
@@ -427,7 +437,8 @@ def table_of_objects(
             continue
         if key == "suggestions" and "responses" in data:
             continue  # of a model, to the people whose responses are the labels (Argilla)
-        inner = _inner_columns(key, data[key])
+        cells = data[key] if key != "responses" else tuple(map(_named_responses, data[key]))
+        inner = _inner_columns(key, cells)
         if len(data) + len(inner) <= MAX_COLUMNS:
             data |= {column: cells for column, cells in inner.items() if column not in data}
     columns, renamed = clean_columns(tuple(data))

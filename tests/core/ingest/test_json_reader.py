@@ -108,6 +108,11 @@ def test_annotations_of_several_people_become_columns() -> None:
     assert table.row(0)["topics_r1"] == ["Food"]
     assert "topics_r2" not in table.columns
 
+    dimensions = {f"No. {n}": [{"value": n, "user_id": "ab"[n % 2]}] for n in range(30)}
+    comments = {"why": [{"value": f"I like {n} {'very ' * 20}", "user_id": "a"} for n in range(2)], "empty": []}
+    table = read(json.dumps({"text": "a", "responses": dimensions | comments}) + '\n{"text": "b", "responses": {}}')
+    assert set(table.columns[2:]) == {f"No. {n}_r{n % 2 + 1}" for n in range(30)}, "a is r1, b is r2"
+
     posts = [{"text": "a", "comments": [{"user": f"u{n}", "text": f"I like {n}", "likes": n}]} for n in range(50)]
     assert read("\n".join(map(json.dumps, posts))).columns == ("text", "comments")
 
