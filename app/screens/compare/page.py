@@ -95,7 +95,7 @@ def main() -> None:
             width=210,
             placeholder="none",
             help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
-            "equivalent, or the second not inferior.",
+            "equivalent, or whether the second one is not inferior.",
         )
     margin = points / 100 if points else None
     comparison = run_comparison.comparison(session, ids, reference, margin)

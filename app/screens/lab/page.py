@@ -136,7 +136,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             SIZES,
             width=190,
             **bound("lab-sample", state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE, LabState.sample_size.set),
-            help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
+            help="A quarter each: wrong before, right before, disagreement, random. The same documents for each test.",
         )
         base = rerun.base_run(session, plan)
         models = configuration.model_names(plan.models)

@@ -192,7 +192,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         key="again",
         on_click=set_up_rerun,
         help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
-        "the judge, only the judge is paid",
+        "the judge, only the judge is paid.",
     )
     if run.failed:
         retry = partial(control.resume, retry_failed=True)
