@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from app.components import component
 from app.widgets.labels import role_data
-from core.services.codebooks.prompt_preview import PromptPart, RolePreview
-from core.services.prompt_templates import RequestPreview
+from core.services.codebooks.prompt_diff import PromptPart, RolePreview
+from core.services.prompt_preview import RequestPreview
 
 _PROMPT_PREVIEW = component("prompt_preview")
 

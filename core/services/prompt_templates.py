@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core import prompts
-from core.codebook import CHOICE_ITEM, Codebook, Label
+from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.context import DebateContext, run_protocol
-from core.debate.turns import Reading, Reply, Request
-from core.documents import Document, Value
+from core.documents import Document
 from core.errors import PromptError
 from core.files import decode_text
-from core.llm.streaming import estimate_usage
 from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.runs import BUILTIN, LEXICAL_MODEL, RoleModel, RunRow, RunSettings, Template
 from core.services.project_session import ProjectSession
+from core.services.prompt_preview import RequestPreview, preview_requests
 from core.store.saved_versions import PromptVersion as PromptVersion
 
 OTHER_MOOT = "(other Moot version)"
@@ -397,96 +395,3 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
 
 def _without_mark(message: Message) -> Message:
     return Message(message.role, message.content.replace(TEMPLATE_MARK, ""))
-
-
-MAX_ASKS = 400
-"""Number of requests after which a simulation stops."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestPreview:
-    """Messages of one kind of request; ``title`` is the role's, marked if the role has several kinds."""
-
-    role: str
-    title: str
-    messages: tuple[Message, ...]
-
-    @property
-    def tokens(self) -> int:
-        """Estimated tokens of all messages."""
-        return prompt_tokens(self.messages)
-
-
-def prompt_tokens(messages: Sequence[Message]) -> int:
-    """Return the tokens of messages, estimated from their length."""
-    return estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
-
-
-def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:
-    """Return all requests of a debate on the document, simulated with placeholder replies that keep it going."""
-    spec = protocols.for_settings(settings)
-    titles = {role.name: role.title for role in spec.roles(settings.params)}
-    requests: list[Request] = []
-    step = run_protocol(spec.debate, DebateContext(document, settings))
-    try:
-        asks = next(step)
-        while len(requests) < MAX_ASKS:
-            first = len(requests)
-            requests += asks
-            asks = step.send(
-                tuple(
-                    _placeholder_reply(ask, titles.get(ask.role, ask.role), settings.codebook, first + index)
-                    for index, ask in enumerate(asks)
-                )
-            )
-    except StopIteration:
-        pass
-    finally:
-        step.close()
-    return requests
-
-
-def preview_requests(settings: RunSettings, document: Document) -> tuple[RequestPreview, ...]:
-    """Return the exact messages that each role receives on a document, in speaking order.
-
-    Placeholders stand for replies of other roles. Of each system prompt that a role receives, the first request is
-    returned. Titles are unique. Raises PromptError and UsageError.
-    """
-    titles = {role.name: role.title for role in protocols.roles_of(settings)}
-    sent: dict[tuple[str, str], RequestPreview] = {}
-    for ask in simulate_asks(settings, document):
-        title = titles.get(ask.role, ask.role)
-        key = (ask.role, "" if ask.item else ask.messages[0].content)
-        earlier = sum(role == ask.role for role, _ in sent)
-        numbered = f"{title}, request {earlier + 1}" if earlier else title
-        sent.setdefault(key, RequestPreview(ask.role, numbered, ask.messages))
-    return tuple(sent.values())
-
-
-def preview_first_document(session: ProjectSession, settings: RunSettings) -> tuple[str, tuple[RequestPreview, ...]]:
-    """Return the id of the project's first document, and ``preview_requests`` for this document."""
-    document = session.store.documents.page(0, 1)[0]
-    return document.id, preview_requests(settings, document)
-
-
-def first_messages(settings: RunSettings, document: Document) -> dict[str, tuple[Message, ...]]:
-    """Return the first messages of each role on a document, by role."""
-    first: dict[str, tuple[Message, ...]] = {}
-    for preview in preview_requests(settings, document):
-        first.setdefault(preview.role, preview.messages)
-    return first
-
-
-def _placeholder_reply(ask: Request, title: str, codebook: Codebook, number: int) -> Reply:
-    """Return a readable reply that differs from the one before, so that a protocol passes through all its stages."""
-    codebook = codebook.only(ask.item) if ask.item else codebook
-    values: dict[str, Value]
-    match codebook.kind:
-        case "choice":
-            values = {CHOICE_ITEM: codebook.labels[number % len(codebook.labels)].id}
-        case "rating":
-            scales = {label.id: codebook.scale_of(label.id) for label in codebook.labels}
-            values = {item: (scale.min, scale.max)[number % 2] for item, scale in scales.items()}
-        case _:
-            values = {label.id: number % 2 == 0 for label in codebook.labels}
-    return replace(Reply(text=f"(reply of the {title})"), reading=Reading(values=values))

@@ -25,7 +25,7 @@ from core.formatting import format_count, format_date, plural
 from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import prompt_preview
+from core.services.codebooks import prompt_diff
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.data import overview
 from core.services.project_session import ProjectSession
@@ -340,7 +340,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             protocol = planning.load_plan(session).protocol
             templates = prompt_templates.promoted_templates(session)
             against = since.codebook if since else None
-            shown = prompt_preview.preview(book, document, protocol, against, templates)
+            shown = prompt_diff.preview(book, document, protocol, against, templates)
         except MootError as error:
             error_box(error)
             return

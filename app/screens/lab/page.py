@@ -18,7 +18,7 @@ from core.formatting import format_count
 from core.runs import RunRow
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import prompt_preview
+from core.services.codebooks import prompt_diff
 from core.services.data.overview import count_documents
 from core.services.evaluation import annotation_arrays
 from core.services.lab import trials
@@ -81,7 +81,7 @@ def lab_plan(session: ProjectSession) -> Plan:
     plan = planning.load_plan(session)
     book = codebooks.current(session)
     protocol = state.lab.protocol or plan.protocol
-    name = prompt_preview.protocol_for(book, protocol) if book is not None else plan.protocol
+    name = prompt_diff.protocol_for(book, protocol) if book is not None else plan.protocol
     return plan if name == plan.protocol else plan.with_protocol(name)
 
 

@@ -28,7 +28,7 @@ from core.files import decode_text, shipped_folder
 from core.formatting import format_count, format_price, format_tokens, join_names, plural
 from core.hashing import digest
 from core.runs import EngineSettings, RunRow, RunSettings
-from core.services import guided_path, prompt_templates
+from core.services import guided_path, prompt_preview, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
 from core.services.document_samples import fixed_sample
@@ -102,7 +102,7 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
         estimate = cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations)
         _estimate_table(estimate, plan.budget_usd)
     with st.expander("Prompt of each role"):
-        document, requests = prompt_templates.preview_first_document(session, settings)
+        document, requests = prompt_preview.preview_first_document(session, settings)
         line(f"Document {document}. Brackets mark replies of other roles.", "q")
         request_preview(requests, key="run-prompts")
     with warnings_slot:

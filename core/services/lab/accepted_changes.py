@@ -20,7 +20,7 @@ from core.formatting import format_count
 from core.services import document_samples
 from core.services.classifier import count_reviewed
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import prompt_preview
+from core.services.codebooks import prompt_diff
 from core.services.lab import trials
 from core.services.lab.results import TrialResult
 from core.services.project_session import ProjectSession
@@ -209,7 +209,7 @@ def _start_trial(session: ProjectSession, changes: Iterable[AcceptedChange]) -> 
     reviewed = {example.document_id for example in session.store.classifiers.training_examples()}
     sampled = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook
-    protocol = prompt_preview.protocol_for(after, planning.Plan().protocol)
+    protocol = prompt_diff.protocol_for(after, planning.Plan().protocol)
     if not sampled:
         return None
     with suppress(MootError):  # accepting must not fail; the page says that there is no trial

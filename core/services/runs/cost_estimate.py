@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from core.debate import protocols
@@ -14,7 +15,7 @@ from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import first_messages, prompt_tokens
+from core.services.prompt_preview import expected_tokens, simulate_requests
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Interval, ends, wilson
 from core.store.runs import DecisionPaths
@@ -81,7 +82,7 @@ def estimate_run(
     else:
         sample = session.store.documents.sample(SAMPLE_SIZE)
         sample_length = sum(map(_length, sample)) / max(1, len(sample))
-        tokens = _rendered_usage(settings, sample)
+        tokens = _rendered_usage(settings, sample, _mean_length(session))
         source = f"prompts of {format_count(len(sample), 'document')}, "
         if (measured := _measured_usage(session, settings, _reply_settings)) is not None:
             run_id, replies = measured
@@ -162,15 +163,20 @@ def _measured_usage(
     return None
 
 
-def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
-    """Return the tokens of one turn of each role: its rendered prompt with assumed replies of earlier roles."""
-    totals: dict[str, int] = {}
+def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: float) -> dict[str, Usage]:
+    """Return the mean tokens of one turn of each role in simulated debates on the documents.
+
+    Earlier replies in a prompt have the assumed length, and examples ``length`` characters, the mean of the project.
+    """
+    tokens: dict[str, list[int]] = {}
     for document in sample:
-        for position, (role, messages) in enumerate(first_messages(settings, document).items()):
-            totals[role] = totals.get(role, 0) + prompt_tokens(messages) + position * REPLY_TOKENS
+        for request in simulate_requests(settings, document):
+            example = round(length / CHARACTERS_PER_TOKEN)
+            expected = expected_tokens(request.messages, reply=REPLY_TOKENS, example=example)
+            tokens.setdefault(request.role, []).append(expected)
     return {
-        role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.output_limit))
-        for role, tokens in totals.items()
+        role: Usage(round(fmean(prompts)), min(REPLY_TOKENS, settings.role_models[role].sampling.output_limit))
+        for role, prompts in tokens.items()
     }
 
 
@@ -227,10 +233,6 @@ def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | 
     if not run.settings.params.get("adaptive"):
         return None
     return AdaptiveSavings(**asdict(session.store.costs.decision_paths(run.run_id)))
-
-
-CONTEXT_TOKENS_PER_ROLE = 250
-"""Assumed tokens that each earlier role adds to a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,10 +298,10 @@ def context_overflows(
     if document is None:
         return []
     overflows: dict[str, ContextOverflow] = {}
-    for position, (role, messages) in enumerate(first_messages(settings, document).items()):
-        if role in limits:
+    for request in simulate_requests(settings, document):
+        if (role := request.role) in limits:
             role_model, (context, reply) = settings.role_models[role], limits[role]
-            tokens = prompt_tokens(messages) + position * CONTEXT_TOKENS_PER_ROLE + reply
+            tokens = expected_tokens(request.messages, reply=REPLY_TOKENS, example=0) + reply
             if tokens > max(context, getattr(overflows.get(role_model.spec), "tokens", 0)):
                 overflows[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, context)
     return list(overflows.values())

@@ -15,6 +15,7 @@ from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, total_cost
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
+from core.services.prompt_preview import simulate_requests
 from core.services.runs import planning
 from core.services.runs.cost_estimate import CostEstimate, estimate_run
 from core.services.runs.planning import PLAN, Plan, project_settings
@@ -141,10 +142,7 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
     repeated = 0
     for document in sample:
         hashes_by_member = [
-            Counter(
-                request_hash(session.models, ask, settings)
-                for ask in prompt_templates.simulate_asks(settings, document)
-            )
+            Counter(request_hash(session.models, ask, settings) for ask in simulate_requests(settings, document))
             for settings, _ in able
         ]
         for iteration in range(max(iterations for _, iterations in able)):

@@ -13,7 +13,7 @@ from core.codebook import Codebook, load_yaml
 from core.documents import Document
 from core.errors import StorageFull
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches, prompt_preview
+from core.services.codebooks import keyword_matches, prompt_diff
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision, ReviewChange
 from tests.app.studio import HOSTILE, button, html, open_page
@@ -323,7 +323,7 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
 
 def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     saved.store.documents.add([Document("n1", {"text": "Cheap."})])
-    preview, propose, prompts_drawn = prompt_preview.preview, keyword_matches.propose, Event()
+    preview, propose, prompts_drawn = prompt_diff.preview, keyword_matches.propose, Event()
 
     def preview_first(*args: Any) -> Any:
         prompts_drawn.set()
@@ -333,6 +333,6 @@ def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monk
         assert prompts_drawn.wait(10)
         return propose(*args)
 
-    monkeypatch.setattr(prompt_preview, "preview", preview_first)
+    monkeypatch.setattr(prompt_diff, "preview", preview_first)
     monkeypatch.setattr(keyword_matches, "propose", propose_later)
     assert "Proposed from your texts" in html(open_page("codebook"))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from core.codebook import Label
 from core.documents import Document
 from core.llm.connections import parse_connection
-from core.llm.streaming import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import first_messages
-from core.services.runs import planning
+from core.services.prompt_preview import preview_requests, prompt_tokens
+from core.services.runs import cost_estimate, planning
 from core.services.runs.cost_estimate import REPLY_TOKENS, CostEstimate, estimate_run
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
+
+OPENAI = RoleModel(connection="openai", model="gpt-4.1-mini")
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_builtin_model_is_free(session: ProjectSession) -> None:
 
 
 def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> None:
-    estimate = estimate_plan(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
+    estimate = estimate_plan(session, planning.Plan(default_model=OPENAI))
     extractor, critic, judge = estimate.roles
     assert extractor.completion_tokens == 4 * REPLY_TOKENS
     # Prompts of later roles contain the earlier replies.
@@ -57,8 +59,41 @@ def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> N
     assert estimate.basis.startswith("List prices; tokens: prompts of 4 documents")
 
 
+def test_estimated_prompts_are_as_long_as_those_of_the_debate(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = queue_runs(session)
+    session.start_or_resume(run.run_id).result(30)
+    usage = session.store.costs.usage(run.run_id)
+    replies = fmean(tokens.completion_tokens for _, tokens in usage.values())
+    monkeypatch.setattr(cost_estimate, "REPLY_TOKENS", round(replies))
+    estimate = estimate_plan(session, planning.Plan(default_model=OPENAI), documents=100)
+    for role in estimate.roles:
+        assert role.prompt_tokens == pytest.approx(100 * usage[role.role][1].prompt_tokens, rel=0.05)
+
+
+def test_prompts_of_later_rounds_contain_all_earlier_replies(session: ProjectSession) -> None:
+    plan = planning.Plan(protocol="discussion", params={"rounds": 2}, default_model=OPENAI)
+    settings = planning.build_settings(plan, BOOK, 1, session.models)
+    first = prompt_tokens(preview_requests(settings, Document("d", {"text": TEXTS[1]}))[0].messages)
+    for annotator in estimate_plan(session, plan).roles:
+        # three annotators: none, three and six replies, in the mean three
+        assert annotator.prompt_tokens / annotator.calls == pytest.approx(first + 3 * REPLY_TOKENS, rel=0.15)
+
+
+def test_prompts_contain_the_wanted_examples(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=0) as (_, session):
+        session.store.documents.add([Document(f"d{number}", {"text": "Good. " * 1_000}) for number in range(4)])
+        without, with_examples = (
+            estimate_plan(session, planning.Plan(protocol="single", params=params, default_model=OPENAI), documents=1)
+            for params in ({}, {"method": "few_shot", "shots": 2})
+        )
+        examples = 2 * 2 * 1_500  # for two labels, tokens of 6,000 characters each
+        assert with_examples.roles[0].prompt_tokens == pytest.approx(without.roles[0].prompt_tokens + examples, abs=300)
+
+
 def test_batch_costs_half_unless_the_files_are_answered_outside(session: ProjectSession) -> None:
-    plan = planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
+    plan = planning.Plan(default_model=OPENAI)
     live, batch, by_hand = (
         estimate_plan(session, replace(plan, engine=engine))
         for engine in (EngineSettings(), EngineSettings(name="batch"), EngineSettings(name="batch", batch_dir="files"))
@@ -112,13 +147,11 @@ def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
         short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
         long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
         session.store.documents.add([*short, *long])
-        plan = planning.Plan(protocol="single", default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
+        plan = planning.Plan(protocol="single", default_model=OPENAI)
         (annotator,) = estimate_plan(session, plan, documents=120).roles
         settings = planning.build_settings(plan, BOOK, 1, session.models)
-        prompts = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
-        exact = sum(
-            estimate_usage(sum(len(message.content) for message in prompt), 0).prompt_tokens for prompt in prompts
-        )
+        previews = [preview_requests(settings, document)[0] for document in (*short, *long)]
+        exact = sum(prompt_tokens(preview.messages) for preview in previews)
         assert annotator.prompt_tokens == pytest.approx(exact, rel=0.01)
 
 

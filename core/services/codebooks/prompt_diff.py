@@ -1,4 +1,4 @@
-"""Preview of the prompts for the codebook editor, with their differences from the saved codebook."""
+"""Compare the prompts of the edited codebook with those of the saved one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from core.debate import protocols
 from core.documents import Document
 from core.runs import Template
 from core.services.codebooks.diff import Piece, lines
-from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
+from core.services.prompt_preview import RequestPreview, preview_requests
+from core.services.prompt_templates import default_settings
 
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
