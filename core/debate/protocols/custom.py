@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -231,57 +231,63 @@ def parse_definition(text: str, source: str = "the protocol file") -> ProtocolDe
         problem = _first_problem(error)
     if problem is None:
         return definition
-    location, message, offset = problem
-    lines = yaml_text.line_numbers(root)
+    location, lines = problem.location, yaml_text.line_numbers(root)
     while location and location not in lines:
         location = location[:-1]
-    line = lines.get(location, 1) + offset
-    raise UsageError(f"{source}, line {line}: {message}.", "Correct the line and try again.")
+    line = lines.get(location, 1) + problem.lines_below
+    raise UsageError(f"{source}, line {line}: {problem.message}.", "Correct the line and try again.")
 
 
-def _first_problem(error: ValidationError) -> tuple[yaml_text.Location, str, int]:
-    """Return (location, message, 0) of the first error; unknown keys come first, as they explain missing ones."""
+class _Problem(NamedTuple):
+    location: yaml_text.Location
+    message: str
+    lines_below: int = 0
+
+
+def _first_problem(error: ValidationError) -> _Problem:
+    """Return the first error; unknown keys come first, as they explain missing ones."""
     errors = sorted(error.errors(include_url=False), key=lambda detail: detail["type"] != "extra_forbidden")
     location = errors[0]["loc"]
     if errors[0]["type"] == "extra_forbidden":
-        return location, f"'{location[-1]}' is not a known key here", 0
+        return _Problem(location, f"'{location[-1]}' is not a known key here")
     name = next((str(step) for step in reversed(location) if isinstance(step, str)), "")
     message = errors[0]["msg"][:1].lower() + errors[0]["msg"][1:]
-    return location, f"{name}: {message}" if name else "expected a mapping with name, roles, order and decides", 0
+    return _Problem(
+        location, f"{name}: {message}" if name else "expected a mapping with name, roles, order and decides"
+    )
 
 
-def _problems(definition: ProtocolDefinition) -> Iterator[tuple[yaml_text.Location, str, int]]:
-    """Yield (location, message, line offset) of each mistake that concerns several parts of a definition."""
+def _problems(definition: ProtocolDefinition) -> Iterator[_Problem]:
+    """Yield each mistake that concerns several parts of a definition."""
     names = definition.roles
 
-    def unknown(location: yaml_text.Location, roles: Sequence[str]) -> Iterator[tuple[yaml_text.Location, str, int]]:
+    def unknown(location: yaml_text.Location, roles: Sequence[str]) -> Iterator[_Problem]:
         for role in roles:
             if role not in names:
-                yield location, f"the role '{role}' does not exist; the roles are: {', '.join(names)}", 0
+                yield _Problem(location, f"the role '{role}' does not exist; the roles are: {', '.join(names)}")
 
     for name, role in names.items():
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
-            yield (
+            yield _Problem(
                 ("roles", name),
                 f"'{name}' cannot be a role: a name has small letters and underscores and does not end in an "
                 "underscore and a single letter; 'verdict', 'gold' and a few others are reserved",
-                0,
             )
         for finding in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
             if finding.severity == "error":
-                yield ("roles", name, "prompt"), finding.message, finding.line
+                yield _Problem(("roles", name, "prompt"), finding.message, finding.line)
     for index, loop in enumerate(definition.order):
         yield from unknown(("order", index), loop.roles)
         if any(len(set(stage)) < len(stage) for stage in loop.repeat):
-            yield ("order", index), "a stage has the same role twice", 0
+            yield _Problem(("order", index), "a stage has the same role twice")
     scheduled = {role for loop in definition.order for role in loop.roles}
     for name in names:
         if name not in scheduled:
-            yield ("roles", name), f"'{name}' is never asked: it is not in the order", 0
+            yield _Problem(("roles", name), f"'{name}' is never asked: it is not in the order")
     for name, sources in (definition.inputs or {}).items():
         yield from unknown(("inputs", name), (name, *(sources or ())))
     yield from unknown(("decides",), definition.deciding_roles)
     if isinstance(definition.decides, Vote) and len(set(definition.decides.vote)) < max(
         2, len(definition.decides.vote)
     ):
-        yield ("decides",), "a vote needs at least two roles, each once", 0
+        yield _Problem(("decides",), "a vote needs at least two roles, each once")
