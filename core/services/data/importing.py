@@ -266,9 +266,8 @@ def _with_former_names(
     earlier = codebook.model_copy(update={"labels": tuple(labels)})
     suggested = suggest_mapping(table, earlier).gold
     if any(source.kind == "label" for source in suggested):
-        names = {label.id: label.name for label in codebook.labels}
         added = [
-            replace(source, label=names[label.id])
+            replace(source, label=codebook.label_names[label.id])
             for source in suggested
             if (label := earlier.find(source.name)) is not None and label.id in renamed
         ]
