@@ -175,8 +175,8 @@ price_option = pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per mil
 reference_option = click.option(
     "--reference",
     default="gold",
-    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE], latent, or reviewed+gold (the "
-    "review, or gold where there is none).",
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE], latent (the truth estimated from "
+    "all annotators), or reviewed+gold (the review, or gold where there is none).",
 )
 budget_option = click.option(
     "--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars."

@@ -78,7 +78,7 @@ def evaluate_command(
 ) -> None:
     """Score runs against reference labels.
 
-    Print metrics per label, the effect of the debate, and stability.
+    Print metrics per label and the effect of the debate. --json adds calibration, repeated runs and drift.
     """
     from core.services.evaluation import ambiguity, error_analysis
     from core.services.evaluation.debate_effect import debate_effect
