@@ -10,6 +10,7 @@ import { findLabel } from "./labels.js";
 /** @typedef {Span & { evidence?: Evidence, bold?: string }} Mark */
 
 const BOLD = /\*\*([^*\n]{1,160})\*\*/g;
+const MAX_MARKS = 500; // marks of one reply, because each is compared with the others
 
 /**
  * Return true if a reply is data (JSON or a code block) and not prose.
@@ -42,7 +43,7 @@ export function replyNodes(text, labels, evidence = [], disputed = new Set()) {
 }
 
 /**
- * Find the marked passages of a reply. Passages do not overlap, and quotes have priority.
+ * Find the marked passages of a reply, at most `MAX_MARKS`. Passages do not overlap, and quotes have priority.
  *
  * @param {string} text
  * @param {Labels} labels
@@ -53,6 +54,7 @@ function findMarks(text, labels, evidence) {
   /** @type {Mark[]} */
   const marks = [];
   const add = (/** @type {Mark} */ mark) => {
+    if (marks.length === MAX_MARKS) return;
     if (!marks.some(({ start, end }) => mark.start < end && mark.end > start)) marks.push(mark);
   };
   for (const one of evidence) {
@@ -82,7 +84,7 @@ function leadingNames(labels) {
     const names = [...labels.values()].map(({ name }) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     names.sort((a, b) => b.length - a.length);
     const any = names.join("|") || "(?!)"; // "(?!)" matches nothing
-    pattern = new RegExp(`(^[-•\\s]*)#?(?:${any})(?=[.:]|\\s*[-–—:])[.:]?`, "gim");
+    pattern = new RegExp(`(^[-•\\s]{0,20})#?(?:${any})(?=[.:]|\\s*[-–—:])[.:]?`, "gim");
     patterns.set(labels, pattern);
   }
   return pattern;

@@ -132,3 +132,10 @@ test("kerning is off only for a text with a long word", () => {
   assert.equal(classOf(`a ${"x".repeat(40)} b`), "document unkerned");
   assert.equal(classOf("word ".repeat(2000)), "document");
 });
+
+test("long replies of line breaks or bold words are drawn at once", () => {
+  const began = performance.now();
+  draw(replyNodes("\n".repeat(60_000), labels));
+  assert.equal(texts(draw(replyNodes("**a** ".repeat(30_000), labels)), "b").length, 500);
+  assert.ok(performance.now() - began < 8_000); // otherwise a minute
+});
