@@ -470,9 +470,10 @@ class _Sentence:
         end = start
         while end < len(self.tokens):
             whole_line = (self.single or (self.bullet and implicit)) and self.tokens[end].kind != "semicolon"
-            if not whole_line and self.tokens[end].kind in _BREAKS and self._next_is_entry(end):
+            is_break = not whole_line and self.tokens[end].kind in _BREAKS
+            if is_break and self._next_is_entry(end):
                 break
-            end += 1
+            end = max(end + 1, past(self.tokens, end, _BETWEEN) if is_break else 0)
         comment = self.tokens[start:end]
         if _takes_back(comment, subject, implicit=implicit) or (absent and _affirms(comment)):
             self._fail()
