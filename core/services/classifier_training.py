@@ -179,7 +179,7 @@ class ClassifierTrainer:
         new = list(dict.fromkeys(text for text in texts if (embedder.spec, text) not in cache))
         for start in range(0, len(new), EMBEDDED_AT_ONCE):
             if self._stop.is_set():
-                raise MootError("Training was stopped.", "It goes on when the project is open again.")
+                raise MootError("Training was stopped.", "Training continues when the project is opened again.")
             chunk = new[start : start + EMBEDDED_AT_ONCE]
             vectors = normalised(embedder.embed(chunk))
             cache.update({(embedder.spec, text): vector for text, vector in zip(chunk, vectors, strict=True)})

@@ -56,7 +56,7 @@ def warning(session: ProjectSession) -> str:
     """Return whose answers the latent truth rests on and what it assumes, or what it needs."""
     names = refresh(session)
     if not names:
-        return f"A latent truth needs the labels of {MIN_ANNOTATORS} raters, reviewers or runs. Ratings have none."
+        return f"An estimated truth needs the labels of {MIN_ANNOTATORS} raters, reviewers or runs. Ratings have none."
     return (
         f"The truth is estimated from {join_names(names)} (Dawid and Skene, 1979), as if they erred independently. "
         "Models that share errors confirm each other and look better than they are, and the evaluated run is one of "

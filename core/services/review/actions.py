@@ -149,7 +149,8 @@ def submit(
         if open_items:
             names = ", ".join(codebook.item_title(item) for item in open_items)
             raise UsageError(
-                f"Document {record.document.id} has no value yet for {names}.", "Decide what shows a ?, then submit."
+                f"Document {record.document.id} has no value yet for {names}.",
+                "Decide each value marked ?, then submit.",
             )
         confirmed = [
             ReviewChange(item, value, value)

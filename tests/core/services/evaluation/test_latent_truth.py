@@ -51,6 +51,6 @@ def test_latent_truth_needs_three_annotators(project):
     assert "latent" not in available_references(session, runs[0])
     result = evaluate(session, session.run(runs[0]), "latent")
     assert (result.n, result.basis.warning) == (0, latent_truth.warning(session))
-    assert result.basis.warning.startswith("A latent truth needs the labels of 3 raters, reviewers or runs.")
+    assert result.basis.warning.startswith("An estimated truth needs the labels of 3 raters, reviewers or runs.")
     with pytest.raises(UsageError, match="no reference"):
         reference_names("latent truth")
