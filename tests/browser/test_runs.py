@@ -173,7 +173,7 @@ def open_in_evaluate(page: Page) -> None:
     second.focus()
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Evaluate").wait_for()
-    expect(page.locator(".moot-head .sub").first).to_contain_text(name)
+    expect(page.locator(".st-key-evaluate-run").get_by_role("combobox")).to_have_value(re.compile(re.escape(name)))
 
 
 def open_in_compare(page: Page) -> None:
