@@ -232,9 +232,10 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     used = latest.settings.role_models.values()
     models = ", ".join(configuration.model_names(model for model in used if not model.is_builtin))
     words = f"Their results say nothing about the run “{latest.title}”, which used {models}."
-    notice("warn", "Tests use the word-list baseline instead of a language model", words)
     use = f"Use the models of {literal(latest.title)}"
-    st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-baseline"):
+        notice("warn", "Tests use the word-list baseline instead of a language model", words)
+        st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")
 
 
 def subject_picker(slots: tuple[Slot, ...]) -> None:
