@@ -53,6 +53,9 @@ def main() -> None:
     selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
     ordered = sorted(selected, key=lambda row: not row.run.details.pinned)  # the others are compared with the first
     _actions(session, ordered)
+    if not ordered:
+        _frontier(shown)
+        return
     left, right = st.columns([1.1, 1], gap="small")
     with left:
         _frontier(shown)
@@ -265,10 +268,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
 def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:
     """Draw the configuration of the selected run, or the differences between several."""
     runs = [row.run for row in selected]
-    if not runs:
-        with layout.panel("Details", key="runs-details"):
-            line("Select a run to see its results and settings, or several runs to see what differs.")
-    elif len(runs) == 1:
+    if len(runs) == 1:
         _one_run(session, selected[0])
     else:
         with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
