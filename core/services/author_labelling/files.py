@@ -163,11 +163,10 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     text, before = messages[-1].text, tuple(messages[:-1])
     rule = exclusion(text, earlier)
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
+    features = {normalise(feature.name): feature for feature in current.features}
     questions, predictions, answers = [], {}, []
     for question_row in () if rule else row.questions:
-        feature = next(
-            (feature for feature in current.features if normalise(feature.name) == normalise(question_row.label)), None
-        )
+        feature = features.get(normalise(question_row.label))
         if feature is None:
             raise ValueError(f"the codebook has no label '{question_row.label}'")
         if feature.item in predictions:
