@@ -91,11 +91,11 @@ def evaluate_command(
     with console.open_session(project) as session:
         rows = [console.known_run(session, run) for run in runs] if runs else session.all_runs()
         annotator = check_annotator(session, rows, annotator)
-        if page is not None and not rows:
-            raise UsageError("The project has no run to report.", "Start one with moot annotate.")
-        if page is not None and annotator != VERDICT:
-            raise UsageError("The report of --html is about the verdicts.", "Leave out --annotator or --html.")
         if page is not None:
+            if not rows:
+                raise UsageError("The project has no run to report.", "Start one with moot annotate.")
+            if annotator != VERDICT:
+                raise UsageError("The report of --html is about the verdicts.", "Leave out --annotator or --html.")
             save_html_report(session, rows[-1], page, reference)
             console.print_message(f"report written to {page}")
         reports = []
