@@ -117,11 +117,17 @@ MEANINGS: Mapping[str, str] = {
     "act": "number of the action, the unit of undo",
     "actor": "who did it: a reviewer's name, or `moot`",
     "annotator": "`verdict`, a role, or a source of labels",
+    "aspect": "the decided labels by name, as JSON",
+    "attempts.kind": "kind of the failure",
+    "attempts.text": "the part of the reply that arrived",
+    "base_url": "address of the server",
+    "cached": "TRUE if the reply was taken from the project",
     "cached_tokens": "prompt tokens that the provider had cached",
     "certainty": "probability of the value, 0 to 1",
     "codebook_version": "number of the codebook's version",
     "completion_tokens": "tokens of the reply",
     "connection": "name of the connection to the server",
+    "conversation": "the replies before those of the last role",
     "cost_usd": "dollars, NULL if the price is unknown",
     "created_at": "when the run was created",
     "document_id": "id of the document",
@@ -130,14 +136,22 @@ MEANINGS: Mapping[str, str] = {
     "evidence_supported": "quotes that were found in the document",
     "evidence_total": "quotes that the turns give",
     "experiment_id": "the same for the iterations of one run",
+    "events.after": "the value after, as JSON",
+    "events.before": "the value before, as JSON",
+    "events.kind": "kind of the event, such as `review` or `mark`",
     "file_name": "name of the imported file",
     "finish_reason": "why the reply ended, as the server says: `stop`, `length` or another word",
     "finished_at": "when the run ended",
+    "first_turn": "number of the role's first reply in its debate, from 0",
+    "form": "the decision that the reply must contain: `text` (none), `labels`, `choice` or `ratings`",
     "frame": "number of the sampling frame in its run",
-    "hash": "SHA-256 of the content",
+    "hash": "BLAKE2b hash of the content",
+    "id": "id of the document",
     "import_id": "number of the import",
+    "imports.id": "number of the import",
     "item": "id of a label, or `label` in a codebook of the kind `choice`",
-    "key": "SHA-256 of the request that the reply answers",
+    "key": "BLAKE2b hash of the request that the reply answers",
+    "label": "id of the label",
     "line": "line of the file",
     "message": "the reason in words",
     "note": "note of the person",
@@ -145,25 +159,46 @@ MEANINGS: Mapping[str, str] = {
     "options": "the options of the import, as JSON",
     "payload": "details of the kind of event, as JSON",
     "position": "position in the order of the file or the run",
+    "precedent_id": "id of the similar document",
     "probability": "probability of being selected",
     "prompt_tokens": "tokens of the prompt",
+    "quotes": "number of quotes in the debate",
     "rater": "person who gave the gold value; empty for a single one",
     "raw": "the row as it was read",
     "reason": "the reason in words",
     "reasoning": "reasoning that the server returned beside the reply",
     "reasoning_tokens": "tokens of the reasoning",
+    "reading": "how the reply was read, as JSON",
+    "rejected": "rows of the input that were not imported",
+    "replies.text": "the reply",
+    "retry": "0, or 1 for the second request after a reply that was cut or could not be read",
+    "review": "text of the document",
     "role": "role of the debate",
+    "role_model": "model and sampling settings of the role, as JSON",
     "run_id": "id of the run, such as `r0001`",
+    "run_labels.name": "name of the label",
+    "runs.number": "number of the run, from 1",
+    "runs.retry": "how often unresolved documents were retried",
+    "runs.state": "`queued`, `running`, `paused`, `stopped`, `done` or `failed`",
     "seconds": "duration in seconds",
     "seq": "number of the event, in the order of time",
     "settings": "all settings of the run, as JSON",
+    "similarity": "cosine similarity of both documents",
     "spec": "the model as connection/model",
     "status": "`Pending`, `Draft`, `Submitted` or `Discarded`; of a debate: `verdict`, `unresolved` or `failed`",
     "stop_code": "why the run is paused or stopped; empty otherwise",
+    "supported": "number of quotes that were found in the document",
+    "true_aspect": "the gold labels by name, as JSON",
+    "turn": "number of the reply in its debate, from 0",
     "unix_time": "seconds since 1970",
+    "values": "the decided values, as JSON",
+    "verdict": "reply of the last role",
+    "verdicts.verdict": "the verdict with its reasons and notes, as JSON",
+    "superseded_verdicts.verdict": "the verdict with its reasons and notes, as JSON",
+    "version": "number of the version, from 1",
     "value": "JSON; of an item `true`, `3`, or the id of the chosen label in quotation marks",
 }
-"""Meanings of columns that are the same wherever they occur; a comment in the schema comes first."""
+"""Meanings of columns, by name or by table and name; a comment in the schema comes first."""
 
 
 def project_tables() -> str:
@@ -184,13 +219,13 @@ def project_tables() -> str:
         "## Views\n",
     ]
     for name in views:
-        parts += [f"### {name}\n", _comment_of(source, "VIEW", name), _columns(columns[name], {})]
+        parts += [f"### {name}\n", _comment_of(source, "VIEW", name), _columns(name, columns[name], {})]
     parts.append("## Tables\n")
     for name in tables:
         body = re.search(rf"^CREATE TABLE {name} \((.*?)\);", source, re.MULTILINE | re.DOTALL)
         assert body is not None
         notes = dict(re.findall(r"(\w+) \w+(?: NOT NULL| PRIMARY KEY)*,? *-- (.+)$", body[1], re.MULTILINE))
-        parts += [f"### {name}\n", _comment_of(source, "TABLE", name), _columns(columns[name], notes)]
+        parts += [f"### {name}\n", _comment_of(source, "TABLE", name), _columns(name, columns[name], notes)]
     return "\n".join(part for part in parts if part)
 
 
@@ -201,8 +236,9 @@ def _comment_of(source: str, kind: str, name: str) -> str:
     return comment + "\n" if comment else ""
 
 
-def _columns(columns: list[tuple[Any, ...]], notes: Mapping[str, str]) -> str:
-    rows = [f"| `{name}` | {kind} | {notes.get(name) or MEANINGS.get(name, '')} |" for name, kind, *_ in columns]
+def _columns(table: str, columns: list[tuple[Any, ...]], notes: Mapping[str, str]) -> str:
+    meanings = {name: MEANINGS.get(f"{table}.{name}", MEANINGS.get(name, "")) for name, *_ in columns}
+    rows = [f"| `{name}` | {kind} | {notes.get(name) or meanings[name]} |" for name, kind, *_ in columns]
     return "| column | type | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
