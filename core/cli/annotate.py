@@ -16,7 +16,7 @@ import click
 from core.cli import console
 from core.codebook import Codebook
 from core.debate.events import RunStatus
-from core.debate.protocols import custom
+from core.debate.protocols import PROTOCOLS, custom
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
@@ -529,7 +529,11 @@ SEED = click.IntRange(-(2**53), 2**53)
     help="Show N rows before and after in the same group as context.",
 )
 @click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
-@click.option("--protocol", default="ecj", help="Debate protocol, or a protocol file (YAML).")
+@click.option(
+    "--protocol",
+    default="ecj",
+    help=f"{', '.join(name for name in PROTOCOLS if name != custom.NAME)}, or a protocol file (YAML).",
+)
 @click.option("--model", default="builtin/lexical", metavar="SPEC", help="Default model as connection/model.")
 @console.pairs_option("--role", "roles", "ROLE=SPEC", "Model for one role.")
 @console.connection_option
@@ -546,7 +550,7 @@ SEED = click.IntRange(-(2**53), 2**53)
     help="Random seed. Default: 0, which is not sent; a given seed is sent to servers that accept one.",
 )
 @click.option("--engine", type=click.Choice(ENGINES), default="live", help="Engine that runs the debates.")
-@console.project_option(required=False)
+@console.project_option(required=False, help="Project file. Default: the name of INPUT, ending in .duckdb.")
 @click.option("--resume", metavar="RUN", help="Resume this run of the project.")
 @click.option(
     "--retry",

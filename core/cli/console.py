@@ -129,8 +129,8 @@ DOLLARS = DollarAmount(min=0, min_open=True)
 PROJECT_PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-def project_option(required: bool) -> Callable[[Any], Any]:
-    return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
+def project_option(required: bool, help: str = "Project file (.duckdb).") -> Callable[[Any], Any]:
+    return click.option("--project", type=PROJECT_PATH, required=required, help=help)
 
 
 def _header_choice(_ctx: click.Context, _param: click.Parameter, has_header: bool | None) -> Header | None:
