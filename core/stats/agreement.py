@@ -29,6 +29,9 @@ from core.stats.metric_intervals import MIN_CORRELATED_UNITS, Shape, Spread, int
 _MAX_PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
 
+Level: TypeAlias = Literal["nominal", "ordinal"]
+Disagreement: TypeAlias = Callable[[Numbers, Numbers], tuple[float, float]]
+"""Function of answers ``[unit, rater]`` and weights ``[unit]``: the observed and the chance disagreement."""
 Coefficient: TypeAlias = Callable[[npt.NDArray[Any], Numbers], float | None]
 """Function of answers ``[unit, rater]`` and weights ``[unit]``."""
 
@@ -56,22 +59,26 @@ def fleiss_kappa(answers: npt.ArrayLike, weights: Numbers | None = None) -> floa
     Gwet (Handbook of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution has the same weight (with equal
     numbers: Fleiss'). ``weights`` as for ``cohen_kappa``.
     """
+    return _beyond_chance(*fleiss_disagreement(answers, weights))
+
+
+def fleiss_disagreement(answers: npt.ArrayLike, weights: Numbers | None = None) -> tuple[float, float]:
+    """Return 1 - p_o and 1 - p_e of Fleiss' kappa; zeros without a unit to compare."""
     table = _table(_nominal(answers))
     times = np.ones(len(table)) if weights is None else weights
     per_unit = table.sum(axis=1)
     pairable, rated = per_unit >= 2, per_unit > 0
     n = float(times[pairable].sum())
     if not n:
-        return None
+        return 0.0, 0.0
     m = per_unit[pairable]
     observed = float(times[pairable] @ (((table[pairable] ** 2).sum(axis=1) - m) / (m * (m - 1)))) / n
     shares = times[rated] @ (table[rated] / per_unit[rated][:, None]) / times[rated].sum()
-    expected = float((shares**2).sum())
-    return (observed - expected) / (1 - expected) if 1 - expected > TINY else None
+    return 1 - observed, 1 - float((shares**2).sum())
 
 
 def krippendorff_alpha(
-    answers: npt.ArrayLike, weights: Numbers | None = None, level: Literal["nominal", "ordinal"] = "nominal"
+    answers: npt.ArrayLike, weights: Numbers | None = None, level: Level = "nominal"
 ) -> float | None:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
@@ -80,6 +87,13 @@ def krippendorff_alpha(
     matrix. Nominal values may be anything. ``weights`` is ``[unit]``: how many units each one stands for, 1 by default.
     Raises ValueError for ordinal values that are not numbers.
     """
+    return _beyond_chance(*krippendorff_disagreement(answers, weights, level))
+
+
+def krippendorff_disagreement(
+    answers: npt.ArrayLike, weights: Numbers | None = None, level: Level = "nominal"
+) -> tuple[float, float]:
+    """Return D_o and D_e of Krippendorff's alpha; zeros without a unit to compare, and with only one value."""
     if level == "nominal":
         table = _table(_nominal(answers))
         pairable = table.sum(axis=1) >= 2
@@ -105,8 +119,12 @@ def krippendorff_alpha(
         middle = float((cell_weights * ranks).sum()) / total if total else 0.0
         between = 2 * total * float((cell_weights * (ranks - middle) ** 2).sum())
     if total <= 1 or between <= 1e-9:
-        return None
-    return 1 - within / total / (between / (total * (total - 1)))
+        return 0.0, 0.0
+    return within / total, between / (total * (total - 1))
+
+
+def _beyond_chance(observed: float, expected: float) -> float | None:
+    return 1 - observed / expected if expected > TINY else None
 
 
 def with_interval(
@@ -154,6 +172,41 @@ def with_interval(
         size, frequency = units, np.ones(units)
     variance = size / (size - 1) * float(frequency @ changes**2)
     return Estimate(estimate, interval(shape, estimate, Spread(variance, t_quantile(units - 1))))
+
+
+def over_items(disagreement: Disagreement, answers: Numbers, groups: Codes | None = None) -> Estimate:
+    """Return one coefficient of several items, ``[unit, item, rater]``: 1 - D_o / D_e with each summed over the items.
+
+    It is the mean of the items' coefficients, weighted by their chance disagreement, so that a rare label counts less.
+    The answers of all items in one table would agree beyond chance by the items' frequencies alone. The interval is
+    that of ``with_interval``: a unit is left out of all items at once.
+    """
+    used = ((~np.isnan(answers)).sum(axis=2) >= 2).any(axis=1)
+    answers = answers[used]
+    unit = np.unique(np.flatnonzero(used) if groups is None else groups[used], return_inverse=True)[1]
+    units = int(unit.max(initial=-1)) + 1
+    items = [(item, *distinct_rows(_nominal(item))) for item in answers.swapaxes(0, 1)]
+    part = None
+    if max((len(rows) for _, rows, *_ in items), default=0) > _MAX_PATTERNS:
+        part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
+    full, left_out = np.zeros(2), np.zeros((len(answers) if part is None else int(part.max()) + 1, 2))
+    for item, rows, inverse, counts in items:
+        patterns, times = item[rows], counts.astype(np.float64)
+        full += disagreement(patterns, times)
+        if part is None:
+            left_out += np.array([disagreement(patterns, times - one) for one in np.eye(len(rows))])[inverse]
+        else:
+            removed = (np.bincount(inverse[part == number], None, len(rows)) for number in range(len(left_out)))
+            left_out += np.array([disagreement(patterns, times - times_out) for times_out in removed])
+    estimate = _beyond_chance(*full.tolist())
+    if estimate is None or units < MIN_CORRELATED_UNITS or (left_out[:, 1] <= TINY).any():
+        return Estimate(estimate)
+    values, size = 1 - left_out[:, 0] / left_out[:, 1], len(left_out)
+    changes = (size - 1) / size * (values - values.mean())
+    if part is None:
+        changes, size = np.bincount(unit, changes), units
+    variance = size / (size - 1) * float((changes**2).sum())
+    return Estimate(estimate, interval("correlation", estimate, Spread(variance, t_quantile(units - 1))))
 
 
 def mid_ranks(values: Numbers, weights: Numbers) -> Numbers:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Kind
-from core.stats.agreement import fleiss_kappa, krippendorff_alpha, with_interval
+from core.stats.agreement import fleiss_disagreement, krippendorff_disagreement, over_items
 from core.stats.arrays import Codes, Mask, Numbers, check_shapes, is_right, known_median, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
@@ -62,7 +62,7 @@ class Round:
     unanimous: Estimate
     """Share of these on which all agents agree on every item."""
     agreement: Estimate
-    """Fleiss' kappa over cells; of ratings Krippendorff's ordinal alpha."""
+    """Fleiss' kappa, of ratings Krippendorff's ordinal alpha, over the items (``over_items``)."""
     with_majority: Estimate
     """Mean share of agents per cell with the most common value (of ratings: less than a point from the median)."""
     consecutive: tuple[tuple[str, str, Estimate], ...]
@@ -238,11 +238,9 @@ class _Debate:
 
     def agreement(self, stack: Numbers) -> Estimate:
         """Return Krippendorff's alpha of ratings or Fleiss' kappa of labels, ``[agent, document, item]``."""
-        groups = self.document_design.groups
-        if stack.shape[2] > 1:  # the cells of a document depend on each other
-            groups = np.repeat(np.arange(stack.shape[1]) if groups is None else groups, stack.shape[2])
-        coefficient = partial(krippendorff_alpha, level="ordinal") if self.kind == "rating" else fleiss_kappa
-        return with_interval(coefficient, stack.reshape(len(stack), -1).T, groups)
+        is_rating = self.kind == "rating"
+        disagreement = partial(krippendorff_disagreement, level="ordinal") if is_rating else fleiss_disagreement
+        return over_items(disagreement, stack.transpose(1, 2, 0), self.document_design.groups)
 
     def share_with_majority(self, stack: Numbers, vote: Numbers) -> Estimate:
         """Return the mean share of agents with the most common value, over cells with values of two or more agents."""

@@ -11,12 +11,15 @@ from scipy.stats import entropy
 from core.stats.agreement import (
     cohen_kappa,
     divergence,
+    fleiss_disagreement,
     fleiss_kappa,
     krippendorff_alpha,
+    over_items,
     rouge_l,
     table_agreement,
     with_interval,
 )
+from core.stats.intervals import Estimate
 from tests.each_row import each_row
 
 NAN = float("nan")
@@ -214,3 +217,30 @@ def test_rouge_l_is_a_share_and_symmetric(one: str, other: str) -> None:
     score = rouge_l(one, other)
     assert score == rouge_l(other, one)
     assert score is None or 0 <= score <= 1
+
+
+def test_coefficient_of_several_items_weights_them_by_their_chance_disagreement() -> None:
+    # shares of 3/8, 1/8 and 0 present: 1 - p_e is 2 * 3/8 * 5/8, 2 * 1/8 * 7/8 and 0
+    even, rare, never = [[1, 1], [1, 0], [0, 0], [0, 0]], [[1, 0], [0, 0], [0, 0], [0, 0]], [[0, 0]] * 4
+    answers = np.array([even, rare, never], dtype=float).transpose(1, 0, 2)
+    kappa = over_items(fleiss_disagreement, answers)
+    assert kappa.value == pytest.approx(1 - (1 / 4 + 1 / 4 + 0) / (15 / 32 + 7 / 32 + 0))
+    assert over_items(fleiss_disagreement, answers[:, 2:]).value is None
+
+
+def test_interval_of_one_item_is_that_of_its_coefficient() -> None:
+    rng = np.random.default_rng(5)
+    answers, groups = rng.integers(0, 3, (60, 3)).astype(float), np.repeat(np.arange(20), 3)
+    for codes in (None, groups):
+        one = over_items(fleiss_disagreement, answers[:, None, :], codes)
+        assert_equal(one, with_interval(fleiss_kappa, answers, codes))
+        copies = over_items(fleiss_disagreement, np.repeat(answers[:, None, :], 4, axis=1), codes)
+        assert_equal(copies, one)
+
+
+def assert_equal(first: Estimate, second: Estimate) -> None:
+    assert first.value == pytest.approx(second.value)
+    assert first.interval is not None
+    assert second.interval is not None
+    assert first.interval.low == pytest.approx(second.interval.low)
+    assert first.interval.high == pytest.approx(second.interval.high)

@@ -105,6 +105,16 @@ def test_agreement_in_a_round_has_an_interval_over_documents() -> None:
         assert copied == pytest.approx(ours, abs=0.02)
 
 
+def test_agreement_is_not_that_of_the_frequencies_of_labels() -> None:
+    rng = np.random.default_rng(3)
+    shares = np.array([0.9, 0.1, 0.1, 0.1])
+    chance = {name: (rng.random((500, 4)) < shares).astype(float) for name in "ABC"}
+    (only,) = rounds(chance["A"], [("r", chance)])
+    assert only.agreement.value == pytest.approx(0.0, abs=0.05)
+    assert only.agreement.interval is not None
+    assert only.agreement.interval.low < 0 < only.agreement.interval.high
+
+
 def test_rating_is_right_if_less_than_a_point_away() -> None:
     (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], kind="rating")
     assert [agent.accuracy.value for agent in only.agents] == [1.0, 0.0]
