@@ -27,7 +27,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.stats.arrays import Codes, Numbers
+from core.stats.arrays import TINY, Codes, Numbers
 from core.stats.intervals import Estimate, Interval, t_quantile
 from core.stats.sampling import MIN_DRAWS, WeightedSample
 
@@ -61,8 +61,8 @@ class Coefficient:
 
     estimate: Estimate
     error: float
-    p: float
-    """Two-sided, of the hypothesis that the coefficient is 0."""
+    p: float | None
+    """Two-sided, of the hypothesis that the coefficient is 0. None without a spread, as in a perfect fit."""
     naive: Estimate
 
 
@@ -217,17 +217,22 @@ class _Equations:
             covariance = covariance + (deviations.T @ deviations + unseen) / (len(deviations) * (len(deviations) - 1))
         return np.asarray(covariance)
 
-    def estimates(self, tuning: float, wrong: Rows, units: int) -> list[tuple[Estimate, float, float]]:
-        """Return each coefficient with its interval, standard error and p."""
+    def estimates(self, tuning: float, wrong: Rows, units: int) -> list[tuple[Estimate, float, float | None]]:
+        """Return each coefficient with its interval, standard error and p.
+
+        Without a spread the standard error is 0, and there is neither an interval nor a p.
+        """
         from scipy.special import stdtr
 
         beta = self.solve(tuning)
         freedom = max(1, units - len(beta))
         quantile = t_quantile(freedom)
         errors = np.sqrt(np.maximum(np.diagonal(self.covariance(beta, tuning, wrong)), 0.0))
-        estimates = []
+        estimates: list[tuple[Estimate, float, float | None]] = []
         for value, error in zip(beta.tolist(), errors.tolist(), strict=True):
-            p = 2 * float(stdtr(freedom, -abs(value) / error)) if error > 0 else 1.0
+            if error <= TINY * max(1.0, np.abs(beta).max()):  # a spread of rounding errors only
+                estimates.append((Estimate(value), 0.0, None))
+                continue
             interval = Interval(value - quantile * error, value + quantile * error)
-            estimates.append((Estimate(value, interval if error > 0 else None), error, p))
+            estimates.append((Estimate(value, interval), error, 2 * float(stdtr(freedom, -abs(value) / error))))
         return estimates

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_number, join_names
+from core.formatting import format_count, format_number, format_p_value, join_names
 from core.runs import RunRow
 from core.services.evaluation.annotation_arrays import Grid, group_codes, reviewed_sample
 from core.services.project_session import ProjectSession
@@ -143,7 +143,7 @@ def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], .
     """Return the head and the rows of the coefficients as text."""
     rows = []
     for name, coefficient in analysis.terms.items():
-        p = "< 0.001" if coefficient.p < 0.001 else f"{coefficient.p:.3f}"
+        p = format_p_value(coefficient.p).removeprefix("p ").removeprefix("= ")
         estimate, span = format_number(coefficient.estimate.value), format_interval(coefficient.estimate.interval)
         rows.append((name, estimate, span, p, format_number(coefficient.naive.value)))
     return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)

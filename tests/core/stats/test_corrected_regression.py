@@ -149,3 +149,12 @@ def test_large_predictors_such_as_years_are_estimated() -> None:
         shifted = corrected(family, np.column_stack([ONES, years]), 1.0)
         assert shifted.coefficients[1].estimate.value == pytest.approx(plain.coefficients[1].estimate.value, rel=1e-4)
         assert shifted.coefficients[1].error == pytest.approx(plain.coefficients[1].error, rel=1e-4)
+
+
+@each_row("outcome", [np.arange(30.0) % 5, np.ones(30)])
+def test_perfect_fit_has_neither_interval_nor_p(outcome: np.ndarray) -> None:
+    rows = Rows(outcome, np.column_stack([np.ones(30), np.arange(30.0) % 5]))
+    everything = WeightedSample(np.zeros(30), 30)
+    fitted = regression("linear", rows, rows, rows, np.arange(30), everything)
+    assert [coefficient.error for coefficient in fitted.coefficients] == [0.0, 0.0]
+    assert all(coefficient.estimate.interval is coefficient.p is None for coefficient in fitted.coefficients)
