@@ -367,7 +367,7 @@ class ImportPage:
                 )
             elif self.draft.destination == "replace" and session is not None:
                 renamed = preview.new_ids if preview is not None else 0
-                words = "Those of documents that no longer exist are hidden."
+                words = "Verdicts and reviews of documents that the new file lacks are hidden."
                 if renamed:
                     words += f" {format_count(renamed, 'document')} {plural(renamed, 'gets', 'get')} a new id, such as "
                     words += "7 (2), because the id has runs or reviews of a different text."
