@@ -33,7 +33,17 @@ from core.ingest.gold import (
     words_of,
 )
 from core.ingest.mapping import ColumnMapping
-from core.ingest.table import NUMBER, REVIEW_DETAILS, Table, as_text, chat_messages, clip, field_text, has_text
+from core.ingest.table import (
+    EXPORT_COLUMNS,
+    NUMBER,
+    REVIEW_DETAILS,
+    Table,
+    as_text,
+    chat_messages,
+    clip,
+    field_text,
+    has_text,
+)
 
 SAMPLE = 2_000
 """Number of rows that are inspected, spread over the table."""
@@ -337,7 +347,7 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
     They follow the document id, or in a file for Hugging Face the status of the review. If others follow it too, the
     columns were moved, and results are known by their names, for Hugging Face by their place before the reviewers.
     """
-    if not {"run_id", "review_status"} <= set(columns):
+    if not EXPORT_COLUMNS.issubset(columns):
         return frozenset()
     endings = tuple(name.removeprefix("pred") for name in columns if name.startswith("pred_"))
     named = {name for name in columns if _ABOUT_RUN.fullmatch(name) or name.endswith(endings)}

@@ -16,11 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from xml.etree.ElementTree import ParseError, parse
 
+from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import did_you_mean, join_names
 from core.ingest.child_process import memory_limit
 from core.ingest.table import (
     BELOW_HEADER,
+    EXPORT_COLUMNS,
     HEADER_ROWS,
     REPEATED_HEADER,
     Format,
@@ -89,6 +91,9 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     check_width(len(header), name)
     header = names_with_options(header, sheet_rows[header_index + 1 : first])
     data = [tuple(None if cell == "" else cell for cell in column) for column in zip(*log.kept, strict=True)]
+    if EXPORT_COLUMNS.issubset(header):  # spreadsheet programs keep the apostrophes in the csv that Moot wrote
+        header = [*map(_unescaped, header)]
+        data = [tuple(map(_unescaped, cells)) for cells in data]
     used = [index for index, title in enumerate(header) if title != "" or any(cell is not None for cell in data[index])]
     columns, notes = clean_columns([header[index] for index in used])
     notes = (
@@ -194,6 +199,10 @@ def _is_better(sheet: CalamineSheet, earlier: CalamineSheet) -> bool:
     if not earlier.width or earlier.height < 2:
         return sheet.width > 0 and sheet.height > earlier.height
     return earlier.width == 1 < sheet.width and sheet.height > earlier.height
+
+
+def _unescaped(cell: Any) -> Any:
+    return unescape_formula(cell) if isinstance(cell, str) else cell
 
 
 def _cell(value: Any) -> Any:

@@ -190,6 +190,8 @@ def join_tables(tables: Sequence[Table]) -> Table:
 
 REVIEW_DETAILS = ("review_note", "review_flag", "review_error_types", "reviewers")
 """The last columns of a table that Moot exports: the remarks of the reviewers and their names."""
+EXPORT_COLUMNS = frozenset(("run_id", "review_status"))
+"""Columns that every table has that Moot exports."""
 
 
 def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:

@@ -43,6 +43,14 @@ def test_title_rows_above_the_header_are_left_out(xlsx: Book) -> None:
     assert read_table(xlsx({"S": rows}), name="data.xlsx", max_rows=1).column("food") == (1,)
 
 
+def test_formulas_that_moot_escaped_in_csv_are_unescaped(xlsx: Book) -> None:
+    rows = [["text", "'=n", "run_id", "review_status"], ["'@ann hello", 1, "r1", "Pending"]]
+    table = read_table(xlsx({"a": rows}), name="a.xlsx")
+    assert (table.columns[:2], table.row(0)["text"]) == (("text", "=n"), "@ann hello")
+    other = read_table(xlsx({"a": [row[:2] for row in rows]}), name="a.xlsx")
+    assert (other.columns, other.row(0)["text"]) == (("text", "'=n"), "'@ann hello")
+
+
 def test_further_headers_of_qualtrics_are_left_out(xlsx: Book) -> None:
     ids = ['{"ImportId":"_recordId"}', '{"ImportId":"QID1"}']
     rows = [["ResponseId", "Q1"], ["Response ID", "What happened?"], ids, ["R_1", "The soup was cold"]]
