@@ -148,6 +148,11 @@ def find_key(connection: Connection) -> str | None:
     return "".join((stored or "").split()) or None
 
 
+def key_headers(key: str | None) -> dict[str, str]:
+    """Return the HTTP headers that send a key; empty without one."""
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
 def remember_key(connection: Connection, key: str) -> None:
     """Store a key for this connection and origin in the system keyring. Raises UsageError if the machine has none."""
     import keyring

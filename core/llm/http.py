@@ -17,6 +17,7 @@ import aiohttp
 from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
+from core.llm.connections import key_headers
 from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
 from core.llm.request import encode_body
 from core.llm.streaming import END_OF_STREAM_SECONDS, ReplyBuilder
@@ -40,7 +41,7 @@ async def post(
             session,
             url,
             data=encode_body(body),
-            headers={**content_headers, **request.headers},
+            headers={**content_headers, **key_headers(request.key)},
             timeout=timeout,
             allow_redirects=False,
         )

@@ -16,7 +16,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document, storable
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
-from core.llm.connections import Connection
+from core.llm.connections import Connection, key_headers
 from core.llm.failures import parse_error_body
 from core.llm.http import read_start
 from core.llm.prices import provider_of
@@ -128,7 +128,7 @@ async def fetch_model_info(
     provider = provider_of(connection)
     if provider and (context := await asyncio.to_thread(_context_window, provider, model)):
         return ModelInfo(context)
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    headers = key_headers(key)
     try:
         async with asyncio.timeout(FACT_SECONDS):
             if connection.dialect == "ollama":

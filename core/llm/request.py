@@ -57,11 +57,6 @@ class ModelRequest:
         params = {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": self.seed}
         return {name: value for name, value in params.items() if value is not None}
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """HTTP headers."""
-        return {"authorization": f"Bearer {self.key}"} if self.key else {}
-
     def schema_for(self, capabilities: ModelCapabilities) -> Schema | None:
         """Return the schema that this server accepts, None if there is none."""
         if self.schema is None or capabilities.schema == "none":

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
-from core.llm.connections import Connection, find_key
+from core.llm.connections import Connection, find_key, key_headers
 from core.llm.failures import ADDRESS_REMEDY, from_status, hide_key, not_connected, server_message
 from core.runs import RoleModel
 
@@ -109,8 +109,7 @@ def _hooks(key: str | None, max_bytes: int) -> dict[str, list[Any]]:
     async def clean(request: Any) -> None:
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
-        if key:
-            request.headers["authorization"] = f"Bearer {key}"
+        request.headers.update(key_headers(key))
 
     async def limit(response: Any) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
