@@ -18,7 +18,7 @@ from core.formatting import format_bytes, format_count
 from core.llm.probe import list_models
 from core.services import models, preferences
 from core.services.workspace import Workspace
-from core.store.database import PROJECT_SUFFIXES
+from core.store.project_lock import PROJECT_SUFFIXES
 
 PACKAGES = (
     "streamlit", "duckdb", "pandas", "pyarrow", "openai", "ollama", "altair", "scikit-learn", "streamlit-aggrid",

@@ -35,8 +35,8 @@ from core.services import few_shot_examples
 from core.services.background_jobs import Prefetcher
 from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
-from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project, Store
+from core.store.project_lock import PROJECT_SUFFIXES
 from core.store.transcripts import FinishedPage
 
 logger = logging.getLogger(__name__)

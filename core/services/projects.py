@@ -22,7 +22,8 @@ from core.services.guided_path import last_run, reviewed_documents
 from core.services.project_session import ProjectSession
 from core.services.shipped_data import SUFFIX
 from core.services.workspace import Workspace
-from core.store.database import PROJECT_SUFFIXES, Ownership, copy_files, data_files, translate_error
+from core.store.database import copy_files, data_files, translate_error
+from core.store.project_lock import PROJECT_SUFFIXES, ProjectLock
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0
@@ -274,7 +275,7 @@ def _closed(workspace: Workspace, path: Path, *, reopen: Path | None = None) -> 
     """
     with workspace.reserved(path) as session:
         if session is None:
-            Ownership(path).forget()
+            ProjectLock(path).forget()
         elif session.is_busy:
             raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
         else:

@@ -14,9 +14,9 @@ from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
-from core.store.database import check_folder as check_folder
 from core.store.database import check_path as check_path
 from core.store.project import Project
+from core.store.project_lock import check_folder as check_folder
 
 T = TypeVar("T")
 

@@ -13,7 +13,8 @@ import duckdb
 from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
-from core.store.database import CONFIG, Cursor, ReadRepository, check_folder, check_path, translate_error
+from core.store.database import CONFIG, Cursor, ReadRepository, check_path, translate_error
+from core.store.project_lock import check_folder
 from core.store.rows import dump, load
 
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ While it is open nothing may open, copy or hash the file by other means: closing
 from __future__ import annotations
 
 import errno
-import json
 import os
-import re
 import shutil
 import threading
 import time
@@ -22,11 +20,11 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 from duckdb import DuckDBPyConnection
-from filelock import FileLock, Timeout
 
-from core.errors import InputError, MootError, ProjectError, ProjectGone, ProjectLocked, StorageFull
-from core.files import atomic_write, is_disk_full, own_problem, read_text
+from core.errors import MootError, ProjectError, ProjectGone, StorageFull
+from core.files import is_disk_full
 from core.store import migrations
+from core.store.project_lock import COMPANIONS, PROJECT_SUFFIXES, ProjectLock
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,19 +49,11 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 The type of a column of Python values follows from all of them, not from a sample.
 """
-PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
-"""Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
-_COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json", ".lock")
-"""Suffixes of the files beside a project, the longest first."""
-_SPILL = ".tmp"
-"""Suffix of the folder for data that does not fit into memory."""
-
 MAX_PARSED = 500
 """Most queries that stay parsed."""
 _parsed: dict[str, duckdb.Statement] = {}
 """Parsed queries by their text, for every connection."""
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
 
 
@@ -128,11 +118,11 @@ class DatabaseConnection:
     created the file.
     """
 
-    def __init__(self, path: Path, root: Cursor, ownership: Ownership, *, created: bool) -> None:
+    def __init__(self, path: Path, root: Cursor, lock: ProjectLock, *, created: bool) -> None:
         self.path = path
         self.created = created
         self._root = root
-        self._ownership = ownership
+        self._lock = lock
         self._local = threading.local()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._guard = threading.Lock()
@@ -236,7 +226,7 @@ class DatabaseConnection:
             raise translate_error(error, self.path) from error
         finally:
             self._root.close()
-            self._ownership.release()
+            self._lock.release()
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -327,7 +317,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     resolved = Path(path).expanduser().resolve()
     if not create and not resolved.exists():
         raise ProjectError(f"There is no project at {resolved}.", "Check the path.")
-    ownership = Ownership(resolved, url)
+    lock = ProjectLock(resolved, url)
     earlier = data_files(resolved)
     created = resolved not in earlier
     root: Cursor | None = None
@@ -344,11 +334,11 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         for file in set(data_files(resolved)).difference(earlier) if created else ():
             with suppress(OSError):
                 file.unlink()
-        ownership.forget()
+        lock.forget()
         if isinstance(error, duckdb.Error):
             raise translate_error(error, resolved) from error
         raise
-    return DatabaseConnection(resolved, root, ownership, created=created)
+    return DatabaseConnection(resolved, root, lock, created=created)
 
 
 def check_path(path: Path) -> None:
@@ -365,7 +355,7 @@ def check_path(path: Path) -> None:
                 f"{absolute} is a folder, not a project file.", "Name a file in it, such as moot.duckdb."
             )
         with suppress(FileNotFoundError, NotADirectoryError):
-            absolute.with_name(absolute.name + _COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
+            absolute.with_name(absolute.name + COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
     except UnicodeEncodeError:
         raise ProjectError(f"{path} is not UTF-8 text.", "Choose another path for the project.") from None
     except OSError as error:
@@ -375,21 +365,6 @@ def check_path(path: Path) -> None:
         raise ProjectError(
             f"{absolute} contains a question mark, which DuckDB cannot use.", "Choose another path for the project."
         )
-
-
-def check_folder(path: Path) -> None:
-    """Raise ProjectError if the folder of a project is missing or cannot be written."""
-    if not path.parent.is_dir():
-        raise ProjectError(f"The folder {path.parent} does not exist.", "Create it first, or name another file.")
-    if not os.access(path.parent, os.W_OK):
-        raise _unwritable(path.parent, "Permission denied")
-
-
-def _unwritable(folder: Path, reason: str) -> ProjectError:
-    return ProjectError(
-        f"{folder} cannot be written ({reason}).",
-        "Copy the project to one of your folders, name another project file, or correct the permissions.",
-    )
 
 
 def data_files(path: Path) -> list[Path]:
@@ -416,20 +391,6 @@ def copy_files(path: Path, target: Path) -> None:
         raise translate_error(error, target) from error
 
 
-def _check_companions(path: Path) -> None:
-    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device, or another user's."""
-    owners: set[int] = set()
-    with suppress(FileNotFoundError, NotADirectoryError):
-        owners.add(path.stat().st_uid)
-    for suffix in (*_COMPANIONS, _SPILL):
-        companion = path.with_name(path.name + suffix)
-        if problem := own_problem(companion, owners, folder=suffix == _SPILL):
-            raise ProjectError(
-                f"{companion} {problem}, so {path.name} was not opened.",
-                "Delete it, or move the project to a folder that only you can write to.",
-            )
-
-
 def _connect(path: Path) -> Cursor:
     if path.exists() and not os.access(path, os.W_OK):
         raise ProjectError(f"{path} is read-only.", "Make it writable, or copy it to one of your folders.")
@@ -443,57 +404,3 @@ def _connect(path: Path) -> Cursor:
             ) from error
         raise translate_error(error, path) from error
     return root
-
-
-class Ownership:
-    """The lock on ``FILE.lock`` with ``{pid, url}`` in ``FILE.lock.json``.
-
-    Raises ProjectLocked if another process, or this process, already holds the lock. Raises ProjectError if the folder
-    is missing or cannot be written, or if a file beside the project is not safe.
-    """
-
-    def __init__(self, path: Path, url: str | None = None) -> None:
-        _check_companions(path)
-        self._path = path
-        self._note = path.with_name(path.name + ".lock.json")
-        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False, mode=0o600)
-        self._new = not Path(self._lock.lock_file).exists()
-        check_folder(path)
-        try:
-            self._lock.acquire()
-        except Timeout as error:
-            raise ProjectLocked(str(path), *_read_note(self._note)) from error
-        except OSError as error:
-            raise _unwritable(path.parent, error.strerror or str(error)) from error
-        self._write_note(url)
-
-    def _write_note(self, url: str | None) -> None:
-        """Record the address at which this process shows the project. A note that cannot be written is left out."""
-        with suppress(OSError), atomic_write(self._note, private=True) as file:
-            file.write(json.dumps({"pid": os.getpid(), "url": url}).encode())
-
-    def release(self) -> None:
-        """Release the lock. Harmless if repeated."""
-        if self._lock.is_locked:
-            with suppress(OSError):
-                self._note.unlink()
-            self._lock.release()
-
-    def forget(self) -> None:
-        """Release the lock, and delete its files if they are new, because the file could not be opened as a project."""
-        if not self._new:
-            self.release()
-        elif self._lock.is_locked:
-            for path in (self._note, Path(self._lock.lock_file)):
-                with suppress(OSError):  # Windows removes no open file
-                    path.unlink()
-            self._lock.release()
-
-
-def _read_note(note: Path) -> tuple[int | None, str | None]:
-    try:
-        data = json.loads(read_text(note, max_bytes=1000))
-        url = data["url"]
-        return int(data["pid"]), url if isinstance(url, str) and _ADDRESS.fullmatch(url) else None
-    except (InputError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
-        return None, None
