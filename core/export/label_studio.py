@@ -56,18 +56,20 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
     are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``, because Label
     Studio refuses users that it does not know. It assigns all annotations to the user who imports them:
     ``meta.reviewers`` names the reviewers in the order of the annotations, ``meta.reviewer`` of a result its reviewer.
+    ``meta.labels`` of a multilabel codebook has all labels, because exports of Label Studio name only the chosen ones.
     """
     fields = columns.text_names
     names = _data_names(fields)
     controls = _controls(codebook, names.values())
     (id_name,) = unique_names(["document_id"], names.values())
+    labels = {"labels": codebook.names} if codebook.kind == "multilabel" else {}
     file.write(b"[")
     for number, row in enumerate(rows, 1):
         texts = text_fields(row, columns)
         task = {
             "id": number,
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
-            "meta": row.metadata,
+            "meta": row.metadata | labels,
             "annotations": [
                 _annotation(
                     annotator,

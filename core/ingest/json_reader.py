@@ -461,11 +461,11 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
     A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice, also for
-    choices that only predictions have; any other control becomes one column with its choice. A choice that occurs in
-    several controls with a column per choice gets the name of the control in front (``food_good``). Numbers and stars
-    become a column of numbers. If several people annotated, the names of the columns end in ``_r`` and the id of the
-    person. A name that the data of some task uses gets ``_annotated``. Cancelled annotations, marked spans and answers
-    about a span are left out.
+    choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other control becomes one
+    column with its choice. A choice that occurs in several controls with a column per choice gets the name of the
+    control in front (``food_good``). Numbers and stars become a column of numbers. If several people annotated, the
+    names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses gets
+    ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out.
     """
     users = {_user(annotation) for task in tasks for annotation in task["annotations"]}
     free = (number for number in count(1) if str(number) not in users)
@@ -478,6 +478,11 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         control: [*dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))]
         for control in dict.fromkeys(chain.from_iterable(all_answers))
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
+    }
+    labels = dict.fromkeys(label for task in tasks for label in _labels_of_task(task))
+    multiple = {
+        control: [*dict.fromkeys((*choices, *labels))] if labels.keys() >= {*choices} else choices
+        for control, choices in multiple.items()
     }
     common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
     several_people = len({person for task_answers in answers for person, _ in task_answers}) > 1
@@ -495,6 +500,12 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 column = f"{name}_r{person}" if several_people else name
                 row[f"{column}_annotated" if column in data_names else column] = value
     return rows
+
+
+def _labels_of_task(task: Mapping[str, Any]) -> list[str]:
+    """Return the labels that Moot wrote into a task, else none."""
+    meta = task.get("meta")
+    return _all(str, meta.get("labels")) if isinstance(meta, dict) else []
 
 
 def _user(annotation: Any) -> str:

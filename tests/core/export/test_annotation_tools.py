@@ -82,6 +82,7 @@ def test_label_studio_separates_predictions_and_annotations() -> None:
     (decided,) = first["annotations"]
     assert decided["result"][0]["value"] == {"choices": ["Price", "Room"]}
     assert (first["meta"]["reviewers"], decided["ground_truth"], decided["was_cancelled"]) == (["ann"], True, False)
+    assert first["meta"]["labels"] == ["Price", "Room"]
     assert "completed_by" not in decided  # Label Studio refuses unknown users
     assert decided["created_at"] == "2023-11-14T22:13:20+00:00"
     assert second["annotations"] == []

@@ -55,6 +55,19 @@ def test_choices_that_only_predictions_have_are_absent():
     assert table.data[2:] == ((1, 0), (1, 0), (0, 0))
 
 
+def test_labels_of_tasks_of_moot_that_nobody_chose_are_absent():
+    tasks = [task(1, choice_annotation("Price", "Food")), task(2, choice_annotation("Food")), task(3)]
+    labels = ["Food", "Noise", "Price"]
+    table = read(*(one | {"meta": {"run": "r0001", "labels": labels}} for one in tasks))
+    assert {name: table.column(name) for name in labels} == {
+        "Food": (1, 1, None),
+        "Noise": (0, 0, None),
+        "Price": (1, 0, None),
+    }
+    other = read(*(one | {"meta": {"labels": labels[1:]}} for one in tasks))
+    assert "Noise" not in other.columns, "the labels are not those of the control"
+
+
 def test_multiple_choices_become_columns_of_one_and_zero():
     table = read(
         task(1, choice_annotation("Price", "Food")),
