@@ -2,7 +2,8 @@
 
 Sources: Ma et al. 2025, section 5.2 and tables 1 and 2 (accuracy, Cohen's kappa, KL divergence, strata by number of
 agreeing annotators), 5.3 and table 3 (predictivity), 5.4 and table 4 (cost and time). Deviations: kappa is the mean
-over pairs of annotators, by the position of the chosen option; the paper does not say how it joins more than two. KL
+over pairs of annotators, by the position of the chosen option, with the agreement expected by chance among questions on
+one feature with as many options; the paper does not say how it joins more than two annotators or questions. KL
 divergence is smoothed (``core.stats.agreement``) and reported for the meaning of options and for their positions.
 An abstention of the author leaves the question out; one of an annotator is counted and is never a class. The questions
 of one author depend on each other, so that authors are the units of intervals; in the log of a single author, questions
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import mean, median, stdev
@@ -28,7 +29,7 @@ from core.author_labelling.requests import EarlierAnswer
 from core.author_labelling.screening import spam_authors, without_spam_authors
 from core.codebook import normalise
 from core.runs import total_cost
-from core.stats.agreement import cohen_kappa, divergence, with_interval
+from core.stats.agreement import divergence, stratified_kappa, with_interval
 from core.stats.arrays import Numbers
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
@@ -197,7 +198,11 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
         accuracy=hit_share([asked_question for asked_question, _ in choices], correct),
-        kappa=mean_kappa(positions, [asked_question.unit for asked_question in questions]),
+        kappa=mean_kappa(
+            positions,
+            [asked_question.unit for asked_question in questions],
+            [(asked_question.question.item, len(asked_question.question.options)) for asked_question in questions],
+        ),
         kl_meaning=_divergence(
             [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question in questions],
             [normalise(asked_question.question.options[position]) for asked_question, position in choices],
@@ -219,21 +224,27 @@ def _positions(asked_question: AskedQuestion, group: str) -> list[int | None]:
     ]
 
 
-def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str]) -> Estimate:
+def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str], strata: Sequence[Hashable]) -> Estimate:
     """Return the mean of Cohen's kappa over the pairs of annotators, ``[question][annotator]``.
 
     Annotators may differ by question: the first of each question is compared with the second of each, and so on. None
-    if no pair has a defined kappa. ``units`` names the independent unit of each question.
+    if no pair has a defined kappa. ``units`` names the independent unit of each question, ``strata`` the questions that
+    share a distribution of answers (``stratified_kappa``).
     """
     max_values = max(map(len, positions), default=0)
     if max_values < 2:
         return Estimate()
     coded = np.full((len(positions), max_values), -1)
-    for index, row in enumerate(positions):
-        coded[index, : len(row)] = [-1 if option is None else option for option in row]
+    options = 1 + max((option for row in positions for option in row if option is not None), default=0)
+    numbers: dict[Hashable, int] = {}
+    for index, (row, stratum) in enumerate(zip(positions, strata, strict=True)):
+        first_code = numbers.setdefault(stratum, len(numbers)) * options
+        coded[index, : len(row)] = [-1 if option is None else first_code + option for option in row]
 
     def coefficient(answers: npt.NDArray[Any], weights: Numbers) -> float | None:
-        kappas = [cohen_kappa(first, second, weights) for first, second in combinations(answers.T, 2)]
+        stratum = answers.max(axis=1) // options
+        chosen = np.where(answers < 0, -1, answers % options)
+        kappas = [stratified_kappa(chosen[:, pair], stratum, weights) for pair in combinations(range(max_values), 2)]
         defined = [kappa for kappa in kappas if kappa is not None]
         return mean(defined) if defined else None
 

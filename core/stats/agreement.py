@@ -51,6 +51,22 @@ def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Numbers | 
     return None if np.isnan(kappa) else kappa
 
 
+def stratified_kappa(answers: Codes, strata: Codes, weights: Numbers) -> float | None:
+    """Return Cohen's kappa of two raters over strata ``[unit]`` of questions, ``[unit, rater]``, -1 for no answer.
+
+    Both disagreements, 1 - p_o and 1 - p_e within each stratum, are summed over the units: chance agreement is never
+    that of different questions. With one stratum it is ``cohen_kappa``. ``weights`` as there.
+    """
+    both = (answers >= 0).all(axis=1)
+    size, count = int(answers.max(initial=0)) + 1, int(strata.max(initial=0)) + 1
+    cells = (strata[both] * size + answers[both, 0]) * size + answers[both, 1]
+    tables = np.bincount(cells, weights[both], count * size * size).reshape(count, size, size)
+    n = tables.sum(axis=(1, 2))
+    same_by_chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1) / np.maximum(n, TINY)
+    observed = float((n - np.trace(tables, axis1=1, axis2=2)).sum())
+    return _beyond_chance(observed, float((n - same_by_chance).sum()))
+
+
 def fleiss_kappa(answers: npt.ArrayLike, weights: Numbers | None = None) -> float | None:
     """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 

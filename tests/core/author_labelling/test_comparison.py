@@ -80,18 +80,30 @@ def test_empty_log_has_no_figures() -> None:
     result = collection([])
     assert (result.asked, result.completion.value, result.seconds) == (0, None, None)
     assert group_reports(()) == ()
-    assert mean_kappa([[0, None], [1]], ["a", "b"]) == Estimate()
+    assert mean_kappa([[0, None], [1]], ["a", "b"], ["f", "f"]) == Estimate()
 
 
 def test_kappa_of_two_annotators_has_the_interval_of_their_agreement() -> None:
     pairs = [[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]] * 4
     theirs = with_interval(lambda given, times: cohen_kappa(given[:, 0], given[:, 1], times), np.array(pairs))
-    result = mean_kappa(pairs, list("abcdefghijklmnopqrst"))
+    result = mean_kappa(pairs, list("abcdefghijklmnopqrst"), "f" * 20)
     assert result.value == pytest.approx(theirs.value)
     assert result.interval is not None
     assert theirs.interval is not None
     assert result.interval.low == pytest.approx(theirs.interval.low)
-    assert mean_kappa(pairs, list("aabcdefghijklmnopqrs")).interval != result.interval
+    assert mean_kappa(pairs, list("aabcdefghijklmnopqrs"), "f" * 20).interval != result.interval
+
+
+def test_random_answers_to_different_questions_have_no_kappa() -> None:
+    frequencies = {"low": (5, 4, 1, 0), "high": (0, 1, 4, 5), "yes or no": (1, 1, 0, 0)}
+    rng = np.random.default_rng(0)
+    features = [name for name in frequencies for _ in range(1000)]
+    pairs = [rng.choice(4, 2, p=np.array(frequencies[name]) / sum(frequencies[name])).tolist() for name in features]
+    result = mean_kappa(pairs, [str(n) for n in range(3000)], features)
+    assert result.value == pytest.approx(0, abs=0.05)
+    assert result.interval is not None
+    assert result.interval.low < 0 < result.interval.high
+    assert (mean_kappa(pairs, features, "f" * 3000).value or 0) > 0.2, "answers differ by question"
 
 
 def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
