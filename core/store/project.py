@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NoReturn, Self
 
-from core.errors import ProjectError, ProjectGone, StorageFull
+from core.errors import CodebookError, ProjectError, ProjectGone, StorageFull
 from core.store import bundle_tables, migrations
 from core.store.annotation_sources import LatentLabels
 from core.store.annotations import Annotations
@@ -81,10 +81,22 @@ class Project:
             undo.callback(self._writer.close)
             self.store = Store(self._connection, self._writer)
             self.store.runs.recover()
+            self._check_contents()
             self.replies = Replies(self._connection, self._writer)
             self.sink = RunWriter(self._connection, self._writer)
             self.jobs = BatchJobStore(self._connection, self._writer)
             undo.pop_all()
+
+    def _check_contents(self) -> None:
+        """Raise ProjectError if the runs or the codebook, which every page reads, are not as Moot writes them."""
+        try:
+            self.store.runs.all()
+            self.store.codebooks.latest()
+        except (CodebookError, ValueError, TypeError) as error:
+            raise ProjectError(
+                f"{self.path} was changed by another program: its runs or its codebook cannot be read.",
+                "Open another project, or restore a copy of this one.",
+            ) from error
 
     @property
     def path(self) -> Path:

@@ -6,11 +6,13 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from core.debate.turns import ReplyError
-from core.errors import NoSuchRun, UsageError
+from core.errors import NoSuchRun, ProjectError, UsageError
 from core.runs import RunDetails, StopReason
 from core.store.project import Project
 from tests.core.store.helpers import (
@@ -24,6 +26,7 @@ from tests.core.store.helpers import (
     run_values,
     store_debate,
 )
+from tests.each_row import each_row
 
 SETTINGS = make_settings(make_codebook(2), seed=7, params={"rounds": 2})
 A, B = (label.id for label in SETTINGS.codebook.labels)
@@ -284,3 +287,24 @@ def test_raised_budget_applies_from_the_next_start(project, run_id):
         (None, 2.0),
     ]
     assert project.store.runs.latest_id() == run_id
+
+
+@each_row(
+    "change",
+    [
+        """UPDATE runs SET settings = '{"a": 1}'""",
+        "UPDATE runs SET settings = repeat('[', 5000)",
+        "UPDATE codebook_versions SET body = '7'",
+    ],
+)
+def test_project_whose_runs_or_codebook_cannot_be_read_is_not_opened(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "foreign.duckdb"
+    with Project(path) as project:
+        project.store.documents.add(make_documents(1))
+        project.store.codebooks.save(SETTINGS.codebook)
+        project.store.runs.create(SETTINGS, project.store.documents.ids())
+    with duckdb.connect(str(path)) as foreign:
+        foreign.execute(change)
+    with pytest.raises(ProjectError, match="its runs or its codebook cannot be read"):
+        Project(path)
+    path.rename(tmp_path / "closed.duckdb")
