@@ -6,7 +6,8 @@ Compare and the trials of the Lab use these rules:
   changes use the same documents, so that an interval and a test do not contradict each other on others.
 - The main score is that of ``metrics.MAIN``; a label has its F1, a dimension the share off by less than a point.
 - The main score is tested by random exchanges of both annotators, a label by McNemar's test on its documents. A choice
-  is wrong on a label if only the reference or only the verdict is this label, as in F1.
+  is wrong on a label if only the reference or only the verdict is this label, as in F1. Documents of a sample have
+  unequal chances, which favour the errors of one annotator: tests are then those of the weighted intervals.
 - A difference is clear if its interval excludes 0 and its test is significant after Holm's correction: over the pairs
   for the main score, over the labels for a label. A label with fewer than ``MIN_POSITIVES`` documents has no verdict.
 """
@@ -88,7 +89,7 @@ class LabelTest:
     """Documents with the label in the reference, of a dimension those with a rating."""
     test: McNemar
     adjusted: float | None
-    """McNemar's p after Holm's correction over the labels."""
+    """McNemar's p, in a sample that of the interval, after Holm's correction over the labels."""
     verdict: DifferenceVerdict
     sentence: str
 
@@ -153,7 +154,7 @@ class Pair:
     """None without a margin."""
     labels: tuple[LabelTest, ...]
     documents: McNemar
-    """On whole documents: right in every label."""
+    """On whole documents: right in every label. Without p for a sample of documents."""
     paired: TTest | None
     welch: TTest | None
     """Over iterations, None when either has fewer than two."""
@@ -245,15 +246,25 @@ class _SharedDocuments:
         differs: Mask = np.any(~np.isnan(first_verdicts) & (first_verdicts != second_verdicts), axis=1)
         if differs.sum() > MAX_EXCHANGED[kind] or self.design.represents:
             counted, _ = counted_documents(*(~np.isnan(side) for side in (self.gold, first_verdicts, second_verdicts)))
-            units = self.design.units(counted & differs if self.design.represents else counted)
-            return scoring.interval_p(scores.main, inf if self.design.plain else max(1, units - 1))
+            return self.interval_p(scores.main, counted & differs if self.design.represents else counted)
         names, groups = self.codebook.names, self.design.groups
         return scoring.randomization_test(kind, self.gold, first_verdicts, second_verdicts, names, groups=groups)
+
+    def interval_p(self, change: Estimate, rows: Mask) -> float | None:
+        """Return the p of a difference by its interval; ``rows`` are the documents that it rests on."""
+        return scoring.interval_p(change, inf if self.design.plain else max(1, self.design.units(rows) - 1))
+
+    @property
+    def is_sample(self) -> bool:
+        """True if some documents were selected and others not, so that counts of documents have no test."""
+        return self.design.sample is not None and not self.design.exact
 
     def pair(self, first: Side, second: Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
         """Return the comparison of two annotators from the differences of their scores and the test of the main one."""
         gold, *codes = self.coded(first, second)
         documents = mcnemar_of(*_right_documents(gold, *codes), groups=self.design.groups)
+        if self.is_sample:
+            documents = replace(documents, p=None)
         equivalence = None
         if margin is not None:
             interval = self.difference(first, second, 1 - 2 * ALPHA).main.interval
@@ -290,8 +301,14 @@ class _SharedDocuments:
         gold, *predicted = grids
         complete: Mask = np.all([(codes >= 0).all(axis=1) for codes in predicted], axis=0)
         positives = (gold[complete] >= 0 if is_rating else gold[complete] > 0).sum(axis=0).tolist()
+        p_values = [test.p for test in tests]
+        if self.is_sample:
+            changes = [scores.labels[label.name][measure.key] for label in labels]
+            differs: Mask = (gold >= 0) & complete[:, None] & (predicted[0] != predicted[1])
+            p_values = [self.interval_p(change, rows) for change, rows in zip(changes, differs.T, strict=True)]
+            tests = [replace(test, p=None) for test in tests]
         label_tests = []
-        for label, count, test, p in zip(labels, positives, tests, holm([test.p for test in tests]), strict=True):
+        for label, count, test, p in zip(labels, positives, tests, holm(p_values), strict=True):
             change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
             verdict = verdict_on(change, p, enough=enough)
             words = describe_difference(first.name, second.name, change, verdict, f" on {label.name}", measure)
@@ -372,7 +389,7 @@ def _with_disagreement(words: str, difference: Estimate, verdict: DifferenceVerd
 def rule(kind: Kind, *, main: str = "") -> str:
     """Return the conditions of a clear difference on a label as text, also those on the score named ``main``."""
     noun = label_noun(kind)
-    test = "McNemar's test is significant"
+    test = "McNemar's test (in a sample of reviewed documents the test of the interval) is significant"
     if main:
         test = f"the test is significant: for {main} a permutation test, for a {noun} McNemar's test"
     few = f"{noun.capitalize()}s with fewer than {MIN_POSITIVES} {'ratings' if kind == 'rating' else 'positives'}"

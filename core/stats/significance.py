@@ -35,7 +35,7 @@ class McNemar:
     only_second: int
     """Right with the second annotator alone (gained)."""
     p: float | None
-    """Two-sided; 1 without discordant pairs, None if no case was compared."""
+    """Two-sided; 1 without discordant pairs, None if no case was compared, and for a sample with unequal chances."""
     groups: int | None = None
     """Groups of dependent cases that were exchanged as a whole; None if cases are independent."""
 
@@ -49,11 +49,11 @@ class McNemar:
         return self.p is not None and self.p < ALPHA
 
     def odds_ratio(self) -> Estimate:
-        """Return the cases gained for each case lost; None if none was lost (it would be infinite, or 0/0).
+        """Return the cases gained for each case lost; None if none was lost (it would be infinite), and without a p.
 
         Its interval follows from Wilson's of the share gained; None for groups of dependent documents.
         """
-        if not self.only_first:
+        if not self.only_first or self.p is None:
             return Estimate()
         ratio = self.only_second / self.only_first
         share = wilson(self.only_second, self.only_second + self.only_first) if self.groups is None else None

@@ -376,7 +376,7 @@ def _significance(pair: Pair) -> None:
 def _mcnemar_words(test: McNemar) -> str:
     """Return the result of McNemar's test as text."""
     if test.p is None:
-        return "no document to compare"
+        return "none for a sample: selection favours some errors" if test.n else "no document to compare"
     verdict = f"a significant {test.direction}" if test.significant() else "not significant"
     return f"{format_p_value(test.p)} (exact): {verdict}"
 

@@ -1,0 +1,34 @@
+"""Tests of the comparison of annotators on a sample of documents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.codebook import Codebook, Label
+from core.stats.comparison import Side, compare_annotators
+from core.stats.intervals import Estimate
+from core.stats.metric_intervals import Design
+from core.stats.sampling import WeightedSample, draw_sizes
+
+
+def test_a_queue_that_prefers_errors_of_one_run_does_not_make_the_other_better() -> None:
+    # Both are wrong on a tenth of the documents; the queue draws those on which the first is likely to be wrong.
+    book, documents, significant = Codebook(labels=(Label(name="Alpha", id="a"),)), 2000, 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        gold = (rng.random(documents) < 0.3).astype(float)
+        first, second = (np.where(rng.random(documents) < 0.1, 1 - gold, gold) for _ in range(2))
+        doubted = rng.random(documents) < np.where(first != gold, 0.6, 0.02)
+        sizes = draw_sizes((first == 1)[:, None], doubted[:, None], 0.5)
+        order = np.argsort(-np.log(rng.random(documents)) / sizes)[:150]
+        reference = np.where(np.isin(np.arange(documents), order), gold, np.nan)[:, None]
+        design = Design(sample=WeightedSample.of_draws(order, [sizes] * len(order), documents), order=order)
+        sides = [Side("r1", "r1", first[:, None]), Side("r2", "r2", second[:, None])]
+        (pair,) = compare_annotators(book, reference, sides, design).pairs
+        assert pair.documents.only_second > pair.documents.only_first
+        assert (pair.documents.p, pair.documents.odds_ratio()) == (None, Estimate())
+        (label,) = pair.labels
+        assert label.adjusted is not None
+        assert (label.verdict in ("better", "worse")) == (label.adjusted < 0.05)
+        significant += label.adjusted < 0.05
+    assert significant <= 2  # all twelve by counts of documents
