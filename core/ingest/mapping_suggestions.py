@@ -139,7 +139,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     if "answer" in cells and {"accept", "options"} & cells.keys():
         not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
     candidates = {name: column for name, column in cells.items() if name not in not_gold}
-    exported = _gold_of_export(candidates, codebook) if results else ()
+    is_repeated = sum(name.startswith(_ID_OF_EXPORT) for name in table.columns) > 1
+    exported = _gold_of_export(candidates, codebook, is_repeated=is_repeated) if results else ()
     candidates = {name: column for name, column in candidates.items() if name not in results}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
@@ -316,19 +317,22 @@ _PRESENCE = frozenset(("1", "0", "true", "false", "True", "False"))
 """Text of the cells that Moot exports for a label that is present or absent."""
 
 
-def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None) -> tuple[GoldSource, ...]:
+def _gold_of_export(
+    cells: dict[str, tuple[Any, ...]], codebook: Codebook | None, *, is_repeated: bool
+) -> tuple[GoldSource, ...]:
     """Return the gold and the reviews in a table that Moot exported (``gold_Food``, ``reviewed_Food``).
 
-    With a codebook, only those that suit it.
+    With a codebook, only those that suit it. If the table is the export of an imported export (``is_repeated``), the
+    columns of the later run (``gold_Food_2``) replace those of the earlier one.
     """
-    parts = {column: column.partition("_") for column in cells}
-    gold_columns = {
-        column: (label, rater, guess_kind(cells[column]))
-        for column, (rater, _, label) in parts.items()
-        if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells
-    }
-    is_choice = any(kind in ("names", "list") for _, _, kind in gold_columns.values())
-    is_single = {label for label, _, _ in gold_columns.values()} == {CHOICE_ITEM}
+    columns: dict[tuple[str, str], str] = {}
+    for column, column_cells in cells.items():
+        rater, _, label = column.partition("_")
+        if rater in (GOLD_RATER, "reviewed") and f"pred_{label}" in cells and guess_kind(column_cells) != "empty":
+            earlier = re.sub(r"_\d+$", "", label)
+            columns[rater, earlier if is_repeated and f"pred_{earlier}" in cells else label] = column
+    is_choice = any(guess_kind(cells[column]) in ("names", "list") for column in columns.values())
+    is_single = {label for _, label in columns} == {CHOICE_ITEM}
     if is_single and (codebook is None or codebook.kind == "choice"):  # of labels such as yes and no, or 1 and 2
         verdicts = (as_text(cell) for cell in cells[f"pred_{CHOICE_ITEM}"] if not is_blank(cell))
         is_choice = is_choice or not _PRESENCE.issuperset(verdicts)
@@ -336,8 +340,8 @@ def _gold_of_export(cells: dict[str, tuple[Any, ...]], codebook: Codebook | None
         return ()
     return tuple(
         GoldSource(column, "choice" if is_choice else "label", "" if is_choice else label, rater)
-        for column, (label, rater, kind) in gold_columns.items()
-        if kind != "empty" and (codebook is None or is_choice or codebook.find(label) is not None)
+        for (rater, label), column in columns.items()
+        if codebook is None or is_choice or codebook.find(label) is not None
     )
 
 

@@ -249,6 +249,24 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     assert suggest_mapping(table(json.dumps(face), "train.json")).gold == ()
 
 
+@each_row(("name", "values"), [("label", "xy"), ("Food", "10")])
+def test_export_of_an_imported_export_suggests_the_gold_of_the_later_run(name: str, values: str) -> None:
+    run = f"document_id,gold_{name},pred_{name},reviewed_{name},run_id,review_status"
+    again = ",".join(f"{column}_2" for column in run.split(","))
+    rows = "".join(
+        f"Some words {n},d{n},{first},{value},{first},r1,Draft,d{n},{value},{first},,r2,Draft\n"
+        for n, (first, value) in enumerate(zip(values[0] * 6, values * 3, strict=True))
+    )
+    data = table(f"text,{run},{again}\n{rows}")
+    mapping = suggest_mapping(data)
+    kind, label = ("choice", "") if name == "label" else ("label", name)
+    assert mapping.gold == (
+        GoldSource(f"gold_{name}_2", kind, label),
+        GoldSource(f"reviewed_{name}", kind, label, "reviewed"),
+    )
+    assert len(build_documents(data, mapping).documents) == 6
+
+
 def test_notes_and_reviewers_in_an_export_of_moot_are_neither_text_nor_rater() -> None:
     header = "post,document_id,gold_Food,pred_Food,reviewed_Food,run_id,review_status,review_note,reviewers\n"
     rows = "".join(
