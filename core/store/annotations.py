@@ -33,7 +33,7 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 
 DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
-FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id
+FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id, item
 """
 _PER_DOCUMENT = """
 SELECT {} AS value FROM run_documents LEFT JOIN documents ON id = document_id

@@ -58,7 +58,7 @@ _JOINS = {
         FROM (
             SELECT document_id, role, arg_max({{'turn': turn, 'values': values, 'evidence': evidence}},
                                               turn + if(values IS NULL, 0, 1000000)) AS last
-            FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role
+            FROM turns WHERE run_id = $run AND NOT superseded {narrowed} GROUP BY document_id, role, item
         )
         GROUP BY document_id""",
 }
@@ -119,9 +119,9 @@ class DocumentRecord:
     """The reason why an item has no value, by item."""
     error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
-    """The last list of each role; a role without a list is missing."""
+    """The last values of each role; a role without any is missing."""
     evidence: Mapping[str, tuple[Evidence, ...]]
-    """The quotes that each role offered with its last list."""
+    """The quotes that each role offered with its last values."""
     reviews: Mapping[str, Review]
     review_status: ReviewStatus
     people: Mapping[str, PersonReview] = field(default_factory=dict)
@@ -212,14 +212,21 @@ def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading:
         for rater, values in values_by_key(gold or ()).items()
     }
     reviews = {row["item"]: Review(**row | {"value": load(row["value"])}) for row in review_rows or ()}
+    role_values: dict[str, dict[str, Value]] = {}
+    evidence: dict[str, tuple[Evidence, ...]] = {}
+    for last in roles or ():  # several of a role that decides one item in each turn
+        role = last["role"]
+        if last["values"] is not None:
+            role_values[role] = {**role_values.get(role, {}), **load(last["values"])}
+        evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(last["evidence"])))
     record = DocumentRecord(
         document=document_of(document, gold_values),
         status=status,
         values=stored["values"],
         unresolved=stored["reasons"],
         error=ReplyError(**stored["error"]) if stored["error"] else None,
-        roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
-        evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
+        roles=role_values,
+        evidence=evidence,
         reviews={item: review for item, review in reviews.items() if is_allowed(item, review.value)},
         review_status=review_status or PENDING,
         people={

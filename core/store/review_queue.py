@@ -26,23 +26,39 @@ No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; 
 roles differ; runs with the same codebook differ.
 """
 
-# A rating differs from gold by a point or more (core.documents.differs).
+RULES = 2
+"""Number of the rules below. A higher one replaces the reasons that an earlier version of Moot derived."""
+
+# A role may decide one item in each turn. A rating differs from gold by a point or more (core.documents.differs).
 _DERIVE = """
 INSERT INTO review_reasons
 WITH changed AS MATERIALIZED ({changed}),
 last_turns AS MATERIALIZED (
-    SELECT document_id, role, min(turn) AS first_turn,
-           arg_max(hash(values), turn) FILTER (values IS NOT NULL) AS values,
+    SELECT document_id, role, min(turn) AS first_turn, bool_or(values IS NOT NULL) AS has_values,
            arg_max(evidence_total, turn + if(values IS NULL, 0, 1000000)) AS total,
            arg_max(evidence_supported, turn + if(values IS NULL, 0, 1000000)) AS supported
     FROM turns SEMI JOIN changed USING (document_id)
-    WHERE run_id = $run AND NOT superseded GROUP BY document_id, role
+    WHERE run_id = $run AND NOT superseded GROUP BY document_id, role, item
 ),
-roles AS (
-    SELECT document_id, min(values) <> max(values) AS disagree, arg_min(values, first_turn) AS first_values,
+roles AS MATERIALIZED (
+    SELECT document_id, arg_min(role, first_turn) FILTER (has_values) AS first_role,
            sum(total)::INTEGER AS total, sum(supported)::INTEGER AS supported,
            sum(total - supported)::INTEGER AS lost
     FROM last_turns GROUP BY document_id
+),
+cells AS (
+    SELECT document_id, item, annotator, arg_max(coalesce(value, ''), coalesce(turn, 0)) AS value
+    FROM annotations SEMI JOIN changed USING (document_id)
+    WHERE run_id = $run GROUP BY document_id, item, annotator
+),
+differing AS (
+    SELECT document_id, bool_or(lowest <> highest) AS disagree, bool_or(verdict <> first) AS flipped
+    FROM (SELECT document_id, item, min(value) FILTER (annotator <> 'verdict') AS lowest,
+                 max(value) FILTER (annotator <> 'verdict') AS highest,
+                 any_value(value) FILTER (annotator = 'verdict') AS verdict,
+                 any_value(value) FILTER (annotator = first_role) AS first
+          FROM cells JOIN roles USING (document_id) GROUP BY document_id, item)
+    GROUP BY document_id
 ),
 wrong AS (
     SELECT DISTINCT document_id
@@ -58,16 +74,15 @@ split AS (
     GROUP BY document_id HAVING min(hash(values)) <> max(hash(values))
 ),
 decided AS (
-    SELECT document_id, status, hash(values) AS values FROM verdicts SEMI JOIN changed USING (document_id)
-    WHERE run_id = $run
+    SELECT document_id, status FROM verdicts SEMI JOIN changed USING (document_id) WHERE run_id = $run
 )
 SELECT $run, document_id,
        if(status = 'failed', 1, 0) + if(status = 'unresolved', 2, 0) + if(wrong.document_id IS NULL, 0, 4)
-       + if(lost > 0, 8, 0) + if(status = 'verdict' AND values <> first_values, 16, 0) + if(disagree, 32, 0)
+       + if(lost > 0, 8, 0) + if(status = 'verdict' AND flipped, 16, 0) + if(disagree, 32, 0)
        + if(split.document_id IS NULL, 0, 64),
        coalesce(total, 0), coalesce(supported, 0), changed.seen
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN roles USING (document_id)
-LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
+LEFT JOIN differing USING (document_id) LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
 """
 _TIMES = "sum((unix_time * 1000000)::BIGINT)"  # whole microseconds: the sum of fractions depends on its order
 _VERDICT_TIMES = f"""
@@ -112,7 +127,7 @@ class ReviewReasons(Repository):
             "GROUP BY run_id ORDER BY run_id",
             {"siblings": params["siblings"]},
         )
-        return f"{gold} {params['siblings']}", str(verdicts)
+        return f"{RULES} {gold} {params['siblings']}", str(verdicts)
 
 
 def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *, everything: bool) -> None:
@@ -149,7 +164,8 @@ _URGENCY = " + ".join(f"if(reasons & {bit} > 0, {_WEIGHTS[reason]}, 0)" for reas
 URGENCY_ORDER = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
 """SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty.
 
-That is the lower one of the classifier's certainty and the probability of the words of the run's last decision.
+That is the lower one of the classifier's certainty and the probability of the words of the run's last decision, or of
+its last decisions on single items.
 """
 
 Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty"]
@@ -192,10 +208,13 @@ _JOINS = {
         SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{CLASSIFIER}' AND {{among}}
         GROUP BY document_id""",
     "own": """
-        SELECT document_id,
-               list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS certainty
-        FROM turns
-        WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{{"') AND {among}
+        SELECT document_id, min(certainty) AS certainty
+        FROM (SELECT document_id,
+                     list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS certainty
+              FROM turns
+              WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{{"')
+                    AND {among}
+              GROUP BY document_id, item)
         GROUP BY document_id""",
     "near": "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run AND {among}",
     "outdated": """

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from core.codebook import Codebook, Label
+from core.documents import Document
 from core.store.project import Project
 from core.store.review_queue import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.reviews import Decision, ReviewChange
@@ -17,7 +18,10 @@ from tests.core.store.helpers import (
     fill_randomly,
     majority,
     make_documents,
+    make_reply,
     make_settings,
+    make_turn,
+    make_verdict,
     record_review,
     reference_of,
     run_values,
@@ -329,3 +333,39 @@ def test_gold_of_another_kind_counts_as_different(project):
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_queue.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # the same gold values, exchanged
+
+
+def test_roles_that_decide_one_label_in_each_turn_are_compared_label_by_label(tmp_path):
+    documents = {
+        "agree": (True, False),
+        "differ": (False, False),  # the judge's first label, which its last turn is not about
+    }
+    with Project(tmp_path / "p.duckdb") as project:
+        store = project.store
+        store.documents.add([Document(id, {"text": "words"}) for id in documents])
+        codebook = Codebook(labels=(Label(name="One"), Label(name="Two")))
+        first, second = codebook.items
+        run_id = store.runs.create(make_settings(codebook), list(documents)).run_id
+        for id, ruling in documents.items():
+            turns = [("extractor", "", {first: True, second: False}, 0.9)]
+            turns += [
+                ("judge", item, {item: value}, 0.5 + value / 4)
+                for item, value in zip(codebook.items, ruling, strict=True)
+            ]
+            for number, (role, item, values, certainty) in enumerate(turns):
+                key = f"{id}/{number}"
+                asyncio.run(project.replies.commit(make_reply(key, run_id=run_id)))
+                turn = make_turn(run_id, id, number, role, key, values=values, quotes=("exact",))
+                reading = replace(turn.reply.reading, certainty=dict.fromkeys(values, certainty))
+                project.sink.turn(replace(turn, item=item, reply=replace(turn.reply, reading=reading)))
+            verdict = make_verdict(run_id, id, dict(zip(codebook.items, ruling, strict=True)))
+            asyncio.run(project.sink.verdict(verdict))
+        store.review_reasons.refresh(run_id, [])
+
+        lines = store.review_queue.lines(Viewpoint(run_id)).rows
+        assert [line.reasons for line in lines] == [(), ("flipped", "disagree")]
+        assert [line.quotes for line in lines] == [3, 3]
+        (record,) = store.document_records.load(run_id, ["differ"])
+        assert record.roles["judge"] == {first: False, second: False}
+        assert len(record.evidence["judge"]) == 2
+        assert store.annotations.decision_certainty(run_id, "judge", codebook.items)["value"].size == 4
