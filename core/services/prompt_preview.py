@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -10,6 +10,9 @@ from core.debate import protocols
 from core.debate.context import DebateContext, run_protocol
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Precedent, Precedents, Value
+from core.engine.debate_runner import request_hash
+from core.hashing import digest
+from core.llm.models import ModelLibrary
 from core.llm.streaming import estimate_usage
 from core.prompts import Message
 from core.runs import RunSettings
@@ -48,26 +51,43 @@ def expected_tokens(messages: Sequence[Message], *, reply: int, example: int) ->
 
 def simulate_requests(settings: RunSettings, document: Document) -> list[Request]:
     """Return all requests of a debate on the document, simulated with placeholder replies that keep it going."""
+    return [ask for asks in _simulate_steps(settings, document) for ask in asks]
+
+
+def requests_with_history(
+    models: ModelLibrary, settings: RunSettings, document: Document
+) -> Iterator[tuple[Request, str]]:
+    """Yield each simulated request with the hash of it and of all that were replied to before it.
+
+    Two runs share a request if these hashes are equal. Requests alone may look equal because their placeholders do.
+    """
+    history = ""
+    for asks in _simulate_steps(settings, document):
+        hashes = [request_hash(models, ask, settings) for ask in asks]
+        yield from zip(asks, (digest([history, hash]) for hash in hashes), strict=True)
+        history = digest([history, *hashes])
+
+
+def _simulate_steps(settings: RunSettings, document: Document) -> Iterator[tuple[Request, ...]]:
+    """Yield the requests of a simulated debate, together if they are sent together."""
     spec = protocols.for_settings(settings)
     titles = {role.name: role.title for role in spec.roles(settings.params)}
-    requests: list[Request] = []
+    count = 0
     step = run_protocol(spec.debate, DebateContext(document, settings, _placeholder_examples(settings)))
     try:
         asks = next(step)
-        while len(requests) < MAX_REQUESTS:
-            first = len(requests)
-            requests += asks
-            asks = step.send(
-                tuple(
-                    _placeholder_reply(ask, titles.get(ask.role, ask.role), settings.codebook, first + index)
-                    for index, ask in enumerate(asks)
-                )
+        while count < MAX_REQUESTS:
+            yield asks
+            replies = tuple(
+                _placeholder_reply(ask, titles.get(ask.role, ask.role), settings.codebook, number)
+                for number, ask in enumerate(asks, start=count)
             )
+            count += len(asks)
+            asks = step.send(replies)
     except StopIteration:
         pass
     finally:
         step.close()
-    return requests
 
 
 def preview_requests(settings: RunSettings, document: Document) -> tuple[RequestPreview, ...]:

@@ -6,6 +6,7 @@ Only changed requests are paid for; replies to all others come from the store. A
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from core.services.document_samples import DocumentSample
 from core.services.evaluation import annotation_arrays
 from core.services.lab import results
 from core.services.project_session import ProjectSession
+from core.services.prompt_preview import requests_with_history
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run
 from core.stats.comparison import Side
@@ -371,7 +373,7 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Docu
         earlier_trials = _trials_on(session, sample)
         runs = [_find_run(request_hash, earlier_trials) for request_hash in change.request_hashes]
         before = forecast_run(session, change.before, sample.ids, runs)
-        shared = _shared_roles(change) if before.calls else 0.0
+        shared = _shared_requests(session, change, sample.ids) if before.calls else None
         return before + forecast_run(session, change.after, sample.ids, runs[::-1], shared=shared)
 
     return result_cache.cached(
@@ -385,61 +387,66 @@ def forecast_run(
     document_ids: Sequence[str],
     earlier: Iterable[str | None],
     *,
-    shared: float = 0.0,
+    shared: Counter[str] | None = None,
 ) -> CostForecast:
     """Return which replies of a run on documents are stored, and how many are missing.
 
-    The first of ``earlier`` runs that shows examples gives them to this one. Another run stores the replies to the
-    first requests of each debate before: to the share ``shared`` of them.
+    The first of ``earlier`` runs that shows examples gives them to this one. Another run stores the replies to
+    ``shared`` requests of each debate before, by role.
     """
     runs = [run_id for run_id in earlier if run_id is not None]
     find_examples = few_shot_examples.forecast_library(
         session.store, session.models, session.load_documents, settings, document_ids, runs
     )
-    max_requests = protocols.for_settings(settings).total_requests(settings.params, settings.codebook).maximum
-    stored_before = round(max_requests * shared)
-    calls = reused = 0
+    counts = protocols.for_settings(settings).request_counts(settings.params, settings.codebook)
+    max_requests = Counter({role: count.maximum for role, count in counts.items()})
+    missing = Counter[str]()
+    reused = 0
     documents = session.store.documents.load(document_ids, gold=False)
 
     async def find_all() -> list[Precedents]:
         return [await find_examples(document) for document in documents]
 
     for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
-        stored, ended = _replayed(session, settings, document, examples)
-        if not ended:
-            stored = max(stored, stored_before)
-            calls += max(1, max_requests - stored)
-        reused += stored
-    if not calls:
+        stored, next_role = _replayed(session, settings, document, examples)
+        if next_role:
+            stored |= shared or Counter()
+            missing += max_requests - stored or Counter([next_role])
+        reused += stored.total()
+    if not missing:
         return CostForecast(0, reused, 0.0)
-    estimate = estimate_run(session, settings, 1)
-    cost = None if estimate.cost_usd is None else calls * (estimate.cost_usd / max(1, estimate.calls))
-    return CostForecast(calls, reused, cost)
+    role_estimates = {role.role: role for role in estimate_run(session, settings, 1).roles}
+    costs = []
+    for role, calls in missing.items():
+        estimate = role_estimates[role]
+        costs.append(None if estimate.cost_usd is None else calls * estimate.cost_usd / max(1, estimate.calls))
+    return CostForecast(missing.total(), reused, total_cost(costs))
 
 
 def _replayed(
     session: ProjectSession, settings: RunSettings, document: Document, examples: Precedents
-) -> tuple[int, bool]:
-    """Return the number of stored replies of a debate before the first missing one, and True if none is missing."""
+) -> tuple[Counter[str], str]:
+    """Return the stored replies of a debate by role, and the role of the first missing reply, empty without one."""
     debate = Debate(document, settings, session.models, examples)
-    count = 0
+    count = Counter[str]()
     try:
         while debate.verdict is None:
             stored = [session.project.replies.get(pending.key(0)) for pending in debate.pending]
-            count += sum(reply is not None for reply in stored)
+            pairs = list(zip(debate.pending, stored, strict=True))
+            count.update(pending.request.role for pending, reply in pairs if reply is not None)
             if None in stored:
-                return count, False
-            pairs = zip(debate.pending, stored, strict=True)
+                return count, next(pending.request.role for pending, reply in pairs if reply is None)
             debate.send([read_reply(reply, pending, settings) for pending, reply in pairs if reply is not None])
     finally:
         debate.close()
-    return count, True
+    return count, ""
 
 
-def _shared_roles(change: SettingsChange) -> float:
-    """Return the share of the roles before the first changed one, whose requests are the same on both sides."""
-    roles = protocols.roles_of(change.after)
-    before, now = change.before.templates, change.after.templates
-    changed = {key for key in now if key not in before or before[key].text != now[key].text}
-    first = next((index for index, role in enumerate(roles) if role.name in changed or role.family in changed), 0)
-    return 0.0 if change.before.codebook != change.after.codebook else first / len(roles)
+def _shared_requests(session: ProjectSession, change: SettingsChange, document_ids: Sequence[str]) -> Counter[str]:
+    """Return the requests of a debate that are the same on both sides, by role: those before a changed one."""
+    document = session.store.documents.load(document_ids, gold=False)[0]
+    before, after = (
+        list(requests_with_history(session.models, settings, document)) for settings in (change.before, change.after)
+    )
+    hashes = {hash for _, hash in before}
+    return Counter(request.role for request, hash in after if hash in hashes)

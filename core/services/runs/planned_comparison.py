@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from core.debate import protocols
-from core.engine.debate_runner import request_hash
 from core.errors import MootError, UsageError
 from core.runs import RunRow, RunSettings, total_cost
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
-from core.services.prompt_preview import simulate_requests
+from core.services.prompt_preview import requests_with_history
 from core.services.runs import planning
 from core.services.runs.cost_estimate import CostEstimate, estimate_run
 from core.services.runs.planning import PLAN, Plan, project_settings
@@ -133,7 +132,7 @@ def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> Comp
 def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan], documents: int) -> int:
     """Return about how many calls are shared, counted on a few documents with placeholder replies.
 
-    Runs share calls with runs of the same iteration.
+    Calls after a reply that is not shared are not shared. Runs share calls with runs of the same iteration.
     """
     able = [(member.settings, member.plan.iterations) for member in members if member.settings is not None]
     sample = session.store.documents.page(0, SHARED_SAMPLE)
@@ -142,7 +141,7 @@ def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan]
     repeated = 0
     for document in sample:
         hashes_by_member = [
-            Counter(request_hash(session.models, ask, settings) for ask in simulate_requests(settings, document))
+            Counter(hash for _, hash in requests_with_history(session.models, settings, document))
             for settings, _ in able
         ]
         for iteration in range(max(iterations for _, iterations in able)):

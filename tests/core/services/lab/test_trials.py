@@ -11,7 +11,7 @@ from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import RoleModel
 from core.services import document_samples as draws
-from core.services import prompt_templates
+from core.services import models, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
 from core.services.evaluation import run_comparison
@@ -20,6 +20,7 @@ from core.services.few_shot_examples import example_pool
 from core.services.lab import trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
+from core.services.runs.cost_estimate import estimate_run
 from tests.core.services.sessions import studio, until
 from tests.core.store.helpers import set_gold
 from tests.servers.scripted import Scripted, debating, role_of
@@ -106,6 +107,36 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         forecast = forecast_trial(session, change, sample)
         assert (forecast.calls, forecast.reused) == (10, 20), "the judge on both sides"
         assert session.store.runs.all() == []  # runs of trials are not listed
+
+
+def test_forecast_of_a_judge_prompt_costs_what_the_judge_costs(tmp_path, server):
+    with studio(tmp_path, documents=0) as (workspace, session):
+        session.store.documents.add([Document(f"d{n}", {"text": f"The room number {n}."}) for n in range(4)])
+        workspace.use_connection("mock", server.url)
+        for model, price in (("cheap", 0.1), ("dear", 100.0)):
+            models.set_price(workspace, "mock", model, models.Price(prompt=price, completion=price))
+        dear = RoleModel(connection="mock", model="dear")
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="cheap"), role_models={"judge": dear})
+        slot, sample = edit_judge(session), draws.project_sample(session, 4)
+        finish_trial(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
+        edit_judge(session, "Weigh it.")
+        change = trials.prompt_change(session, slot, plan)
+        forecast = forecast_trial(session, change, sample)
+        judge = estimate_run(session, change.after, len(sample.ids)).roles[-1]
+        assert (judge.role, forecast.calls) == ("judge", judge.calls)
+        assert forecast.cost_usd == pytest.approx(judge.cost_usd)
+
+
+def test_forecast_counts_requests_after_a_changed_one_twice(tmp_path, server):
+    with studio(tmp_path, documents=3) as (workspace, session):
+        workspace.use_connection("mock", server.url)
+        model = RoleModel(connection="mock", model="m")
+        plan = planning.Plan(default_model=model, params={"extra_rounds": 1})
+        slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "critic")
+        now = prompt_templates.template_status(session, slot, "ecj")
+        prompt_templates.save_draft(session, slot, now.text.replace("## user", "## user\nBe strict.", 1), now.base)
+        forecast = forecast_trial(session, trials.prompt_change(session, slot, plan), draws.project_sample(session, 3))
+        assert (forecast.calls, forecast.reused) == (2 * (5 + 4), 2), "only the first extraction is shared"
 
 
 def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):

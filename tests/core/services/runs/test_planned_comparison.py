@@ -59,6 +59,14 @@ def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession
     assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
 
 
+def test_calls_after_a_different_reply_are_not_shared(session: ProjectSession) -> None:
+    # The judge's prompts look equal while placeholders stand for the replies of an extractor and a critic.
+    for changed, shared in (("extractor", 0), ("critic", 1), ("judge", 2)):
+        planned_comparison.clear(session)
+        shown = compare_plans(session, planning.Plan(), planning.Plan(prompts={changed: "## user\n{{ document }}"}))
+        assert shown.shared == 4 * shared, changed
+
+
 def test_calls_are_shared_in_each_iteration_that_two_members_have(session: ProjectSession) -> None:
     shown = compare_plans(session, planning.Plan(iterations=3), planning.Plan(params={"extra_rounds": 1}, iterations=2))
     assert shown.shared == 4 * 2 * 2
