@@ -179,7 +179,10 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str,
     parts = (session.name if session is not None else "", run_id or "", state.page, title)
     name = "-".join(filter(None, map(file_stem, parts)))
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
-        st.html(_hidden_table(rows))
+        # The browser draws the chart later: without its height, everything below would jump.
+        foot = f".st-key-plotfoot-{re.sub('[^a-zA-Z0-9_-]', '-', key)}"
+        space = f".stElementContainer:has(+ * > {foot}) {{ min-height: {spec['height']}px; }}"
+        st.html(f"{_hidden_table(rows)}<style>{space}</style>")
         download(
             "SVG",
             lambda: svg(spec, dark),

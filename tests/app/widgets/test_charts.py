@@ -247,3 +247,35 @@ def test_names_in_the_flow_of_flips_are_broken_where_there_is_no_room_for_them()
         picture = charts.svg(flips._flow(result, dict.fromkeys(roles, name), 200), dark=False)
         assert (f">{name}<" in picture) is not is_broken
         assert (">round 2<" in picture) is is_broken
+
+
+def test_texts_on_the_flow_of_flips_do_not_touch():
+    from app.screens.evaluate import flips
+    from core.stats.flips import flip_table
+
+    before = [[1]] * 60 + [[0]] * 40
+    after = [[1]] * 54 + [[0]] * 6 + [[1]] * 30 + [[0]] * 10  # 24 pixels below the first text, which is 24 above it
+    result = flip_table([[1]] * 100, [("a", before), ("b", after)], ["Price"])
+    _, texts = flips._flows(result, 1.0)
+    high, low = (text["y"] for text in texts)
+    assert low - high >= flips.LINE
+
+
+def _chart_page() -> None:
+    from app.widgets import charts
+
+    charts.bars(
+        [{"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "", "colour": "bar"}],
+        key="a b",
+        title="",
+        unit="u",
+    )
+
+
+def test_a_chart_has_its_height_before_it_is_drawn():
+    from streamlit.testing.v1 import AppTest
+
+    bodies = [
+        element.proto.body for element in AppTest.from_function(_chart_page, default_timeout=20).run().get("html")
+    ]
+    assert re.search(r"has\(\+ \* > \.st-key-plotfoot-a-b\) \{ min-height: \d+px; \}", bodies[-1])
