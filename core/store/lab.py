@@ -178,12 +178,15 @@ class Lab(Repository):
                     false)) AS correct
                 FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id
-            ), positions AS (
-                SELECT document_id, count(DISTINCT values) > 1 AS differ FROM last_values WHERE run_id = $run
-                GROUP BY document_id
+            ), last AS (
+                SELECT document_id, item, annotator, arg_max(coalesce(value, ''), turn) AS value FROM annotations
+                WHERE run_id = $run AND annotator <> 'verdict' GROUP BY document_id, item, annotator
+            ), disputed AS (
+                SELECT DISTINCT document_id, true AS differ FROM last
+                GROUP BY document_id, item HAVING min(value) <> max(value)
             )
             SELECT verdicts.document_id, correct, coalesce(differ, false) OR status = 'unresolved'
-            FROM verdicts LEFT JOIN judged USING (document_id) LEFT JOIN positions USING (document_id)
+            FROM verdicts LEFT JOIN judged USING (document_id) LEFT JOIN disputed USING (document_id)
             WHERE run_id = $run AND status <> 'failed'""",
             {"run": run_id},
         )

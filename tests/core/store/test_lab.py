@@ -9,7 +9,14 @@ from dataclasses import replace
 from core.store.lab import Trial
 from core.store.project import Project
 from core.store.reviews import Decision, ReviewChange
-from tests.core.store.helpers import make_codebook, make_documents, make_settings, store_debate
+from tests.core.store.helpers import (
+    make_codebook,
+    make_documents,
+    make_settings,
+    make_turn,
+    make_verdict,
+    store_debate,
+)
 
 SLOT = "ecj/judge"
 
@@ -108,6 +115,20 @@ def test_outcomes_distinguish_right_wrong_and_disagreement(project):
     decision = Decision("d1", (ReviewChange(a, True, False),), "Submitted")
     project.store.reviews.record([decision], actor="ann")
     assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # a review takes precedence over gold
+
+
+def test_roles_that_decide_one_label_in_each_turn_disagree_on_labels_alone(project):
+    codebook = make_codebook(2)
+    both = dict.fromkeys(codebook.items, True)
+    project.store.documents.add(make_documents(2))
+    run_id = project.store.runs.create(make_settings(codebook), ["d0", "d1"]).run_id
+    for id, ruling in {"d0": (True, True), "d1": (False, True)}.items():
+        turns = [("", both), *((item, {item: value}) for item, value in zip(codebook.items, ruling, strict=True))]
+        for number, (item, values) in enumerate(turns):
+            turn = make_turn(run_id, id, number, "judge" if item else "magistrate", f"{id}/{number}", values=values)
+            project.sink.turn(replace(turn, item=item))
+        asyncio.run(project.sink.verdict(make_verdict(run_id, id, both)))
+    assert project.store.lab.outcomes(run_id) == {"d0": (None, False), "d1": (None, True)}
 
 
 def test_sweep_progress_survives_a_restart(path):
