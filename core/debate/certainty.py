@@ -14,7 +14,7 @@ from core.documents import Value
 
 _ANSWER = re.compile(
     r"[\s\"'*_`\]]*+(?:[:=|→—–-]|\bis\b)[\s\"'*_`]*+"
-    r"(?P<answer>(?:not )?(?:present|mentioned)|yes|no|true|false|absent|\d+(?:\.\d+)?)\b",
+    r"(?P<answer>(?:not )?(?:present|mentioned)|yes|no|true|false|absent|[+\-−–]?\d+(?:\.\d+)?)\b",
     re.IGNORECASE,
 )
 

@@ -86,6 +86,12 @@ def test_certainty_of_a_rating_is_the_probability_of_its_number() -> None:
     assert certainty(SUMMARY, *lines) == {"Fluency": pytest.approx(0.6), "Effect": pytest.approx(0.4)}
 
 
+def test_sign_of_a_rating_is_part_of_its_number() -> None:
+    mood = parse_codebook({"kind": "rating", "scale": {"min": -2, "max": 2}, "labels": [{"name": "Mood"}]})
+    assert certainty(mood, ("Mood: ", 1.0), ("-", 0.5), ("2", 0.6)) == {"Mood": pytest.approx(0.3)}
+    assert certainty(mood, ('{"ratings": {"Mood":', 1.0), (" -2", 0.6), ("}}", 1.0)) == {"Mood": pytest.approx(0.6)}
+
+
 def test_unreadable_replies_and_replies_without_probabilities_have_no_certainty() -> None:
     assert certainty(TONE, ("Warm or Cold", 0.5)) == {}
     request = Request("annotator", (), form="choice")
