@@ -73,7 +73,7 @@ class Side:
     verdicts: Numbers
     """``[document, item]``, NaN for no value."""
     by_iteration: Mapping[int, float] = field(default_factory=dict)
-    """Main score in points (0 to 100) by the number of the iteration, NaN where it is undefined."""
+    """Main score on the compared documents in points (0 to 100) by the number of the iteration, NaN if undefined."""
 
 
 @dataclass(frozen=True, slots=True)

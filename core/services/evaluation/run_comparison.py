@@ -24,7 +24,7 @@ from core.services.evaluation.annotation_arrays import (
     sampling_design,
     verdict_arrays,
 )
-from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, to_json
+from core.services.evaluation.evaluation import cost_of_run, cost_unit, efficient, evaluate, score, to_json
 from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import check_reference
 from core.services.project_session import ProjectSession
@@ -32,6 +32,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask, in_order_of
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.intervals import Estimate, ends
+from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
 from core.stats.significance import CochranQ, holm
 
@@ -94,9 +95,12 @@ def comparison(
         for run, values in zip(runs[1:], verdicts[1:], strict=True)
     )
     design = sampling_design(session, runs[0], reference, scored, *of_test_documents)
+    is_shared = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
+    scored = AnnotationArrays(documents, np.where(is_shared[:, None], gold, np.nan), verdicts[0])
+    by_iteration = [_main_score_by_iteration(session, run, codebook, scored, design) for run in runs]
     sides = [
-        Side(run.run_id, _name_in_sentence(run), values, _main_score_by_iteration(session, run, reference))
-        for run, values in zip(runs, verdicts, strict=True)
+        Side(run.run_id, _name_in_sentence(run), values, scores)
+        for run, values, scores in zip(runs, verdicts, by_iteration, strict=True)
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
     costs = [cost_of_run(session, run) for run in runs]
@@ -162,11 +166,18 @@ def load_shared(
     return shared, gold, [arrays.verdicts_on(shared) for arrays in loaded_runs]
 
 
-def _main_score_by_iteration(session: ProjectSession, run: RunRow, reference: Reference) -> dict[int, float]:
-    """Return the main score of each iteration in points (0 to 100) by its number; NaN where it is undefined."""
+def _main_score_by_iteration(
+    session: ProjectSession, run: RunRow, codebook: Codebook, scored: AnnotationArrays, design: Design
+) -> dict[int, float]:
+    """Return the main score of each iteration in points (0 to 100) by its number; NaN where it is undefined.
+
+    The documents are those of the comparison: scores on others would compare the documents and not the runs.
+    """
     values = {}
     for row in repeated_runs.siblings(session, run):
-        main = evaluate(session, row, reference, intervals=False).scores.main.value
+        verdicts = verdict_arrays(session, row).verdicts_on(scored.documents)
+        verdicts = in_order_of(codebook, row.settings.codebook, verdicts)
+        main = score(codebook, scored.reference, verdicts, intervals=False, design=design).main.value
         values[row.settings.iteration] = math.nan if main is None else 100 * main
     return values
 

@@ -1,8 +1,9 @@
-"""Tests of the comparison of annotators on a sample of documents."""
+"""Tests of the comparison of annotators: on a sample of documents, and over iterations."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from core.codebook import Codebook, Label
 from core.stats.comparison import Side, compare_annotators
@@ -32,3 +33,20 @@ def test_a_queue_that_prefers_errors_of_one_run_does_not_make_the_other_better()
         assert (label.verdict in ("better", "worse")) == (label.adjusted < 0.05)
         significant += label.adjusted < 0.05
     assert significant <= 2  # all twelve by counts of documents
+
+
+def test_iterations_are_paired_by_number() -> None:
+    # An undefined score excludes its own iteration and does not shift the others.
+    book, gold = Codebook(labels=(Label(name="Alpha", id="a"),)), np.ones((4, 1))
+    before, after = {0: 10.0, 1: np.nan, 2: 30.0, 3: 50.0}, {0: 20.0, 1: 30.0, 2: np.nan, 3: 40.0}
+
+    def pair(second: dict[int, float]):
+        return compare_annotators(book, gold, [Side("x", "x", gold, before), Side("y", "y", gold, second)]).pairs[0]
+
+    paired, welch = pair(after).paired, pair(after).welch
+    assert paired is not None
+    assert welch is not None
+    assert (paired.n_first, paired.excluded) == (2, 4)
+    assert paired.difference == pytest.approx(0)  # +10 and -10 points
+    assert (welch.n_first, welch.n_second) == (3, 3)
+    assert pair({number: after[number] for number in (1, 2, 3)}).paired is None

@@ -6,7 +6,6 @@ import asyncio
 import re
 from dataclasses import replace
 from html import unescape
-from types import SimpleNamespace
 
 import pytest
 
@@ -138,34 +137,6 @@ def test_differences_equal_the_difference_of_the_columns(world):
     asyncio.run(debates())
     check_differences(session, [*runs, third])
     assert {column["n"] for column in comparison_report(session, [*runs, third])["columns"]} == {3}
-
-
-def test_iterations_are_paired_by_number(world, monkeypatch):
-    # An undefined score excludes its own iteration and does not shift the others.
-    session, runs = world
-    first, second = (session.store.runs.get(id) for id in runs)
-    scores = {"x0": 0.1, "x1": None, "x2": 0.3, "x3": 0.5, "y0": 0.2, "y1": 0.3, "y2": None, "y3": 0.4}
-    rows = {
-        run.run_id: [
-            SimpleNamespace(run_id=f"{name}{number}", settings=SimpleNamespace(iteration=number)) for number in range(4)
-        ]
-        for run, name in ((first, "x"), (second, "y"))
-    }
-    monkeypatch.setattr(run_comparison.repeated_runs, "siblings", lambda _, run: rows[run.run_id])
-
-    def report(session, row, reference, *, intervals):
-        value = Estimate(scores[row.run_id], None)
-        return SimpleNamespace(scores=SimpleNamespace(main=value))
-
-    monkeypatch.setattr(run_comparison, "evaluate", report)
-    pair = run_comparison.comparison(session, runs).pairs[0]
-    assert (pair.paired.n_first, pair.paired.excluded) == (2, 4)
-    assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
-    assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
-    del rows[second.run_id][0]
-    assert (
-        run_comparison.comparison(session, runs, margin=0.05).pairs[0].paired is None
-    )  # another margin, so the comparison is not cached
 
 
 def test_corrected_and_regressed_documents_are_listed(world):

@@ -235,3 +235,24 @@ def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, 
     unknown = Equivalence(0.02, None)
     assert unknown.sentence == "A margin of 2.0 points cannot be tested: the difference has no interval."
     assert not unknown.equivalent
+
+
+def test_iterations_are_compared_on_the_shared_documents(project):
+    # Both systems are right on the first ten documents, except on one in the second iteration. Only the first system
+    # also has ten others, on which it is always wrong.
+    ids = [f"d{n}" for n in range(20)]
+    project.store.documents.add(Document(id, {"text": id}, gold={"gold": both("ab")}) for id in ids)
+    first_runs = []
+    for documents in (ids, ids[:10]):
+        first = None
+        for iteration in range(2):
+            settings = make_settings(sample_world.CODEBOOK, iteration=iteration)
+            run = project.store.runs.create(settings, documents, experiment_id=first).run_id
+            first = first or run
+            wrong = {*ids[10:], *ids[:iteration]}
+            verdicts = {id: both("" if id in wrong else "ab") for id in documents}
+            store_debates(store_debate(project, run, id, {"judge": None}, values) for id, values in verdicts.items())
+        first_runs.append(first)
+    tests = comparison_report(sample_world.session_on(project), first_runs)["tests"]
+    assert tests["welch"]["difference"] == 0.0
+    assert tests["welch"]["mean_first"] == pytest.approx(100 * (1 + 18 / 19) / 2)
