@@ -23,7 +23,7 @@ from core.stats.debate_rounds import count_votes
 
 CertaintySource: TypeAlias = Literal["votes", "classifier", "logprobs"]
 MIN_VOTES = 3
-"""Minimum number of answers for which a share of votes counts as certainty."""
+"""Minimum number of answers for which a share of votes counts as certainty: a lone answer has all votes."""
 MAX_PREDICTED = 3_000
 """Maximum number of documents that the classifier predicts again: a random sample with a fixed seed."""
 
@@ -85,14 +85,15 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
 def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
     """Return the most frequent value of each cell and its share of the votes.
 
-    Both are NaN for a cell without votes. In a tie, the smallest value is used.
+    Both are NaN for a cell with fewer than ``MIN_VOTES``. In a tie, the smallest value is used.
     """
     values, counts = count_votes(np.stack(voters))
     if not len(values):
         return np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
     totals = counts.sum(axis=0)
-    best = np.where(totals > 0, values[counts.argmax(axis=0)], np.nan)
-    return best, counts.max(axis=0) / np.where(totals > 0, totals, np.nan)
+    has_votes = totals >= MIN_VOTES
+    best = np.where(has_votes, values[counts.argmax(axis=0)], np.nan)
+    return best, counts.max(axis=0) / np.where(has_votes, totals, np.nan)
 
 
 def _classifier_hash(run: RunRow) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
+
 from core.services.evaluation import calibration
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import CHOICE, create_run, store_rounds
@@ -34,3 +36,13 @@ def test_votes_of_annotators_who_agreed_at_first_count_after_the_discussion(proj
     assert [(bin_.n, round(bin_.certainty, 3)) for bin_ in certainty.calibration.bins] == [(1, 0.667), (3, 1.0)]
     assert certainty.counted is not None
     assert (certainty.counted.n, certainty.counted.left_out) == (4, {})
+
+
+def test_fewer_than_three_votes_are_no_certainty():
+    # Of the second cell two of three answers are missing: the lone one would have all votes.
+    answers = [np.array([[1.0, 0.0]]), np.array([[1.0, np.nan]]), np.array([[0.0, np.nan]])]
+    values, shares = calibration.votes(answers)
+    assert values.tolist()[0][0] == 1
+    assert shares.tolist()[0][0] == 2 / 3
+    assert np.isnan(values[0, 1])
+    assert np.isnan(shares[0, 1])
