@@ -260,7 +260,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             }
             for row in scored
         ]
-        quality, score = scored[0].metric.name, _rank_score(rows)
+        quality, score = table.metric_names(scored), _rank_score(rows)
         quality = quality if score == "score" else f"{quality}, {score}"
         charts.frontier(points, key="runs-frontier", unit=unit, quality=quality)
 

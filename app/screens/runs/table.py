@@ -32,12 +32,11 @@ FIGURES = {
 
 def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
     """Return the data of the component: columns, and for each run its texts and the numbers to sort by."""
-    metric = rows[0].metric.name
     most_common = {
         heading: Counter(row.configuration[heading] for row in rows).most_common(1)[0][0] for heading in headings
     }
     columns = [
-        {"key": "main", "title": metric, "numeric": True},
+        {"key": "main", "title": metric_names(rows), "numeric": True},
         {"key": "interval", "title": "95% interval", "numeric": False, "interval": True},
     ]
     for figure, (title, help) in FIGURES.items():
@@ -45,6 +44,12 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
             columns.append({"key": figure, "title": title, "numeric": True, "help": help})
     columns += [{"key": heading, "title": heading, "numeric": heading in NUMERIC} for heading in headings]
     return {"columns": columns, "runs": [_run_data(row, most_common) for row in rows]}
+
+
+def metric_names(rows: Sequence[LeaderboardRow]) -> str:
+    """Return the names of the main scores of these runs: of several kinds of codebook, each has its own."""
+    first, *others = dict.fromkeys(row.metric.name for row in rows)
+    return " or ".join([first, *(f"{name[0].lower()}{name[1:]}" for name in others)])
 
 
 def _run_data(row: LeaderboardRow, most_common: Mapping[str, str]) -> dict[str, Any]:

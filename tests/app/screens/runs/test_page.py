@@ -79,6 +79,14 @@ def test_table_lists_runs_and_marks_differences(session):
     assert {run["cells"]["main"]["parts"][0][0] for run in data["runs"]} == {"no reference"}
 
 
+def test_head_of_the_scores_names_the_score_of_each_kind_of_codebook(session):
+    finished(session)
+    rated = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    session.store.runs.create(make_settings(rated), session.store.documents.ids()[:1])
+    data = table.table_data(rows_of(session), [], [])
+    assert data["columns"][0]["title"] == "Mean Spearman or macro F1"
+
+
 def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
