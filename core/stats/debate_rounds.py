@@ -87,7 +87,7 @@ class Bound:
     reached: Estimate
     """The verdict is right."""
     gap: Estimate
-    """``at_first`` minus ``reached``: right answers that the debate lost; negative if it found more."""
+    """``at_first`` minus ``reached``: right answers that the debate lost, less those that it found."""
 
 
 def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Numbers:

@@ -132,8 +132,7 @@ def _bound(bound: Bound, basis: str) -> None:
         charts.bars(rows, key="debate-bound-chart", title="Upper bound", unit="share correct")
         words = "The verdict is at least as good as the best choice among the first answers."
         if (bound.gap.value or 0.0) > 0:
-            gap = _percent(bound.gap)
-            words = f"Another {gap} would be correct if the verdict always followed the correct first answer."
+            words = f"The best choice among the first answers would be correct on {_percent(bound.gap)} more."
         st.caption(words)
 
 

@@ -271,6 +271,15 @@ def test_debate_tab_shows_the_intervals_of_the_report(session, project):
         assert all(str(end)[:6] in shown for end in debate["upper_bound"][name]["interval"]), "data of the chart"
 
 
+def test_bound_of_first_answers_is_their_own_and_not_a_gain_over_the_verdict(session, project):
+    # The first answers are right on d0 to d5, the verdict on d0 to d3 and d6: with both, a fifth more would be right.
+    gold = {f"d{n}": both("a") for n in range(10)}
+    answers = {f"d{n}": (both("a" if n < 6 else "b"), both("a" if n in (0, 1, 2, 3, 6) else "b")) for n in range(10)}
+    debates(project, sample_world.CODEBOOK, gold, answers)
+    shown = texts(draw(session, "evaluate", evaluate_tab="debate"))
+    assert "The best choice among the first answers would be correct on 10.0%" in shown
+
+
 @pytest.mark.parametrize(("reference", "claimed"), [("gold", True), ("reviewed@ada", False)])
 def test_groups_of_a_panel_claim_intervals_only_where_there_are_any(session, project, reference, claimed):
     ids = [f"d{n}" for n in range(1, 13)]  # fewer than 10 would give a correlation no interval
