@@ -127,13 +127,13 @@ def annotate(session: ProjectSession) -> RunRow:
     latest = session.store.classifiers.latest_facts()
     if latest is None:
         raise _not_trained()
-    return _start_run(session, NAME, Codebook.model_validate(latest[1]["codebook"]))
+    facts = latest[1]
+    return _start_run(session, NAME, Codebook.model_validate(facts["codebook"]), int(facts["codebook_version"]))
 
 
-def _start_run(session: ProjectSession, model: str, codebook: Codebook) -> RunRow:
+def _start_run(session: ProjectSession, model: str, codebook: Codebook, version: int) -> RunRow:
     plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=model))
-    latest = session.store.codebooks.latest()
-    settings = planning.build_settings(plan, codebook, latest.number if latest else 0, session.models)
+    settings = planning.build_settings(plan, codebook, version, session.models)
     (run,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(run.run_id)
     return run
@@ -217,7 +217,8 @@ def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier
 
     UsageError without documents, CodebookError before a codebook is saved.
     """
-    return _start_run(session, f"{NAME}@{imported.hash}", planning.saved_codebook(session).codebook)
+    latest = planning.saved_codebook(session)
+    return _start_run(session, f"{NAME}@{imported.hash}", latest.codebook, latest.number)
 
 
 def _match_labels(codebook: Codebook, target: Codebook, name: str) -> Codebook:

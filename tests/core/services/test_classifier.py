@@ -27,6 +27,7 @@ from core.services import classifier_training
 from core.services.classifier import annotate, save, status
 from core.services.classifier_model_card import model_card
 from core.services.classifier_training import ClassifierTrainer, Embedder
+from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import calibration, evaluation, run_comparison
 from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
@@ -247,6 +248,18 @@ def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) 
     lexical = sample_world.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
     trained = sample_world.report(session, predictions.run_id)["labels"]["Cleanliness"]["f1"]
     assert trained > lexical
+
+
+def test_run_has_the_codebook_version_of_its_classifier(session: ProjectSession) -> None:
+    _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    session.trainer.close()  # as if the next training took long
+    book = codebooks.current(session)
+    assert book is not None
+    codebooks.save(session, codebooks.change_label(book, book.labels[0].id, description="Another meaning"))
+    settings = annotate(session).settings
+    saved = session.store.codebooks.get(settings.codebook_version)
+    assert saved is not None
+    assert saved.codebook.hash == settings.codebook.hash == book.hash
 
 
 def test_resumed_run_uses_the_same_classifier(session: ProjectSession) -> None:
