@@ -18,6 +18,7 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.services.document_samples import held_out_among
 from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import require_usable_codebook
@@ -56,8 +57,8 @@ class ExampleEffect:
     stale: int
     """Reviewed documents that were decided on this label under the definition before."""
     net: NetEffect
-    """The effect on the built-in model's decisions on the reviewed documents, without the one that the words come
-    from."""
+    """The effect on the built-in model's decisions on the reviewed documents, without the one that the words come from
+    and the held-out ones, on which definitions are never tuned."""
 
 
 def suggest_examples(session: ProjectSession, run: RunRow, record: DocumentRecord) -> tuple[CodebookExample, ...]:
@@ -121,7 +122,9 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     needle = text.casefold()
     matching = {decision.document_id for decision in decided if needle in decision.text.casefold()}
     stale = {decision.document_id for decision in decided}
-    labelled = [labels for id, labels in reviewed_labels(session, before).items() if id != example.document_id]
+    reviewed = reviewed_labels(session, before)
+    left_out = {example.document_id, *held_out_among(session, list(reviewed))}
+    labelled = [labels for id, labels in reviewed.items() if id not in left_out]
     return ExampleEffect(
         after=after,
         changes=compare(before, after),

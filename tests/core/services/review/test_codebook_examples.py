@@ -11,6 +11,7 @@ from core.documents import Document
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
+from core.services.document_samples import held_out_among
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, codebook_examples
 from core.services.review.codebook_examples import CodebookExample
@@ -61,11 +62,13 @@ def test_correction_suggests_the_misleading_words(session: ProjectSession) -> No
 
 
 def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSession) -> None:
+    session.store.documents.add([Document("d5", {"text": TEXTS[1]})])
     run = annotate(session)
-    actions.submit(session, run.run_id, ["d0", "d1", "d2"])
+    actions.submit(session, run.run_id, ["d0", "d1", "d2", "d5"])
+    assert held_out_among(session, ["d0", "d1", "d2", "d5"]) == {"d1"}
     example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
     result = codebook_examples.preview_example(session, run, example)
-    assert (result.version, result.matching, result.stale) == (2, 2, 3)
+    assert (result.version, result.matching, result.stale) == (2, 3, 4)
     assert (result.net.corrected, result.net.regressed, result.net.documents) == (0, 1, 2)
     (change,) = result.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["exclude"])
@@ -79,14 +82,14 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
 
 
 def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) -> None:
-    session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
+    session.store.documents.add([Document("d7", {"text": "The city tax and a cleaning fee at checkout were high."})])
     run = annotate(session)
     _correct(session, run, "d0", PRICE, False)
     result = actions.load_record(session, run, "d0")
     assert result is not None
     ((example, effect),) = codebook_examples.open_suggestions(session, run, result)
     assert effect is not None
-    actions.submit(session, run.run_id, ["d9"])  # here the fee is a price
+    actions.submit(session, run.run_id, ["d7"])  # here the fee is a price
     assert codebook_examples.open_suggestions(session, run, result) == [(example, None)]
 
 
