@@ -18,7 +18,7 @@ from core.debate import quote_location
 from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
-from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
+from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Precedent, Precedents, Value
 from core.hashing import digest
 from core.runs import RunSettings, Template
@@ -285,17 +285,21 @@ def ask_with_retry(
 
 
 def _merge(first: Reply, second: Reply) -> Reply:
-    """Return the second reply, with the values of the first that the second neither repeats nor leaves open."""
+    """Return the second reply, after the text of the first if ratings of the first are kept."""
     reading = second.reading
-    left_open = reading.undecided.keys() - set(reading.missing)
-    kept = {item: value for item, value in first.reading.values.items() if item not in left_open}
-    if kept.keys() <= reading.values.keys():
+    missing = tuple(item for item in reading.missing if item not in reading.values)
+    if missing == reading.missing:
         return second
-    values = {**kept, **reading.values}
-    undecided = {item: reason for item, reason in reading.undecided.items() if item not in values}
     text = f"{without_reasoning(first.text)}\n\n{without_reasoning(second.text)}"
-    missing = tuple(item for item in reading.missing if item in undecided)
-    return replace(second, text=text, reading=replace(reading, values=values, undecided=undecided, missing=missing))
+    return replace(second, text=text, reading=replace(reading, missing=missing))
+
+
+def _keep(reading: Reading, ratings: Mapping[str, Value]) -> Reading:
+    """Return the reading of a second reply, with the ratings of the first that it neither repeats nor leaves open."""
+    left_open = reading.undecided.keys() - set(reading.missing)
+    values = {**{item: value for item, value in ratings.items() if item not in left_open}, **reading.values}
+    undecided = {item: reason for item, reason in reading.undecided.items() if item not in values}
+    return replace(reading, values=values, undecided=undecided)
 
 
 def _is_cut(request: Request, reply: Reply) -> bool:
@@ -303,8 +307,9 @@ def _is_cut(request: Request, reply: Reply) -> bool:
 
 
 def _reask(request: Request, reply: Reply, problem: str, template: Template) -> Request:
+    kept = reply.reading.values if problem else {}
     if _is_cut(request, reply):
-        return replace(request, limit_factor=2 * request.limit_factor, reask=request.reask + 1)
+        return replace(request, limit_factor=2 * request.limit_factor, reask=request.reask + 1, kept=kept)
     text = without_reasoning(reply.text)
     before = (prompts.Message("assistant", text),) if text.strip() else ()
     messages = (
@@ -312,7 +317,7 @@ def _reask(request: Request, reply: Reply, problem: str, template: Template) -> 
         *before,
         prompts.Message("user", prompts.render_text(template, {"problem": problem})),
     )
-    return replace(request, messages=messages, reask=request.reask + 1)
+    return replace(request, messages=messages, reask=request.reask + 1, kept=kept)
 
 
 def run_protocol(protocol: Protocol, context: DebateContext) -> Step[Verdict]:
@@ -367,6 +372,8 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
+    if request.kept and reading.readable:
+        reading = _keep(reading, request.kept)
     if request.document is not None:
         return replace(reply, reading=reading)
     evidence = quote_location.locate_evidence(reply.text, codebook, document.fields, reading.values.get(CHOICE_ITEM))

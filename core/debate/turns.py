@@ -70,6 +70,8 @@ class Request:
     """The decision that the reply must contain."""
     reask: int = 0
     """1 for the second attempt after an unreadable reply."""
+    kept: Mapping[str, Value] = field(default_factory=dict)
+    """Ratings of the first reply, which count if the second neither repeats them nor leaves them open."""
     round: int = 0
     """The number of the round, from 0, in protocols with rounds."""
     replies_to: tuple[str, ...] = ()
@@ -144,7 +146,7 @@ class Reading:
     problem: str = ""
     """The reason why the reply could not be read, empty if the reading counts."""
     missing: tuple[str, ...] = ()
-    """Ratings without a value that the role did not leave open itself."""
+    """Ratings that are not in the reply and that the role did not leave open itself."""
     start: int = field(default=0, compare=False)
     """The position in the reply's text from which on the decision is stated."""
     certainty: Mapping[str, float] = field(default_factory=dict, compare=False)

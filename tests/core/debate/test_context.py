@@ -110,9 +110,12 @@ def test_missing_rating_is_requested_once_more_and_other_ratings_are_kept() -> N
 
 def test_second_reply_with_the_missing_rating_alone_adds_to_the_first() -> None:
     partial = Reply("<think>Hm.</think>" + decision_text("rating", ratings={"Service": 3, "Price": 4}))
-    _, reply = request_decision(partial, Reply(decision_text("rating", ratings={"Room": 2})), "rating")
+    rest = Reply(decision_text("rating", ratings={"Room": 2}))
+    sent, reply = request_decision(partial, rest, "rating")
     assert reply.reading.values == {SERVICE: 3, PRICE: 4, ROOM: 2}
     assert not reply.reading.undecided
+    turn = parse_reply(sent[1], rest, context_of(SINGLE, "rating").codebook, DOCUMENT)
+    assert turn.reading.values == reply.reading.values  # the role's stored values are those that the debate uses
     assert [words in reply.text for words in ("Service: 3", "Room: 2", "Hm.")] == [True, True, False]
     _, reply = request_decision(partial, Reply("Final Ratings:\nService: n/a\nPrice: 5\n"), "rating")
     assert reply.reading.values == {PRICE: 5}
