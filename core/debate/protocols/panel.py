@@ -76,7 +76,7 @@ class _Speaker:
         """Update the speaker after its turn. A speaker that is done without a complete decision still owes one."""
         self.turns += 1
         if reply.reading.readable and reply.reading.values:
-            self.current = _values(reply)
+            self.current = {**self.current, **_values(reply)}  # a turn may speak of some ratings alone
         if _DONE.search(without_reasoning(reply.text)):
             self.done = True
             self.final = reply if is_decision else None
