@@ -147,6 +147,12 @@ def sampling_design(
     return Design(sample=sample, order=np.searchsorted(rows, order), auxiliary=auxiliary)
 
 
+def strict_design(session: ProjectSession, run: RunRow, reference: Reference, scored: AnnotationArrays) -> Design:
+    """Return ``sampling_design`` where reviewed documents also represent those without a complete verdict."""
+    without_gaps = replace(scored, verdicts=np.nan_to_num(scored.verdicts, nan=-1.0))
+    return sampling_design(session, run, reference, without_gaps)
+
+
 def _draws(
     session: ProjectSession, run: RunRow, documents: Sequence[str], represented: Mask, lacks_values: Mask
 ) -> tuple[WeightedSample, Codes]:

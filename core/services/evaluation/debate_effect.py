@@ -23,6 +23,7 @@ from core.services.evaluation.annotation_arrays import (
     last_lists,
     sampling_design,
     step_titles,
+    strict_design,
     verdict_arrays,
 )
 from core.services.evaluation.panel_ablation import members_of
@@ -125,7 +126,8 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         flip_table = flips.flip_table(true, steps, codebook.names, design)
         debated = np.where((debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, round(TIED), values)) for name, values in (steps[0], steps[-1])]
-        on_all = flips.flip_table(debated, ends, codebook.names, design).whole
+        all_documents = strict_design(session, run, reference, loaded)
+        on_all = flips.flip_table(debated, ends, codebook.names, all_documents).whole
     return DebateEffect(
         flip_table=flip_table,
         on_all=on_all,

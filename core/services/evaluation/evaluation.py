@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -28,6 +28,7 @@ from core.services.evaluation.annotation_arrays import (
     rows_in,
     sampling_design,
     stages,
+    strict_design,
     verdict_arrays,
 )
 from core.services.evaluation.coverage import Coverage
@@ -237,10 +238,9 @@ def evaluate(
     scored, _ = counted_documents(~np.isnan(gold), ~np.isnan(predicted))
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if all_scores.excluded:
-        without_gaps = replace(loaded, verdicts=np.nan_to_num(loaded.verdicts, nan=-1.0))  # all documents are drawn
-        strict_design = sampling_design(session, run, reference, without_gaps)
+        all_documents = strict_design(session, run, reference, loaded)
         strict = scoring.strict_scores(
-            codebook.kind, gold, predicted, codebook.names, intervals=intervals, design=strict_design
+            codebook.kind, gold, predicted, codebook.names, intervals=intervals, design=all_documents
         )
     return EvaluationReport(
         run=run,

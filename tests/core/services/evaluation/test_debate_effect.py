@@ -14,12 +14,21 @@ from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import annotation_arrays, coverage, debate_effect, evaluation
 from core.services.evaluation.report import full_report
+from core.services.review import actions
 from core.services.runs.planning import Plan
 from core.stats.flips import Tally
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
 from tests.core.services.sessions import queue_runs, studio
-from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
+from tests.core.store.helpers import (
+    ROLE_MODEL,
+    make_reply,
+    make_settings,
+    make_turn,
+    make_verdict,
+    store_debate,
+    store_debates,
+)
 
 CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
 
@@ -270,3 +279,22 @@ def test_gain_on_all_documents_counts_missing_values_as_wrong(session, run):
     assert effect.flip_table.whole.total.net == 2  # on the documents with a complete verdict
     text = "".join(part for part, _ in debate_effect.summary(effect))
     assert "On all 12 labels, with missing ones counted as wrong: 0.0 points, 95% interval" in text
+
+
+def test_gain_on_all_reviewed_documents_counts_missing_values_as_wrong(project):
+    # The extractor is right on all twenty documents, the verdict on ten; the other ten are unresolved.
+    gold = {f"d{n:02}": {"a": True} for n in range(20)}
+    project.store.documents.add(Document(id, {"text": id}) for id in gold)
+    settings = make_settings(Codebook(labels=(Label(name="Alpha", id="a"),)))
+    run_id = project.store.runs.create(settings, list(gold)).run_id
+    store_debates(
+        store_debate(project, run_id, id, {"extractor": {"a": True}, "judge": None}, {"a": True if n < 10 else None})
+        for n, id in enumerate(gold)
+    )
+    session, ada = sample_world.session_on(project), actions.Attribution("ada")
+    actions.edit(session, run_id, list(gold), "a", True, ada)
+    actions.submit(session, run_id, list(gold), ada)
+    effect = debate_effect.debate_effect(session, session.run(run_id), "reviewed")
+    assert effect.on_all is not None
+    assert (effect.on_all.total.n, effect.on_all.total.net) == (20, -10)
+    assert effect.on_all.gain.value == -0.5
