@@ -444,7 +444,7 @@ class DecisionPaths:
     changed: int
     """Audited debates whose verdict differs from the extractor's first values."""
     calls: float | None
-    """Mean calls of a debate that was held, without the extractor's turns; None without such a debate."""
+    """Mean calls of a debate that was held, without the extractor's first turn; None without such a debate."""
     cost_usd: float | None
     """Mean cost of the same calls; also None if a price is unknown."""
 
@@ -468,7 +468,7 @@ WITH ended AS (
 ), debated AS (
     SELECT document_id, count(*) AS calls, sum(cost_usd) AS cost, bool_or(cost_usd IS NULL) AS has_unknown_price
     FROM turns JOIN replies USING (key)
-    WHERE turns.run_id = $run AND NOT superseded AND role NOT LIKE 'extractor%' GROUP BY document_id
+    WHERE turns.run_id = $run AND NOT superseded AND (role NOT LIKE 'extractor%' OR round > 0) GROUP BY document_id
 )
 SELECT count(*) FILTER (path = 'short'), count(*) FILTER (path = 'audited'), count(*) FILTER (path = 'full'),
        count(*) FILTER (path = 'audited' AND ended.values <> opened.values),

@@ -99,6 +99,8 @@ def test_run_reports_skipped_debates_and_audit_changes(tmp_path: Path) -> None:
     assert adaptive["audit_changed"] <= adaptive["audited"]
     low, high = adaptive["audit_interval"]
     assert 0 <= low <= high <= 1
+    longer = annotate(tmp_path, "--param", "adaptive=true", "--param", "audit=0.3", "--param", "extra_rounds=1").json
+    assert longer["adaptive"]["calls_saved"] == 4 * longer["adaptive"]["short"]
     full = annotate(tmp_path).json
     assert "adaptive" not in full
     assert full["cached_calls"] == report["calls"], "identical requests are answered from the cache"
