@@ -15,6 +15,7 @@ import { avatar, findRole } from "./roles.js";
 /**
  * @typedef {object} TileView
  * @property {HTMLButtonElement} node
+ * @property {HTMLElement} name
  * @property {HTMLElement} id
  * @property {HTMLElement} head
  * @property {HTMLElement} progress
@@ -165,15 +166,16 @@ export class DebateTiles {
 
   addView() {
     const id = el("span", "id ellipsis");
-    const head = el("div", { className: "tile-head", ariaHidden: "true" }); // the name of the button says it
+    const name = el("span", "visually-hidden"); // instead of the parts, whose text changes with each word
+    const head = el("div", { className: "tile-head", ariaHidden: "true" });
     const progress = el("div", "tile-progress", ...[...this.run.roles.values()].map(({ colour }) => el("i", colour)));
     const text = el("div", { className: "tile-text ellipsis", ariaHidden: "true" });
     const pick = () => {
       if (view.shown !== null) this.onPick(view.shown);
     };
-    const node = button("tile choice", pick, head, progress, text);
+    const node = button("tile choice", pick, name, head, progress, text);
     /** @type {TileView} */
-    const view = { node, id, head, progress, text, shown: null, shownHead: "" };
+    const view = { node, name, id, head, progress, text, shown: null, shownHead: "" };
     this.views.push(view);
     this.node.append(node);
   }
@@ -189,6 +191,7 @@ export class DebateTiles {
     if (!tile || id === null) {
       view.shownHead = "";
       view.head.replaceChildren();
+      setText(view.name, "");
       setText(view.text, "");
       return;
     }
@@ -210,7 +213,7 @@ export class DebateTiles {
     setText(view.text, text.replace(/\*\*|```/g, ""));
     view.text.className = `tile-text ellipsis ${tone}`;
     const state = tile.status ?? (tile.waiting || (role ? `${role.name} speaking` : "waiting"));
-    view.node.ariaLabel = `Debate ${id}, ${state}`;
+    setText(view.name, `Debate ${id}, ${state}`);
   }
 
   /**
