@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.documents import ReviewStatus, Value
+from core.documents import RATING_TOLERANCE, ReviewStatus, Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import SELECT_EVENTS, Event, event_of, record
 from core.store.rows import load, values_by_key
@@ -306,7 +306,9 @@ first AS (
     WHERE kind = 'review' AND after IS DISTINCT FROM before AND events.seq > visible.seq
 )
 """
-_BLIND = """
+_DISTANCE = "abs(try_cast({0} AS DOUBLE) - try_cast(verdict AS DOUBLE))"  # NULL unless both are ratings
+_AGREES = f"coalesce({_DISTANCE} < {RATING_TOLERANCE}, {{0}} = verdict)"
+_BLIND = f"""
 WITH before AS (
     SELECT document_id, actor, arg_min(after, seq) AS given FROM events
     WHERE kind = 'mark' AND item = 'blind' AND after IS NOT NULL AND run_id = $run GROUP BY document_id, actor
@@ -325,9 +327,11 @@ WITH before AS (
     LEFT JOIN documents ON documents.id = current.document_id
     LEFT JOIN before ON before.document_id = current.document_id AND before.actor = current.actor
 )
-SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (blind = verdict), count(*) FILTER (now <> blind),
-       count(*) FILTER (now <> blind AND now = verdict),
-       count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND now = verdict)
+SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER ({_AGREES.format("blind")}),
+       count(*) FILTER (now <> blind),
+       count(*) FILTER (now <> blind
+                        AND coalesce({_DISTANCE.format("now")} < {_DISTANCE.format("blind")}, now = verdict)),
+       count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND {_AGREES.format("now")})
 FROM beside GROUP BY unit ORDER BY unit
 """
 
@@ -353,15 +357,15 @@ class Anchoring:
     blind: Numbers
     """Values given before the reveal."""
     blind_agreed: Numbers
-    """Those of them that equal the verdict."""
+    """Those of them that agree with the verdict; ratings do if they are less than a point apart."""
     changed: Numbers
     """Those of them that were changed afterwards."""
     towards: Numbers
-    """Those of them that were changed to the verdict."""
+    """Those of them that were changed to the verdict; of ratings, nearer to it."""
     shown: Numbers
     """Values given with the verdict visible."""
     shown_agreed: Numbers
-    """Those of them that equal the verdict."""
+    """Those of them that agree with the verdict."""
 
 
 class ReviewerAgreement(ReadRepository):

@@ -114,8 +114,9 @@ class BlindReport:
     """Effect of seeing the verdict.
 
     ``changed`` is the share of blind values that were changed after the reveal, ``towards`` the number of changes
-    towards the verdict. ``blind`` and ``shown`` are the shares of values equal to the verdict when decided blind and
-    when decided with the verdict visible. They are of different documents; a gap between them suggests anchoring.
+    towards the verdict. ``blind`` and ``shown`` are the shares of values that agree with the verdict when decided blind
+    and when decided with the verdict visible; ratings agree if they are less than a point apart. They are of different
+    documents; a gap between them suggests anchoring.
     """
 
     changed: Share

@@ -184,6 +184,29 @@ def test_blind_decisions_measure_anchoring(session, run):
     assert report.shown.share.interval is None  # a single document has no interval
 
 
+def test_blind_ratings_agree_with_a_verdict_that_no_reviewer_can_give(project):
+    # The verdicts are means, 3.4 and 2.5. On d0 a blind 5 becomes 4, nearer to it; on d1 a blind 3 stays. d2 is shown.
+    book = Codebook(kind="rating", labels=(Label(id="a", name="Alpha"),))
+    project.store.codebooks.save(book)
+    project.store.documents.add([Document(f"d{n}", {"text": f"text {n}"}) for n in range(3)])
+    run = project.store.runs.create(make_settings(book, codebook_version=1), ["d0", "d1", "d2"])
+    for document, mean in (("d0", 3.4), ("d1", 2.5), ("d2", 1.5)):
+        asyncio.run(store_debate(project, run.run_id, document, {"judge": {"a": 3}}, {"a": mean}))
+    session = sample_world.session_on(project)
+    queue.save_review_settings(session, ReviewSettings(blind=True))
+    for document, value in (("d0", 5), ("d1", 3)):
+        actions.edit(session, run.run_id, [document], "a", value, actions.Attribution("ann"))
+        actions.reveal(session, run.run_id, document, actions.Attribution("ann"))
+    submit_review(session, run, "ann", "d0", a=4)
+    actions.submit(session, run.run_id, ["d1"], actions.Attribution("ann"))
+    queue.save_review_settings(session, ReviewSettings(blind=False))
+    submit_review(session, run, "ann", "d2", a=2)
+    report = agreement.blind_report(session, run)
+    assert (report.blind.count, report.blind.n) == (1, 2)
+    assert (report.shown.count, report.shown.n) == (1, 1)
+    assert (report.changed.count, report.towards) == (1, 1)
+
+
 def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     book = sample_world.CODEBOOK
     session.store.codebooks.save(book)
