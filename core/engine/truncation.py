@@ -9,6 +9,7 @@ from dataclasses import replace
 from core.debate.turns import ReplyError, Verdict
 from core.documents import Document
 from core.errors import ContextTooLong
+from core.formatting import join_names
 
 MAX_CUTS = 6
 """Attempts to make a document fit, each shorter than the one before."""
@@ -66,10 +67,14 @@ def truncate(document: Document, message: str, prompt_characters: int) -> Docume
 
 
 def describe_cut(document: Document, shorter: Document) -> str:
-    """Return the note for a verdict on a truncated document."""
-    before = sum(map(len, document.fields.values()))
-    after = sum(map(len, shorter.fields.values()))
-    return f"the text was cut to its first {after:,} of {before:,} characters, to fit the model's context"
+    """Return the note for a verdict on a truncated document, which names the fields that were cut if it has several."""
+    names = {name: f"'{name}'" if len(document.fields) > 1 else "the text" for name in document.fields}
+    cuts = [
+        f"{names[name]} was cut to its first {len(shorter.fields[name]):,} of {len(text):,} characters"
+        for name, text in document.fields.items()
+        if len(shorter.fields[name]) < len(text)
+    ]
+    return f"{join_names(cuts)}, to fit the model's context"
 
 
 def too_long_verdict(verdict: Verdict, error: ReplyError) -> Verdict:

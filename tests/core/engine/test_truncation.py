@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine.truncation import share_that_fits, truncate
+from core.engine.truncation import describe_cut, share_that_fits, truncate
 from core.runs import ErrorHandling, OverlongPolicy
 from tests.core.engine.fakes import World, find_service, settings
 
@@ -65,6 +65,17 @@ def test_longest_field_is_cut_at_its_end_and_short_texts_are_not_cut() -> None:
     assert cut is not None
     assert cut.fields == {"title": "A title", "text": LONG[:2100]}
     assert truncate(Document("1", {"text": "short"}), "too long", 5000) is None
+
+
+def test_note_names_the_field_that_was_cut() -> None:
+    document = Document("1", {"text": "A short text", "neighbours": LONG})
+    cut = truncate(document, "too long", len(LONG))
+    assert cut is not None
+    half, whole = f"{len(LONG) // 2:,}", f"{len(LONG):,}"
+    note = f"was cut to its first {half} of {whole} characters, to fit the model's context"
+    assert describe_cut(document, cut) == f"'neighbours' {note}"
+    alone, shorter = (Document("1", {"text": one.fields["neighbours"]}) for one in (document, cut))
+    assert describe_cut(alone, shorter) == f"the text {note}"
 
 
 def test_text_is_cut_by_what_the_whole_prompt_exceeds() -> None:
