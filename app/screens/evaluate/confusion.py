@@ -27,7 +27,7 @@ def confusion_panel(session: ProjectSession, evaluation: EvaluationReport, debat
     reference = reference_names(evaluation.reference).noun
     with layout.panel(
         "Confusion matrix",
-        f"rows: {reference}, columns: verdict; shares of the row",
+        f"rows: {reference}, columns: verdict; {evaluation.row_shares}",
         note="click a cell to read its documents",
         counted=evaluation.describe_coverage(),
         key="evaluate-confusion",

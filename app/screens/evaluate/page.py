@@ -164,8 +164,7 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
 def _key_numbers(evaluation: EvaluationReport) -> None:
     scores = evaluation.scores
     is_sample = evaluation.basis.design == "sample"
-    is_estimate = is_sample and not evaluation.basis.complete  # weighted, so not a count of these documents
-    documents = f"estimated from {evaluation.n:,}" if is_estimate else f"{{right}} of {evaluation.n:,}"
+    documents = f"estimated from {evaluation.n:,}" if evaluation.basis.is_estimate else f"{{right}} of {evaluation.n:,}"
     captions = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
     if scores.kind == "choice":
         captions = {"accuracy": documents}
@@ -290,7 +289,8 @@ def _dimensions(heads: Sequence[str], columns: Sequence[Mapping[str, Estimate]])
 def _dimension_confusion(session: ProjectSession, evaluation: EvaluationReport) -> None:
     run, reference = evaluation.run, evaluation.reference
     noun = reference_names(reference).noun
-    with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
+    words = f"rows: {noun}, rounded; columns: verdict; {evaluation.row_shares}"
+    with layout.panel("Confusion matrix", words, key="evaluate-meet"):
         label_id = pick(run.settings.codebook, key="evaluate-dimension", default=evaluation.first_scored)
         points = [format_rating(point) for point in run.settings.codebook.scale_of(label_id).points]
         matrix = rating_confusion(session, run, label_id, reference)

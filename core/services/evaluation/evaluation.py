@@ -102,6 +102,11 @@ class Basis:
         )
 
     @property
+    def is_estimate(self) -> bool:
+        """True if reviewed documents represent others: scores are weighted, counts and their shares are not."""
+        return self.design == "sample" and not self.complete
+
+    @property
     def sentence(self) -> str:
         """The basis in plain words; empty for independent documents."""
         match self.design:
@@ -175,6 +180,11 @@ class EvaluationReport:
         """Missing from a document without this reference, in words; raters of labels may also lack a majority."""
         missing = reference_names(self.reference).missing
         return f"{missing} or with a tie" if self.raters and self.scores.kind != "rating" else missing
+
+    @property
+    def row_shares(self) -> str:
+        """What the shares in a confusion matrix are."""
+        return "shares of the row" + (" of reviewed documents, unweighted" if self.basis.is_estimate else "")
 
     @property
     def n(self) -> int:

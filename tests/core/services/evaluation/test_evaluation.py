@@ -678,6 +678,10 @@ def test_strict_score_of_a_sample_weights_documents_by_their_chance_to_be_drawn(
     actions.submit(session, run.run_id, list(listed.sampling), ada, sampling=listed.sampling)
     report = evaluation.evaluate(session, finished, "reviewed")
     assert (report.n, report.excluded) == (79, 1)
+    # The true recall is .8, but the queue prefers errors: shares of the counts are not scores.
+    counts, recall = report.scores.counts["Alpha"], report.scores.labels["Alpha"]["recall"]
+    assert counts.tp / counts.positives < recall.value < 0.8 < recall.interval.high
+    assert report.row_shares == "shares of the row of reviewed documents, unweighted"
     strict = report.strict["accuracy"]
     assert strict.value == pytest.approx(report.scores["accuracy"].value, abs=0.03)
     assert 1 - 21 / 200 in strict.interval

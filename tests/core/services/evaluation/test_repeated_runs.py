@@ -25,6 +25,7 @@ from core.services.evaluation import report as html_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
 from core.services.evaluation.run_comparison import comparison_report
+from core.services.review import actions
 from core.stats import metrics
 from core.stats.intervals import Estimate, wilson
 from core.store.reviews import Decision, ReviewChange
@@ -298,6 +299,14 @@ def test_alternative_annotator_test_needs_three_people(world):
     test = alt_test.may_replace(session, session.store.runs.get(first))
     assert test.winning_rate is None
     assert "here one person did" in test.sentence
+    assert "unweighted" not in alt_test.describe_coverage(session, session.store.runs.get(first))
+    for name in ("ann", "bob", "cy"):
+        for item in ("a", "b"):
+            actions.edit(session, first, ["d0", "d1"], item, True, actions.Attribution(name))
+        actions.submit(session, first, ["d0", "d1"], actions.Attribution(name))
+    test = alt_test.may_replace(session, session.store.runs.get(first))
+    assert [person.person for person in test.people] == ["ann", "bob", "cy"]
+    assert "unweighted: the queue prefers" in alt_test.describe_coverage(session, session.store.runs.get(first))
 
 
 def test_html_report_escapes_its_values(world):
