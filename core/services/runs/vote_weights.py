@@ -52,7 +52,12 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
     correct: dict[str, Grid] = {}
     for run in store.runs.all():
         codebook = run.settings.codebook
-        if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
+        wanted = settings.codebook  # the items of a choice do not name its labels
+        if (codebook.kind, codebook.items, {*codebook.label_names}) != (
+            wanted.kind,
+            wanted.items,
+            {*wanted.label_names},
+        ):
             continue
         documents = store.runs.document_ids(run.run_id)
         learned_from = list(store.learned_from(run.run_id))

@@ -57,6 +57,9 @@ def test_vote_weight_of_a_choice_counts_the_labels_that_an_error_may_name(projec
     only = run.settings.model_copy(update={"role_models": {"annotator_a": run.settings.role_models["extractor"]}})
     # 6 of 8 are right; with one right and three wrong ones added, p is 7/12, and chance would be 1/4.
     assert reviewed_vote_weights(session, only) == f"{log(7 / 12 * 3 / (5 / 12)):.3g}"
+    fewer = codebook.model_copy(update={"labels": codebook.labels[:2]})
+    with pytest.raises(UsageError, match="labelled a reviewed document"):
+        reviewed_vote_weights(session, only.model_copy(update={"codebook": fewer}))
 
 
 def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
