@@ -22,8 +22,8 @@ DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported",
 DEBATE_REASONS: tuple[DebateReason, ...] = get_args(DebateReason)
 """Reasons in the order of their bits.
 
-No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; verdict differs from the first role;
-roles differ; runs with the same codebook differ.
+No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; verdict differs from the first
+values of the first role; the last values of roles differ; runs with the same codebook differ.
 """
 
 RULES = 2
@@ -47,7 +47,8 @@ roles AS MATERIALIZED (
     FROM last_turns GROUP BY document_id
 ),
 cells AS (
-    SELECT document_id, item, annotator, arg_max(coalesce(value, ''), coalesce(turn, 0)) AS value
+    SELECT document_id, item, annotator, arg_max(coalesce(value, ''), coalesce(turn, 0)) AS value,
+           coalesce(arg_min(value, coalesce(turn, 0)), '') AS first_value
     FROM annotations SEMI JOIN changed USING (document_id)
     WHERE run_id = $run GROUP BY document_id, item, annotator
 ),
@@ -56,7 +57,7 @@ differing AS (
     FROM (SELECT document_id, item, min(value) FILTER (annotator <> 'verdict') AS lowest,
                  max(value) FILTER (annotator <> 'verdict') AS highest,
                  any_value(value) FILTER (annotator = 'verdict') AS verdict,
-                 any_value(value) FILTER (annotator = first_role) AS first
+                 any_value(first_value) FILTER (annotator = first_role) AS first
           FROM cells JOIN roles USING (document_id) GROUP BY document_id, item)
     GROUP BY document_id
 ),

@@ -369,3 +369,16 @@ def test_roles_that_decide_one_label_in_each_turn_are_compared_label_by_label(tm
         assert record.roles["judge"] == {first: False, second: False}
         assert len(record.evidence["judge"]) == 2
         assert store.annotations.decision_certainty(run_id, "judge", codebook.items)["value"].size == 4
+
+
+def test_label_that_the_first_role_changes_is_changed_in_the_debate(tmp_path):
+    codebook = Codebook(labels=(Label(name="One"),))
+    (item,) = codebook.items
+    with Project(tmp_path / "p.duckdb") as project:
+        project.store.documents.add([Document("d", {"text": "words"})])
+        run_id = project.store.runs.create(make_settings(codebook), ["d"]).run_id
+        for number, (role, value) in enumerate([("a", True), ("b", False), ("a", False), ("b", False)]):
+            project.sink.turn(make_turn(run_id, "d", number, role, f"{number}", values={item: value}))
+        asyncio.run(project.sink.verdict(make_verdict(run_id, "d", {item: False})))
+        project.store.review_reasons.refresh(run_id, [])
+        assert project.store.review_queue.lines(Viewpoint(run_id)).rows[0].reasons == ("flipped",)
