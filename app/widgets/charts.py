@@ -486,7 +486,7 @@ def frontier(rows: Rows, *, key: str, unit: str, quality: str) -> None:
     if not complete:
         st.caption("No run has both a cost and a score.")
         return
-    cost = "full cost per document, $" if unit == "usd" else "full tokens per document"
+    cost = "full cost per verdict, $" if unit == "usd" else "full tokens per verdict"
     draw(_frontier(complete, cost, quality), rows, key=key, title="Quality and cost")
 
 

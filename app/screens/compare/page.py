@@ -235,12 +235,12 @@ RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float
         lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
         format_percent,
     ),
-    "full cost per document": (lambda column: column.cost["usd_per_document"], format_price),
-    "full tokens per document": (
+    "full cost per verdict": (lambda column: column.cost["usd_per_document"], format_price),
+    "full tokens per verdict": (
         lambda column: column.cost["tokens_per_document"],
         lambda value: MISSING if value is None else f"{value:,.0f}",
     ),
-    "seconds per document": (lambda column: column.cost["seconds_per_document"], lambda value: format_number(value, 2)),
+    "seconds per verdict": (lambda column: column.cost["seconds_per_document"], lambda value: format_number(value, 2)),
 }
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 

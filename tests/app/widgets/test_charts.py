@@ -153,7 +153,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     charts.frontier(rows, key="k", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
-    assert "full cost per document, $" in drawn[0]
+    assert "full cost per verdict, $" in drawn[0]
 
 
 def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):

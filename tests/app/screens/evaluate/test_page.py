@@ -423,7 +423,7 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
     answers = {id: (both("ab"), both(present)) for id, present in GOLD.items() if id != "d3"}
     part = debates(project, sample_world.CODEBOOK, {id: {} for id in answers}, answers)
     shown = texts(draw(session, "compare", compare_runs=(first, part)))
-    assert "Full cost per document" in shown
+    assert "Full cost per verdict" in shown
     # The same documents in Quality and cost, in the differences per label, and in the list of documents.
     assert shown.count("n = 3 documents; excluded: 1 in one run only") == 3
     assert "n = 4 documents" not in shown

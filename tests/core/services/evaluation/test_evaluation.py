@@ -626,7 +626,7 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
     assert "43% excluded" in page
-    assert "<div>Full cost per document<b>" in page
+    assert "<div>Full cost per verdict<b>" in page
 
 
 def test_cells_labelled_by_only_one_side_are_not_scored(project):
