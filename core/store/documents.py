@@ -242,8 +242,8 @@ class Documents(Repository):
         return float(mean or 0.0)
 
     def longest(self) -> Document | None:
-        """Return the document with the most characters in its first text field, None without documents."""
-        return next(iter(self._select("ORDER BY length(text) DESC, position LIMIT 1")), None)
+        """Return the document with the most characters over all its fields, None without documents."""
+        return next(iter(self._select("ORDER BY length(text) + length(context) DESC, position LIMIT 1")), None)
 
     def spread_by_length(self, limit: int, ids: Sequence[str] | None = None) -> list[Document]:
         """Return at most ``limit`` documents of all or of these ids, from the shortest to the longest in even steps.

@@ -238,6 +238,14 @@ def test_lengths_are_counted_in_words(project):
     assert project.store.documents.lengths() == {0: 1, 1: 1, 24: 1, 25: 1, 60: 1}
 
 
+def test_longest_document_has_the_longest_text_and_context(project):
+    assert project.store.documents.longest() is None
+    project.store.documents.add(
+        [Document("a", {"text": "word " * 9}), Document("b", {"text": "b", "before": "c" * 99})]
+    )
+    assert project.store.documents.longest().id == "b"
+
+
 def test_spread_by_length_is_ordered_from_shortest_to_longest(project):
     documents = [Document(f"d{length}", {"text": "x" * length}) for length in (5, 1, 4, 2, 3, 5)]
     project.store.documents.add([*documents[:5], Document("twin", {"text": "yyyyy"})], file_name="a.csv")
