@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, get_args
 
 import click
@@ -142,7 +143,12 @@ def annotate_file(
     if built.rejected and draft.mapping.rater is None and (rater := propose_mapping(draft.table, codebook).rater):
         console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
     _preflight(workspace, settings)
-    for overflow in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
+    for overflow in context_overflows(
+        settings,
+        workspace.models,
+        lambda: longest_document(built.documents),
+        lambda: fmean(len(document.full_text) for document in built.documents),
+    ):
         console.print_message(overflow.sentence(settings))
     session = existing or workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)

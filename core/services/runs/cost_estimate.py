@@ -283,11 +283,14 @@ def longest_document(documents: Sequence[Document]) -> Document | None:
 
 
 def context_overflows(
-    settings: RunSettings, models: ModelLibrary, longest: Callable[[], Document | None]
+    settings: RunSettings,
+    models: ModelLibrary,
+    longest: Callable[[], Document | None],
+    mean_length: Callable[[], float],
 ) -> list[ContextOverflow]:
     """Return the models whose known context the longest document may exceed, each with its longest prompt.
 
-    ``longest`` is called only if the context of a model is known.
+    ``longest`` and ``mean_length`` (of examples, in characters) are called only if the context of a model is known.
     """
     limits: dict[str, tuple[int, int]] = {}  # by role, the context of its model and the longest reply
     for role, role_model in settings.role_models.items():
@@ -298,10 +301,11 @@ def context_overflows(
     if document is None:
         return []
     overflows: dict[str, ContextOverflow] = {}
+    example = round(mean_length() / CHARACTERS_PER_TOKEN)
     for request in simulate_requests(settings, document):
         if (role := request.role) in limits:
             role_model, (context, reply) = settings.role_models[role], limits[role]
-            tokens = expected_tokens(request.messages, reply=REPLY_TOKENS, example=0) + reply
+            tokens = expected_tokens(request.messages, reply=REPLY_TOKENS, example=example) + reply
             if tokens > max(context, getattr(overflows.get(role_model.spec), "tokens", 0)):
                 overflows[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, context)
     return list(overflows.values())

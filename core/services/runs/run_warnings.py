@@ -89,7 +89,8 @@ def all_warnings(session: ProjectSession, settings: RunSettings, document_ids: S
 
     They concern an unsaved codebook, labels, missing examples, and documents that are too long.
     """
-    overflows = context_overflows(settings, session.models, session.store.documents.longest)
+    documents = session.store.documents
+    overflows = context_overflows(settings, session.models, documents.longest, documents.mean_length)
     return [
         *_unsaved_codebook(session),
         *settings_warnings(settings, session.models),

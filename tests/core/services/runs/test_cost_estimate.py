@@ -16,7 +16,7 @@ from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_preview import preview_requests, prompt_tokens
 from core.services.runs import cost_estimate, planning
-from core.services.runs.cost_estimate import REPLY_TOKENS, CostEstimate, estimate_run
+from core.services.runs.cost_estimate import REPLY_TOKENS, CostEstimate, context_overflows, estimate_run
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
 
 OPENAI = RoleModel(connection="openai", model="gpt-4.1-mini")
@@ -166,3 +166,19 @@ def test_measured_cost_is_scaled_to_the_document_length(session: ProjectSession)
     longer = session.store.documents.mean_length() - before
     estimate = estimate_plan(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
     assert estimate == measured + round(longer / 4)
+
+
+def test_examples_count_among_the_tokens_of_the_longest_document(session: ProjectSession) -> None:
+    connection = session.models.connection("openai")
+    capabilities = session.models.capabilities.get(connection, OPENAI.model)
+    capabilities.context, capabilities.at = 100, 1.0
+    tokens = {}
+    for shots in (1, 3):
+        params = {"method": "few_shot", "shots": shots}
+        plan = planning.Plan(protocol="single", default_model=OPENAI, params=params)
+        settings = planning.project_settings(session, plan)
+        documents = session.store.documents
+        (overflow,) = context_overflows(settings, session.models, documents.longest, lambda: 4000.0)
+        tokens[shots] = overflow.tokens
+    labels = len(settings.codebook.labels)
+    assert tokens[3] - tokens[1] > 2 * labels * 900, "two more examples of each label, of about 1,000 tokens"
