@@ -38,10 +38,12 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     if repeated is None:
         st.caption("No iteration has a verdict yet.")
         return
-    coverages = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
+    basis = repeated.counted  # if an iteration has not debated all documents, the same ones count for each
+    if not basis.count("incomplete"):
+        basis = coverage.merge([coverage.of_run(session, row, reference) for row in siblings(session, run)])
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(session, repeated, run.settings.codebook, coverage.merge(coverages).describe(reference))
+        _measures(session, repeated, run.settings.codebook, basis.describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)

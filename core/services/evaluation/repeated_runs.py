@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from core.documents import Reference
+from core.documents import VERDICT, Reference
 from core.runs import RunRow
 from core.services.evaluation import coverage
-from core.services.evaluation.annotation_arrays import group_codes, sampling_design, verdict_arrays
-from core.services.evaluation.evaluation import evaluate
+from core.services.evaluation.annotation_arrays import (
+    debate_statuses,
+    group_codes,
+    paired_with,
+    sampling_design,
+    verdict_arrays,
+)
+from core.services.evaluation.evaluation import evaluate, score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
 from core.stats.repeated_runs import Repeated, Stability, repeated, stability
+from core.stats.scoring import Scores
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRuns:
-    """``runs`` are the iterations that have verdicts, in their order; scores are over these."""
+    """``runs`` are the iterations that have verdicts, in their order; scores are over these.
+
+    Documents that one of them has not debated yet do not count.
+    """
 
     runs: tuple[str, ...]
     measures: Mapping[str, Repeated]
@@ -47,6 +57,32 @@ def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 
+def waiting_documents(session: ProjectSession, rows: Sequence[RunRow]) -> set[str]:
+    """Return the documents that one of these runs has not debated yet, as a stopped one.
+
+    Scores of runs on different documents would differ by these.
+    """
+    return {
+        document
+        for row in rows
+        for document, status in zip(
+            session.store.runs.document_ids(row.run_id), debate_statuses(session, row), strict=True
+        )
+        if status == "waiting"
+    }
+
+
+def _scores(session: ProjectSession, row: RunRow, reference: Reference, waiting: set[str]) -> Scores:
+    """Return the scores of an iteration without the ``waiting`` documents."""
+    if not waiting:
+        return evaluate(session, row, reference, intervals=False).scores
+    loaded = verdict_arrays(session, row, reference)
+    is_debated = np.array([document not in waiting for document in loaded.documents], dtype=np.bool_)
+    gold = np.where(is_debated[:, None], loaded.reference, np.nan)
+    design = sampling_design(session, row, reference, loaded)
+    return score(row.settings.codebook, *paired_with(session, row, VERDICT, gold), intervals=False, design=design)
+
+
 @cached_scores
 def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> RepeatedRuns | None:
     """Return the combined results of the iterations, None before any of them has a verdict."""
@@ -54,7 +90,8 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     if not rows:
         return None
     codebook = run.settings.codebook
-    scored = {row.run_id: evaluate(session, row, reference, intervals=False).scores for row in rows}
+    waiting = waiting_documents(session, rows)
+    scored = {row.run_id: _scores(session, row, reference, waiting) for row in rows}
     by_run = {id: {key: estimate.value for key, estimate in scores.overall.items()} for id, scores in scored.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
     main = MAIN_PER_LABEL[codebook.kind]
@@ -62,7 +99,8 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
     loaded = verdict_arrays(session, rows[0], reference)
-    gold = loaded.reference
+    is_waiting = np.array([document in waiting for document in loaded.documents], dtype=np.bool_)
+    gold = np.where(is_waiting[:, None], np.nan, loaded.reference)
     predicted = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
     return RepeatedRuns(
         runs=tuple(scored),

@@ -95,7 +95,10 @@ def comparison(
         for run, values in zip(runs[1:], verdicts[1:], strict=True)
     )
     design = sampling_design(session, runs[0], reference, scored, *of_test_documents)
+    iterations = [row for run in runs for row in repeated_runs.siblings(session, run)]
+    waiting = repeated_runs.waiting_documents(session, iterations)
     is_shared = np.all([~np.isnan(values).any(axis=1) for values in verdicts], axis=0)
+    is_shared &= np.array([document not in waiting for document in documents], dtype=np.bool_)
     scored = AnnotationArrays(documents, np.where(is_shared[:, None], gold, np.nan), verdicts[0])
     by_iteration = [_main_score_by_iteration(session, run, codebook, scored, design) for run in runs]
     sides = [
