@@ -311,7 +311,10 @@ def describe_claim(codebook: Codebook, plan: ReviewPlan) -> str:
 
 
 def describe_result(codebook: Codebook, status: PlanStatus) -> str:
-    """Return what can be claimed now as a sentence; empty while there is no interval."""
+    """Return what can be claimed now as a sentence; empty while there is no interval.
+
+    It names neither interval nor confidence once all documents are reviewed: the result is then exact.
+    """
     plan, estimate = status.plan, status.estimate
     if plan.claim == "error":
         if not status.enough:
@@ -319,7 +322,8 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if status.accepted is None:
             return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
         level = LEVELS[status.accepted].format(label=label_noun(codebook.kind))
-        claim = f"At most {format_percent(plan.points)} of {level} are wrong (95% confidence)"
+        confidence = "" if status.complete else " (95% confidence)"
+        claim = f"At most {format_percent(plan.points)} of {level} are wrong{confidence}"
         not_discarded = status.population - status.discarded
         if status.tested == not_discarded:
             accepted = f"{format_count(status.accepted_documents, 'document')} of {not_discarded:,}"
@@ -335,7 +339,8 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if estimate.value <= 0:  # the difference is shown above 0
             (other, best), ahead = status.names, replace(interval, low=-interval.high, high=-interval.low)
         span = format_interval(ahead, "points", named=True)
-        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook.kind)}, {span}"
+        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook.kind)}"
+        by += "" if status.complete else f", {span}"
         if estimate.clear:
             return f"{best} is better than {other}: {by}."
         return f"No significant difference between {best} and {other}: {by}."
@@ -352,9 +357,11 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
                 f"{share} of the {values_noun(codebook.kind)} {f'{name} ' if name else ''}of {everything} are correct"
             )
         case _:
-            span = format_interval(interval, digits=2, named=True)
-            return f"F1 of {name} is {format_number(estimate.value, 2)} over {everything} ({span})."
-    return f"{claim} ({format_interval(interval, 'percent', digits=1, named=True)})."
+            claim = f"F1 of {name} is {format_number(estimate.value, 2)} over {everything}"
+    if status.complete:
+        return f"{claim}."
+    style: Literal["number", "percent"] = "number" if plan.claim == "f1" else "percent"
+    return f"{claim} ({format_interval(interval, style, digits=2 if plan.claim == 'f1' else 1, named=True)})."
 
 
 def _setting(run: RunRow) -> str:

@@ -313,10 +313,12 @@ def test_rating_is_correct_if_less_than_one_point_off(rated: tuple[ProjectSessio
         status = review_plan.plan_status(session, run, ReviewPlan("correct", label, 0.1, 0.1, 30))
         assert status.estimate == Estimate(share, Interval(share, share))
         assert status.enough
+        assert review_plan.describe_result(RATED, status).endswith("of 40 documents are correct."), "exact"
     # 3.5 for 3 and 3.01 for 4 are right; 2.5 for 4 and 4 for 3, a whole point off, are wrong.
     # None of the verdicts on which the roles agree is wrong, too few for a test of a sample, and half of all are.
     status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.01, 0.005, 30))
     assert (status.accepted, status.accepted_documents, status.drawn) == (2, 20, 40), "exact, as all are reviewed"
+    assert "are wrong: 20 documents of 40" in review_plan.describe_result(RATED, status)
     assert review_plan.plan_status(session, run, ReviewPlan("error", "", 0.5, 0.005, 30)).accepted == 0
 
 
