@@ -198,6 +198,8 @@ def over_items(disagreement: Disagreement, answers: Numbers, groups: Codes | Non
     that of ``with_interval``: a unit is left out of all items at once.
     """
     used = ((~np.isnan(answers)).sum(axis=2) >= 2).any(axis=1)
+    if not used.any():
+        return Estimate()
     answers = answers[used]
     unit = np.unique(np.flatnonzero(used) if groups is None else groups[used], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1

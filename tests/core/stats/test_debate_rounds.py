@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from core.codebook import Kind
 from core.stats.debate_rounds import bound, rounds, vote_of
 from core.stats.flips import objections
 from core.stats.intervals import Estimate, wilson
@@ -171,3 +172,10 @@ def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
     last = rounds([[4.0]], steps, kind="rating")[2]
     assert [(agent.agent, agent.accuracy.value) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
     assert (last.vote.value, last.mean.value) == (1.0, pytest.approx(2 / 3))
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "rating"])
+def test_agreement_is_undefined_if_only_one_agent_answered(kind: Kind) -> None:
+    answers = np.ones((3, 2))
+    (step,) = rounds(answers, [("first", {"A": answers, "B": np.full((3, 2), NAN)})], kind=kind)
+    assert (step.agreement, step.mean.value) == (Estimate(), 1.0)
