@@ -229,7 +229,8 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
             percent,  # the browser opens the popover with this value and not with that of the key
             step=5,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
-            "The others favour documents with a review reason and rare labels. Estimates take both into account.",
+            "The others favour documents with a review reason and rare labels. Estimates take both into account. With "
+            "much less than 50%, intervals of other runs on these reviews are too narrow.",
             **bound(EVEN, percent, lambda percent: change(even=percent / 100)),
         )
         st.toggle(
