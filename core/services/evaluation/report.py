@@ -253,11 +253,11 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
                 measure.n,
                 format_number(measure.mean),
                 format_number(measure.sd),
-                format_interval(measure.interval) or MISSING,
+                format_interval(measure.interval if measure.sd else None) or MISSING,  # no width would claim too much
             )
             for name, measure in (again.measures.items() if again else ())
         ],
-        alternative=alt_test.may_replace(session, run).sentence,
+        alternative=_alternative(session, run),
     )
 
 
@@ -309,6 +309,12 @@ def _label_tables(scores: scoring.Scores) -> list[tuple[list[str], list[list[str
         (["", *head[start:end]], [[name, *row[start:end]] for name, row in cells.items()])
         for start, end in pairwise(ends)
     ]
+
+
+def _alternative(session: ProjectSession, run: RunRow) -> str:
+    """Return the result of the alternative annotator test, and the documents that it is based on."""
+    test = alt_test.may_replace(session, run)
+    return f"{test.sentence} ({alt_test.describe_coverage(session, run)})" if test.people else test.sentence
 
 
 def _points(gain: Estimate) -> str:

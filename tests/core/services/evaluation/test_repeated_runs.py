@@ -335,6 +335,7 @@ def test_html_report_escapes_its_values(world):
     assert page.startswith("<!doctype html>")
     assert "Effect of the debate" in page
     assert "2 iterations" in page
+    assert re.search(r"accuracy</t[dh]><td>2</td><td>0.750</td><td>0.000</td><td>–</td>", page)  # equal iterations
     rows = re.findall("<tr>.*?</tr>", page)
     assert max(row.count("<th") for row in rows) <= 10  # a page of A4 cuts off wider tables
     assert all(f"<th>{metric.name}</th>" in unescape(page) for metric in metrics.metrics("multilabel", per_label=True))
