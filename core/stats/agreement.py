@@ -200,16 +200,15 @@ def over_items(disagreement: Disagreement, answers: Numbers, groups: Codes | Non
     used = ((~np.isnan(answers)).sum(axis=2) >= 2).any(axis=1)
     if not used.any():
         return Estimate()
-    answers = answers[used]
     unit = np.unique(np.flatnonzero(used) if groups is None else groups[used], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1
     items = [(item, *distinct_rows(_nominal(item))) for item in answers.swapaxes(0, 1)]
     part = None
     if max((len(rows) for _, rows, *_ in items), default=0) > _MAX_PATTERNS:
         part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
-    full, left_out = np.zeros(2), np.zeros((len(answers) if part is None else int(part.max()) + 1, 2))
+    full, left_out = np.zeros(2), np.zeros((len(unit) if part is None else int(part.max()) + 1, 2))
     for item, rows, inverse, counts in items:
-        patterns, times = item[rows], counts.astype(np.float64)
+        patterns, times, inverse = item[rows], counts.astype(np.float64), inverse[used]
         full += disagreement(patterns, times)
         if part is None:
             left_out += np.array([disagreement(patterns, times - one) for one in np.eye(len(rows))])[inverse]
