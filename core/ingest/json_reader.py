@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.gold import NOT_ACCEPTED, rater_key
 from core.ingest.table import (
+    EXPORT_COLUMNS,
     MAX_COLUMNS,
     Format,
     RowLog,
@@ -405,6 +406,22 @@ _NESTED_OF_MOOT = re.compile(r"(?:labels|roles)(?:_\d+)?")
 """Keys of objects in a run that Moot exported. Columns such as ``pred_Food`` beside them have the same values."""
 
 
+def _columns_of_labels(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return columns such as ``pred_Food``, which the jsonl of Moot 0.1.0 lacks, from its labels; else none."""
+    keys = [key for key in data if key.startswith("labels") and _NESTED_OF_MOOT.fullmatch(key)]
+    if not EXPORT_COLUMNS.issubset(data) or any(key.startswith("pred_") for key in data):
+        return {}
+    cells_of_rows = zip(*(data[key] for key in reversed(keys)), strict=True)
+    rows = [next((cell for cell in cells if isinstance(cell, dict)), {}) for cells in cells_of_rows]
+    columns: dict[str, tuple[Any, ...]] = {}
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        labels = [label if isinstance(label := row.get(name), dict) else {} for row in rows]
+        for column, source in (("pred", "verdict"), ("reviewed", "review")):
+            values = (label.get("value") if label.get("source") == source else None for label in labels)
+            columns[f"{column}_{name}"] = tuple(values)
+    return columns
+
+
 def table_of_objects(
     elements: Iterable[Element], *, name: str, format: Format, encoding: str, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
@@ -429,7 +446,7 @@ def table_of_objects(
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
     of_prodigy, prodigy_note = _prodigy_columns(data)
-    data |= of_prodigy
+    data |= of_prodigy | _columns_of_labels(data)
     if prodigy_note == _RATINGS:
         del keys["accept"], data["accept"]
     for key in keys:
