@@ -48,9 +48,8 @@ def draw(session, name, **values):
 
 
 def texts(app):
-    return "\n".join(
-        [*(element.proto.body for element in app.get("html")), *(caption.value for caption in app.caption)]
-    )
+    shown = [*(element.proto.body for element in app.get("html")), *(caption.value for caption in app.caption)]
+    return re.sub(r"<style>.*?</style>", "", "\n".join(shown))
 
 
 def debates(project, codebook, gold, answers, **fields):
