@@ -291,7 +291,7 @@ class Verdict:
     reasons: Mapping[str, str] = field(default_factory=dict)
     """The reason why an item has no value, by item."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, such as a name outside the codebook or a label that the judge added."""
+    """Remarks for the reader, such as a name outside the codebook or a label that the judge added."""
     error: ReplyError | None = None
     path: DecisionPath = ""
     """Empty if all debates of the run have full length."""

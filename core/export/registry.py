@@ -41,7 +41,7 @@ class ExportFormat:
     suffix: str
     media_type: str
     takes: Literal["rows", "turns"] = "rows"
-    """What the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings)."""
+    """The input of the writer: ``rows`` (ExportRow) or ``turns`` (mappings)."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
     """Small files beside the results, by suffix: "out.xml" beside "out.json". In a folder, by their own names."""
     folder_path: str = ""

@@ -352,9 +352,9 @@ _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accep
 def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
     """Return columns with the answers of Prodigy's tasks, and a note, both empty for other tasks.
 
-    Tasks whose answers all accept need no such columns. Tasks that Moot exported and nobody has answered count as
-    ignored: they accept the verdict of a run. Points of scales become columns of ratings. A question about a
-    single label is answered by present or absent, and each label becomes a column. Other labels are split into columns
+    Tasks whose answers all accept need no such columns. Unanswered tasks that Moot exported count as ignored:
+    they accept the verdict of a run. Points of scales become columns of ratings. A question about a single label is
+    answered by present or absent, and each label becomes a column. Other labels are split into columns
     without and with only what was rejected or ignored. A label that was not accepted is ``NA`` in its own column:
     unlike an empty cell, it never means absent, as a reject may concern another label or only the place of a span.
     """

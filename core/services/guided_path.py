@@ -45,7 +45,7 @@ class PathStep:
     action: str
     """The command of a button."""
     hint: str
-    """What to press on the page."""
+    """Instruction to show on the page."""
     new_run: bool = False
     """True if the button opens the setup of a new run, in which the hint applies."""
     label_id: str | None = None

@@ -15,9 +15,9 @@ Intervals are formed so that they stay within the possible range and have a widt
   Zou and Donner 2008, Stat. Med. 27; for two paired shares this is Newcombe's method 10 of 1998).
 
 Weights of a sample are calibrated: what is known of all documents, such as how many have a verdict with a label, comes
-out exactly (Deville and Saerndal 1992, J. Am. Stat. Assoc. 87, linear method, factors limited to 0.1 to 10). Variances
+out exactly (Deville and Särndal 1992, J. Am. Stat. Assoc. 87, linear method, factors limited to 0.1 to 10). Variances
 are those of the residuals of influences on these variables, times the factors of the weights (the generalized
-regression estimator: Saerndal, Swensson and Wretman 1989, Biometrika 76).
+regression estimator: Särndal, Swensson and Wretman 1989, Biometrika 76).
 """
 
 from __future__ import annotations

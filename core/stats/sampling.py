@@ -174,7 +174,7 @@ def kept_mean(
     """Return the mean of ``reference`` over the documents that would be kept, and their share of all documents.
 
     A discarded document has the reference NaN. The number of kept ones is estimated, too, which makes the mean a ratio
-    (the estimator of a domain: Saerndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 10).
+    (the estimator of a domain: Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, chapter 10).
     ``predicted`` values of the reviewed documents, with their mean ``over_all`` documents, reduce the error. The sample
     must have draws or be complete.
     """

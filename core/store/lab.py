@@ -36,7 +36,7 @@ class Trial:
     """0 before the trial is stored."""
     at: float
     subject: str
-    """What was changed: a template's slot, or ``definitions``."""
+    """The changed part: a template's slot, or ``definitions``."""
     before: str
     after: str
     before_run: str

@@ -57,6 +57,6 @@ def describe_coverage(session: ProjectSession, run: RunRow) -> str:
     is_shared: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
     kind = next(iter(people), GOLD).partition("@")[0]
     words = coverage.of_documents(session, run, kind, predicted & is_shared).describe(kind)
-    if kind == REVIEWED:  # a model as good as people passed in 100% of simulations on random documents, else in 13%
+    if kind == REVIEWED:  # simulated: a model as good as people passes 13% of tests here, all on random documents
         words += "; unweighted: the queue prefers likely errors of the model, which then looks worse than it is"
     return words

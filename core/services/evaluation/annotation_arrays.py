@@ -125,7 +125,7 @@ def sampling_design(
     ``scored`` holds all or some documents of the run, in its order, and ``other_verdicts`` those of compared runs.
     Reviewed documents represent all documents with a complete verdict in each run; those that the review queue drew
     carry their probabilities. Documents that a reviewer discarded belong to the sample but have no reference: scores
-    are those of the domain that would be kept, whose size is estimated (Saerndal, Swensson and Wretman, Model Assisted
+    are those of the domain that would be kept, whose size is estimated (Särndal, Swensson and Wretman, Model Assisted
     Survey Sampling, 1992, chapter 10). Other references represent a larger population of independent documents or
     groups.
     """

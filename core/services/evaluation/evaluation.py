@@ -183,7 +183,7 @@ class EvaluationReport:
 
     @property
     def row_shares(self) -> str:
-        """What the shares in a confusion matrix are."""
+        """Description of the shares in a confusion matrix."""
         return "shares of the row" + (" of reviewed documents, unweighted" if self.basis.is_estimate else "")
 
     @property

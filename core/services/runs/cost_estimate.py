@@ -169,9 +169,9 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: f
     Earlier replies in a prompt have the assumed length, and examples ``length`` characters, the mean of the project.
     """
     tokens: dict[str, list[int]] = {}
+    example = round(length / CHARACTERS_PER_TOKEN)
     for document in sample:
         for request in simulate_requests(settings, document):
-            example = round(length / CHARACTERS_PER_TOKEN)
             expected = expected_tokens(request.messages, reply=REPLY_TOKENS, example=example)
             tokens.setdefault(request.role, []).append(expected)
     return {

@@ -50,14 +50,12 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
     store = session.store
     rows = {document: row for row, document in enumerate(store.documents.ids())}
     correct: dict[str, Grid] = {}
+    wanted = settings.codebook
     for run in store.runs.all():
         codebook = run.settings.codebook
-        wanted = settings.codebook  # the items of a choice do not name its labels
-        if (codebook.kind, codebook.items, {*codebook.label_names}) != (
-            wanted.kind,
-            wanted.items,
-            {*wanted.label_names},
-        ):
+        if codebook.kind != wanted.kind or codebook.items != wanted.items:
+            continue
+        if codebook.label_names.keys() != wanted.label_names.keys():  # the items of a choice do not name them
             continue
         documents = store.runs.document_ids(run.run_id)
         learned_from = list(store.learned_from(run.run_id))
