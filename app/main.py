@@ -23,7 +23,7 @@ PAGE_THREAD, PAGE_SECONDS = "ScriptRunner.scriptThread", 5.0
 DuckDB logs every cursor that a thread still holds when the process ends.
 """
 
-streamlit_patches.correct_reruns()
+streamlit_patches.correct_streamlit()
 
 
 def show_error(error: Exception) -> bool:

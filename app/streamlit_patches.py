@@ -1,4 +1,4 @@
-"""Change Streamlit (version 1.67): requests of the browser that arrive while a page runs, and which files it reads.
+"""Change Streamlit (version 1.67): requests that arrive while a page runs, downloads, and which files it reads.
 
 Streamlit ends a run wherever it uses the session state while a newer request waits, also within a callback. It has
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
@@ -18,11 +18,15 @@ Callbacks can therefore raise a MootError, which the page then shows at its top.
 
 If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
 the dialog again, so the dialog ignores what was typed into it.
+
+A file that a click has generated is removed after the second run of any page, also of a fragment with a timer. On a
+busy machine this can be earlier than the browser asks for the file.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Container
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +38,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
+from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
@@ -50,12 +55,16 @@ _is_drawn_by = MemoryFragmentStorage.has_ancestor_in
 _clear_queue = ForwardMsgQueue.clear
 _call_callbacks = SessionState.on_script_will_rerun
 _run_callback = SessionState._run_callback_and_record_rerun
+_mark_for_delete = MediaFileMetadata.mark_for_delete
 _turn = threading.RLock()
 """Held while callbacks are called, by all tabs: they only store what the user chose, often in the same project."""
 
+DOWNLOAD_SECONDS = 60.0
+"""Time in seconds that a generated file is kept after the first run of a page."""
 
-def correct_reruns() -> None:
-    """Complete callbacks in turn, keep the opened page, send all elements and ends of runs, and run waiting dialogs."""
+
+def correct_streamlit() -> None:
+    """Correct the faults that the module describes."""
     ScriptRunner._maybe_handle_execution_control_request = _interrupt_outside_callbacks  # type: ignore[method-assign]
     ScriptRunner._run_script = _run_fragments_on_current_page  # type: ignore[method-assign]
     ScriptRequests._request_rerun_locked = _add_request_for_waiting_page  # type: ignore[method-assign]
@@ -64,6 +73,7 @@ def correct_reruns() -> None:
     ForwardMsgQueue.clear = _clear_queue_for_full_run  # type: ignore[method-assign]
     SessionState.on_script_will_rerun = _call_callbacks_in_turn  # type: ignore[method-assign]
     SessionState._run_callback_and_record_rerun = _run_callback_with_notice  # type: ignore[method-assign]
+    MediaFileMetadata.mark_for_delete = _mark_for_delete_later  # type: ignore[method-assign]
 
 
 def ignore_foreign_files() -> None:
@@ -152,3 +162,9 @@ def _clear_queue_for_full_run(
         self._delta_index_map = {}  # the elements of the new run follow its start
     else:
         _clear_queue(self, retain_lifecycle_msgs)
+
+
+def _mark_for_delete_later(self: MediaFileMetadata) -> None:
+    now = time.monotonic()
+    if now - vars(self).setdefault("_unused_since", now) > DOWNLOAD_SECONDS:
+        _mark_for_delete(self)

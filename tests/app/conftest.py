@@ -36,7 +36,7 @@ def _one_script_cache() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _settings_of_the_studio() -> None:
     """Show errors of callbacks, collect no usage statistics, and let widgets have a default and a stored value."""
-    streamlit_patches.correct_reruns()
+    streamlit_patches.correct_streamlit()
     config.set_option("browser.gatherUsageStats", False)
     config.set_option("global.disableWidgetStateDuplicationWarning", True)
 

@@ -1,4 +1,4 @@
-"""Tests of requests of the browser that arrive while a page runs."""
+"""Tests of the changes to Streamlit: requests that arrive while a page runs, and downloads."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage
+from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import RerunData
@@ -112,10 +115,11 @@ def corrected(monkeypatch: pytest.MonkeyPatch) -> None:
         (ForwardMsgQueue, "clear"),
         (SessionState, "on_script_will_rerun"),
         (SessionState, "_run_callback_and_record_rerun"),
+        (MediaFileMetadata, "mark_for_delete"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # restored afterwards
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
-    streamlit_patches.correct_reruns()
+    streamlit_patches.correct_streamlit()
 
 
 @pytest.fixture
@@ -311,6 +315,24 @@ def test_start_of_a_fragment_run_drops_nothing_that_waits_to_be_sent(corrected: 
     queue.enqueue(redrawn)
     assert [id(msg) for msg in queue.flush()] == [id(msg) for msg in messages]
     assert end.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+
+
+def test_generated_download_outlives_two_runs_and_is_removed_after_a_minute(
+    corrected: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = MagicMock(return_value=5.0)
+    monkeypatch.setattr(time, "monotonic", clock)
+    storage = MemoryMediaFileStorage("/media")
+    files = MediaFileManager(storage)
+    name = Path(files.execute_deferred(files.add_deferred(lambda: "id,text", "text/csv", "1.0"))).name
+    for _ in range(3):
+        files.remove_orphaned_files()
+    assert storage.get_file(name).content == b"id,text"
+    clock.return_value = 66.0
+    for _ in range(2):
+        files.remove_orphaned_files()
+    with pytest.raises(MediaFileStorageError):
+        storage.get_file(name)
 
 
 def test_corrections_are_written_for_the_installed_streamlit() -> None:
