@@ -22,10 +22,10 @@ from core.ingest.table import as_text, clean_value
 
 BATCH = 5_000
 
-ColumnType: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
-"""The type of a source column: null while every cell is None."""
+ColumnType: TypeAlias = Literal["null", "bool", "int53", "int64", "double", "string"]
+"""The type of a source column: null while every cell is None, int53 for whole numbers that a double can hold."""
 
-_TYPES: dict[type, ColumnType] = {type(None): "null", bool: "bool", int: "int64", float: "double"}
+_TYPES: dict[type, ColumnType] = {type(None): "null", bool: "bool", int: "int53", float: "double"}
 
 _TEXTS = frozenset((str, type(None)))
 
@@ -36,8 +36,9 @@ def write_parquet(
     """Write typed source columns, document id, the run, and per label gold, verdict, review, roles and evidence.
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
-    double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
-    other mixture is text. ExportError if a row has other source columns. ``file`` must be readable too.
+    double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double if that
+    rounds no whole number, any other mixture is text. ExportError if a row has other source columns. ``file`` must be
+    readable too.
     """
     rows = iter(rows)
     out = _WideningWriter(file, columns, codebook)
@@ -50,12 +51,13 @@ def write_parquet(
 
 def type_of(cells: Iterable[Any]) -> ColumnType:
     """Return the narrowest type for all of the cells; null for none."""
-    types = (_TYPES.get(cell_type, "string") for cell_type in {type(cell) for cell in cells})
+    types: set[ColumnType] = {_TYPES.get(cell_type, "string") for cell_type in {type(cell) for cell in cells}}
+    if "int53" in types:
+        largest = max(abs(cell) for cell in cells if type(cell) is int)
+        types |= {"int64"} if largest >= 2**53 else set()
+        types |= {"string"} if largest >= 2**63 else set()
     nothing: ColumnType = "null"
-    column_type = functools.reduce(widen, types, nothing)
-    if column_type == "int64" and any(cell is not None and not -(2**63) <= cell < 2**63 for cell in cells):
-        return "string"
-    return column_type
+    return functools.reduce(widen, types, nothing)
 
 
 def widen(first: ColumnType, second: ColumnType) -> ColumnType:
@@ -63,7 +65,9 @@ def widen(first: ColumnType, second: ColumnType) -> ColumnType:
     types = {first, second} - {"null"}
     if len(types) < 2:
         return next(iter(types), "null")
-    return "double" if types == {"int64", "double"} else "string"
+    if types == {"int53", "int64"}:
+        return "int64"
+    return "double" if types == {"int53", "double"} else "string"
 
 
 class _WideningWriter:
@@ -73,7 +77,11 @@ class _WideningWriter:
         self._file = file
         self._columns = columns
         self._codebook = codebook
-        value_types: dict[str, ColumnType] = {"multilabel": "bool", "rating": "double", "choice": "string"}
+        value_types: dict[str, Literal["bool", "double", "string"]] = {
+            "multilabel": "bool",
+            "rating": "double",
+            "choice": "string",
+        }
         self._value = value_types[codebook.kind]
         self._types: list[ColumnType] = ["null"] * len(columns.source)
         self._writer: Any = None
@@ -112,13 +120,18 @@ class _WideningWriter:
 
         self._writer.close()
         self._writer = None
+        schema = self._schema()
         with tempfile.TemporaryFile() as before:
             self._file.seek(0)
             shutil.copyfileobj(self._file, before)
             self._file.seek(0)
             self._file.truncate()
             for batch in pq.ParquetFile(before).iter_batches(batch_size=BATCH):
-                self._open().write_table(pa.Table.from_batches([batch]).cast(self._schema()))
+                arrays = [
+                    cells if cells.type == field.type else _array(_converted(cells.to_pylist(), widened), field.type)
+                    for cells, field, widened in itertools.zip_longest(batch.columns, schema, self._types)
+                ]
+                self._open().write_table(pa.table(arrays, schema))
 
     def _schema(self) -> Any:
         import pyarrow as pa
@@ -128,7 +141,7 @@ class _WideningWriter:
         value = pa.type_for_alias(self._value)
         item = [value] * (len(ANNOTATORS) + len(self._columns.roles)) + [pa.list_(quote)]
         types: list[Any] = [
-            *(pa.type_for_alias(column_type) for column_type in self._types),
+            *(pa.int64() if name == "int53" else pa.type_for_alias(name) for name in self._types),
             text,  # the document
             *item * len(self._codebook.items),
             *(text, text, pa.int64(), text, text),  # of ``ABOUT``

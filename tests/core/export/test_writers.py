@@ -295,6 +295,20 @@ def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
     assert table.column("a").to_pylist()[6:] == ["true", "x", '{"a":1}', str(2**70)]
 
 
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_parquet_rounds_no_number_of_a_mixed_column(tmp_path: Path, batch: int) -> None:
+    for cells, expected in (
+        ([2**60 + 1, None, 1.5], [str(2**60 + 1), None, "1.5"]),  # such as the ids of posts
+        ([123456789012345.0, "x"], ["123456789012345", "x"]),
+        ([1, 2.5, "x"], ["1", "2.5", "x"]),
+        ([1, 2**60 + 1], [1, 2**60 + 1]),
+    ):
+        rows = [row({"a": cell, "text": f"t{number}"}, number) for number, cell in enumerate(cells)]
+        with (tmp_path / "out.parquet").open("w+b") as file:
+            write_parquet(iter(rows), ASPECTS, columns_of(rows), file, batch=batch)
+        assert pq.read_table(tmp_path / "out.parquet").column("a").to_pylist() == expected
+
+
 def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     good = SENTIMENT.labels[0].id
