@@ -88,14 +88,17 @@ def evaluate_command(
 
     if prepass is None and "--theta" in console.given_options():
         console.print_message("--theta is ignored without --ambiguity.")
+    if not as_json and "--epsilon" in console.given_options():
+        console.print_message("--epsilon is ignored without --json.")
     with console.open_session(project) as session:
         rows = [console.known_run(session, run) for run in runs] if runs else session.all_runs()
         annotator = check_annotator(session, rows, annotator)
+        for option, is_given in (("--html", page is not None), ("--errors", errors)):
+            if is_given and annotator != VERDICT:
+                raise UsageError(f"{option} is about the verdicts.", f"Leave out --annotator or {option}.")
         if page is not None:
             if not rows:
                 raise UsageError("The project has no run to report.", "Start one with moot annotate.")
-            if annotator != VERDICT:
-                raise UsageError("The report of --html is about the verdicts.", "Leave out --annotator or --html.")
             save_html_report(session, rows[-1], page, reference)
             console.print_message(f"report written to {page}")
         reports = []

@@ -53,7 +53,8 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert moot("runs", *project, "--json").json["runs"][0]["verdicts"] == 1
-    critic = moot("evaluate", *project, "--annotator", "critic", "--html", tmp_path / "critic.html", code=2)
-    assert "about the verdicts" in critic.stderr
+    for option in (("--html", tmp_path / "critic.html"), ("--errors",)):
+        critic = moot("evaluate", *project, "--annotator", "critic", *option, code=2)
+        assert f"{option[0]} is about the verdicts" in critic.stderr
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb.html")
     assert "Hotel aspects" in (tmp_path / "p.duckdb.html").read_text("utf-8")
