@@ -23,7 +23,7 @@ from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
 from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
-from core.services import few_shot_examples, personas, prompt_templates
+from core.services import annotation, few_shot_examples, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
 from core.services.data.importing import (
@@ -32,14 +32,11 @@ from core.services.data.importing import (
     ColumnMapping,
     Header,
     ImportOptions,
-    ImportPreview,
-    compare_with_stored,
     describe_other_ids,
     options_record,
     preview_file,
     propose_mapping,
     read_with_options,
-    store_documents,
 )
 from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
@@ -126,7 +123,7 @@ def annotate_file(
     existing = workspace.open(path, create=False) if path.exists() or plan.ambiguous else None
     if existing is not None and (before := current(existing)) is not None:
         codebook = adopt(codebook, before)
-    to_import = preview_file(source, codebook)
+    to_import = preview_file(source, codebook, existing)
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     templates = {} if existing is None else prompt_templates.promoted_templates(existing)
@@ -154,10 +151,14 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
-    to_import = compare_with_stored(session, to_import)
     if count := to_import.other_ids:
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
-    rows = start_runs(session, to_import, codebook, plan)
+    stored, rows = annotation.create_runs(session, to_import, codebook, plan)
+    if conflicts := stored.counts["gold_conflicts"]:
+        console.print_message(
+            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
+            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+        )
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
@@ -180,26 +181,6 @@ def _print_counts(built: BuiltDocuments) -> None:
             console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
     elif built.merged:
         console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
-
-
-def start_runs(
-    session: ProjectSession, preview: ImportPreview, codebook: Codebook, plan: planning.Plan
-) -> list[RunRow]:
-    """Store documents and codebook in the project and queue the plan's runs on the documents.
-
-    The documents have the ids of ``compare_with_stored``. Raises InputError and UsageError.
-    """
-    if conflicts := store_documents(session, preview).counts["gold_conflicts"]:
-        console.print_message(
-            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
-            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
-        )
-    session.store.codebooks.save(codebook, note=f"from {preview.draft.name}", keep_draft=True)
-    settings = planning.project_settings(session, plan)
-    document_ids = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
-    return planning.create_runs(
-        session, settings, document_ids, iterations=plan.iterations, rejected=len(preview.built.rejected)
-    )
 
 
 def _check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
@@ -290,9 +271,7 @@ def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Cod
 def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     row = console.known_run(session, run_id)
-    preview = compare_with_stored(session, preview_file(source, row.settings.codebook))
-    store_documents(session, preview)
-    added = session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
+    added = annotation.extend_run(session, run_id, preview_file(source, row.settings.codebook, session), limit)
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 
@@ -677,7 +656,8 @@ def keywords_command(
         raise UsageError(f"{output} is an input of this command.", "Write to another file.")
     codebook = read_codebook(codebook_file)
     wanted = {codebook.require(name).id for name in names}
-    documents = preview_file(ImportOptions((input,), ColumnMapping(text), header=header), codebook).built.documents
+    source = ImportOptions((input,), ColumnMapping(text), header=header)
+    documents = preview_file(source, codebook, None).built.documents
     proposals = propose_keywords(codebook, [document.text for document in documents])
     proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
     without = labels_without_keywords(codebook, proposals)

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.cli.annotate import start_runs
 from core.codebook import Codebook, Label
 from core.ingest.mapping import ColumnMapping
 from core.llm.connections import parse_connection
 from core.runs import RoleModel
+from core.services import annotation
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.evaluation import evaluate as evaluate_run
 from core.services.runs import planning
@@ -88,11 +88,11 @@ def import_texts(folder: Path, count: int) -> None:
     workspace = Workspace()
     source = ImportOptions((folder / "texts.csv",), ColumnMapping("text", id="id"), gold_same_names=True)
     with timed(f"import of {count:,} documents", 15):
-        preview = preview_file(source, codebook)
         session = workspace.open(folder / "scale.duckdb")
+        preview = preview_file(source, codebook, session)
         workspace.models.add(parse_connection("mock", "http://127.0.0.1:1/v1"))
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
-        start_runs(session, preview, codebook, plan)
+        annotation.create_runs(session, preview, codebook, plan)
     workspace.close()
 
 

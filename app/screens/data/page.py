@@ -115,7 +115,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     actions = header("Data", "map gold columns")
     actions.button("Cancel", on_click=DataState.gold_draft.reset, type="tertiary")
     try:
-        preview = importing.preview_import(draft, codebook)
+        preview = importing.preview_import(draft, codebook, None)
     except MootError as error:
         error_box(error)
         preview = None

@@ -1,8 +1,8 @@
 """The one import path of the Data page and the command line: decode -> table -> mapping -> documents -> store.
 
 ``read_files`` (page) and ``read_with_options`` (command line) give an ``ImportDraft``: the table and how to import it.
-``preview_import`` builds the documents, once, with an account of every row. ``store_documents`` writes exactly these
-documents to the project.
+``preview_import`` builds the documents for a project, with an account of every row. ``store_documents`` writes exactly
+these documents to the project.
 """
 
 from __future__ import annotations
@@ -207,8 +207,8 @@ def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: in
     return table
 
 
-def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
-    """Read files as command-line options say, and build their documents. InputError also if no row can be used.
+def preview_file(options: ImportOptions, codebook: Codebook, session: ProjectSession | None) -> ImportPreview:
+    """Read files as command-line options say, and preview their import. InputError also if no row can be used.
 
     With a limit, only the first rows are read, unless later rows can change the first documents: their gold, their
     neighbours, or their ids.
@@ -222,10 +222,10 @@ def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
     )
     if options.limit is not None and not needs_all_rows:
         max_rows = max(MIN_ROWS, 2 * options.limit)
-    preview = preview_import(read_with_options(options, codebook, max_rows), codebook)
+    preview = preview_import(read_with_options(options, codebook, max_rows), codebook, session)
     too_few = len(preview.built.documents) < (options.limit or 0)
     if max_rows is not None and too_few and preview.draft.table.read >= max_rows:
-        preview = preview_import(read_with_options(options, codebook), codebook)
+        preview = preview_import(read_with_options(options, codebook), codebook, session)
     preview.require_documents()
     return preview
 
@@ -291,10 +291,8 @@ def _with_former_names(
 # -- build and preview
 
 
-def preview_import(
-    draft: ImportDraft, codebook: Codebook | None, session: ProjectSession | None = None
-) -> ImportPreview:
-    """Build the documents of a draft and compare them with those of the project.
+def preview_import(draft: ImportDraft, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
+    """Build the documents of a draft and compare them with those of the project, None for a new project.
 
     Without a codebook, one is made from the gold columns. Raises UsageError for a mapping that does not fit and
     CodebookError for gold columns that do not make a codebook.
@@ -305,7 +303,7 @@ def preview_import(
     built = build_documents(draft.table, draft.mapping, codebook, duplicates=draft.duplicates, empties=draft.empties)
     preview = ImportPreview(draft, built, codebook, new_codebook, keyword_note=note)
     if session is not None and draft.destination == "add":
-        return compare_with_stored(session, preview)
+        return _compare_with_stored(session, preview)
     if session is not None and draft.destination == "replace":
         if draft.mapping.id is None:
             built = _with_ids(built, session.store.documents.ids_of_texts(built.documents))
@@ -313,7 +311,7 @@ def preview_import(
     return preview
 
 
-def compare_with_stored(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
+def _compare_with_stored(session: ProjectSession, preview: ImportPreview) -> ImportPreview:
     """Return a preview with what the project has of its documents.
 
     Documents have the new ids that the project gave to them when they replaced other texts. Row numbers give way to the
@@ -343,12 +341,11 @@ def describe_other_ids(count: int) -> str:
 
 
 def store_documents(session: ProjectSession, preview: ImportPreview, progress: OnStep | None = None) -> Import:
-    """Write the documents of a preview to the project, with its rejected rows; return what was stored.
+    """Write the documents of a preview for this project to it, with the rejected rows; return what was stored.
 
-    Documents that are added have the ids of ``compare_with_stored``. A codebook that was made from the gold columns is
-    saved as a version. Raises InputError if no row can be used, and if the project has or had one of the documents with
-    a different text. If all documents are replaced, those with runs or reviews of a different text get new ids instead,
-    which they keep when they are added again.
+    A codebook that was made from the gold columns is saved as a version. Raises InputError if no row can be used, and
+    if the project has or had one of the documents with a different text. If all documents are replaced, those with runs
+    or reviews of a different text get new ids instead, which they keep when they are added again.
     """
     report = progress or (lambda _share, _step: None)
     preview.require_documents()

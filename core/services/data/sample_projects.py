@@ -63,7 +63,7 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
         folder = shipped_folder("sample_data")
         codebook = read_codebook(folder / sample.codebook)
         options = replace(sample.options, paths=(folder / sample.data,))
-        store_documents(session, preview_file(options, codebook))
+        store_documents(session, preview_file(options, codebook, session))
         session.store.codebooks.save(codebook, note="the sample's codebook")
         if sample.personas:
             session.store.personas.save(personas.read_personas(folder / sample.personas), note="the sample's personas")

@@ -115,10 +115,10 @@ def test_rows_by_several_raters_are_one_document_on_page_and_command_line(tmp_pa
     assert (report["labels"]["Service"]["tp"], report["labels"]["Food"]["fp"]) == (1, 3)
 
     codebook = read_codebook(tmp_path / "codebook.yaml")
-    on_the_page = importing.preview_import(importing.read_files([(file.name, file)], codebook), codebook)
+    on_the_page = importing.preview_import(importing.read_files([(file.name, file)], codebook), codebook, None)
     columns = ColumnMapping("text", id="doc_id", rater="annotator")
     options = importing.ImportOptions((file,), columns, gold_same_names=True)
-    assert on_the_page.built.documents == importing.preview_file(options, codebook).built.documents
+    assert on_the_page.built.documents == importing.preview_file(options, codebook, None).built.documents
     assert on_the_page.built.merged == 4
 
 

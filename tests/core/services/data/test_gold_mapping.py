@@ -123,7 +123,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     assert gold_mapping.gold_kinds(choice) == ("choice",)
     draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
     assert [source.column for source in gold_mapping.suggest_gold(draft, "choice", choice)] == ["label"]
-    preview = importing.preview_import(draft, choice)
+    preview = importing.preview_import(draft, choice, None)
     bars = overview.gold_distribution(preview.profile.gold, preview.codebook)
     assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
@@ -139,7 +139,7 @@ def test_gold_of_a_deleted_label_can_be_mapped_to_another(session: ProjectSessio
     assert "staf" in {unknown.value for unknown in preview(session, remapped, less).built.unknown_gold}
     assert "Staff" in gold_mapping.gold_value_options(remapped, less, "staf")
     mapping = replace(remapped.mapping, value_map={"staf": "Staff"})
-    gold_mapping.replace_gold(session, importing.preview_import(replace(remapped, mapping=mapping), less))
+    gold_mapping.replace_gold(session, importing.preview_import(replace(remapped, mapping=mapping), less, None))
     assert [codebooks.count_gold_labels(session, ids[name]) for name in ("Staff", "staf", "Food")] == [3, 0, 2]
 
 
@@ -154,7 +154,7 @@ def test_gold_columns_of_the_last_import_are_proposed_again(session: ProjectSess
     assert (again.mapping.gold, again.mapping.value_map) == (gold, {"?": None})
     assert again.mapping.reasons[-1] == "These are the gold columns of the last import with gold."
     before = session.store.documents.gold_counts()
-    gold_mapping.replace_gold(session, importing.preview_import(again, book))
+    gold_mapping.replace_gold(session, importing.preview_import(again, book, None))
     assert session.store.documents.gold_counts() == before
     stance = load_yaml("{kind: choice, labels: [{name: Favor}, {name: Against}]}")
     assert gold_mapping.draft_from_project(session, stance).mapping.gold == ()  # lists do not fit
@@ -168,7 +168,7 @@ def test_gold_columns_that_were_mapped_last_are_proposed_again(session: ProjectS
     assert [source.column for source in draft.mapping.gold] == ["labels"]
     gold = (GoldSource("labels", "list"), GoldSource("second", "list", rater="ben"))
     mapping = replace(draft.mapping, gold=gold, value_map={"?": "Food"})
-    gold_mapping.replace_gold(session, importing.preview_import(replace(draft, mapping=mapping), book))
+    gold_mapping.replace_gold(session, importing.preview_import(replace(draft, mapping=mapping), book, None))
     again = gold_mapping.draft_from_project(session, book).mapping
     assert (again.gold, again.value_map) == (gold, {"?": "Food"})
     assert again.reasons[-1] == "These are the gold columns that were mapped last."

@@ -117,16 +117,16 @@ def test_rare_names_like_a_frequent_one_may_be_misspelt(labels: list[str], missp
     rows = "".join(f"text {number},{label}\n" for number, label in enumerate(labels))
     draft = importing.read_files([("a.csv", f"text,label\n{rows}".encode())])
     draft = replace(draft, mapping=replace(draft.mapping, gold=(GoldSource("label", "choice"),)))
-    assert importing.preview_import(draft, None).misspelt == misspelt
+    assert importing.preview_import(draft, None, None).misspelt == misspelt
     as_list = replace(draft, mapping=replace(draft.mapping, gold=(GoldSource("label", "list"),)))
-    assert importing.preview_import(as_list, None).misspelt == misspelt
+    assert importing.preview_import(as_list, None, None).misspelt == misspelt
 
 
 def test_names_of_an_existing_codebook_are_not_called_misspelt() -> None:
     book = load_yaml("labels: [{name: Staff}, {name: staf}]")
     rows = "".join(f"text {number},Staff\n" for number in range(20))
     draft = importing.read_files([("a.csv", f"text,labels\n{rows}last,staf\n".encode())], book)
-    assert importing.preview_import(draft, book).misspelt == ""
+    assert importing.preview_import(draft, book, None).misspelt == ""
 
 
 def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
@@ -288,11 +288,11 @@ def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
     path = tmp_path / "soup.xlsx"
     rows = [["id", "body"], ["a", "the soup was good"]]
     path.write_bytes(make_xlsx({"Read me": [["Notes"], ["Ask Ann."]], "Empty": [], "Data": rows}))
-    read = importing.preview_file(ImportOptions((path,), ColumnMapping("body")), CODEBOOK)
+    read = importing.preview_file(ImportOptions((path,), ColumnMapping("body")), CODEBOOK, None)
     assert [document.text for document in read.built.documents] == ["the soup was good"]
     assert "Sheet 'Data' was read; the file has 3: Read me, Empty, Data." in read.built.notes
     with pytest.raises(UsageError, match="no column 'text' for the text"):
-        importing.preview_file(ImportOptions((path,), ColumnMapping("text")), CODEBOOK)
+        importing.preview_file(ImportOptions((path,), ColumnMapping("text")), CODEBOOK, None)
 
 
 def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None
     first, last = "d0,Soup 0,Food", "d0,Soup 0,Service"
     path.write_text("\n".join(["id,text,labels", first, *(f"d{n},Soup {n},Food" for n in range(1, 1200)), last]))
     options = ImportOptions((path,), ColumnMapping("text", id="id"), gold=("label=labels",), limit=2)
-    read = importing.preview_file(options, CODEBOOK)
+    read = importing.preview_file(options, CODEBOOK, None)
     gold = read.built.documents[0].gold["gold"]
     assert {name: gold[CODEBOOK.find(name).id] for name in ("Food", "Service")} == {"Food": True, "Service": True}
 
@@ -310,7 +310,9 @@ def test_limit_does_not_change_the_ids_of_several_files(tmp_path: Path) -> None:
     for path in paths:
         path.write_text("\n".join(["text", *(f"{path.stem} {number}" for number in range(1500))]))
     options = ImportOptions(paths, ColumnMapping("text"))
-    all_rows, limited = (importing.preview_file(replace(options, limit=limit), CODEBOOK).built for limit in (None, 1))
+    all_rows, limited = (
+        importing.preview_file(replace(options, limit=limit), CODEBOOK, None).built for limit in (None, 1)
+    )
     assert [document.id for document in limited.documents] == [document.id for document in all_rows.documents]
 
 
@@ -318,7 +320,7 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
     options = ImportOptions((path,), ColumnMapping("column_2", id="column_1"), header="none")
-    read = importing.preview_file(options, CODEBOOK)
+    read = importing.preview_file(options, CODEBOOK, None)
     assert [(document.id, document.text) for document in read.built.documents] == [
         ("a", "The soup was good."),
         ("b", "The soup was cold."),
@@ -327,7 +329,7 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     workbook.write_bytes(make_xlsx({"Data": [["id", "body"], ["a", "the soup was good"]]}))
     for header in ("none", "first line"):
         with pytest.raises(UsageError, match="the header can be chosen only for csv, tsv and txt files"):
-            importing.preview_file(ImportOptions((workbook,), ColumnMapping("body"), header=header), CODEBOOK)
+            importing.preview_file(ImportOptions((workbook,), ColumnMapping("body"), header=header), CODEBOOK, None)
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
@@ -370,7 +372,7 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     draft = importing.read_files([("r.csv", b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n")])
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
-    preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)
+    preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book, None)
     bars = overview.gold_distribution(preview.profile.gold, book)
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
         ("A", "1", 1),

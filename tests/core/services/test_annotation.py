@@ -1,0 +1,39 @@
+"""Tests of runs on files that are imported with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.ingest.mapping import ColumnMapping
+from core.services import annotation
+from core.services.data.importing import ImportOptions, preview_file
+from core.services.project_session import ProjectSession
+from core.services.runs.planning import Plan
+from core.services.workspace import Workspace
+from tests.core.services.sessions import BOOK
+
+
+def _annotate(session: ProjectSession, path: Path, rows: str) -> tuple[dict[str, object], list[str]]:
+    path.write_text(f"text,Service\n{rows}", encoding="utf-8")
+    source = ImportOptions((path,), ColumnMapping("text"), gold_same_names=True)
+    stored, (run,) = annotation.create_runs(session, preview_file(source, BOOK, session), BOOK, Plan())
+    return dict(stored.counts), session.store.runs.document_ids(run.run_id)
+
+
+def test_rows_have_the_ids_that_their_texts_have_in_the_project(workspace: Workspace, tmp_path: Path) -> None:
+    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
+    assert _annotate(session, path, "The room was clean.,0\nFriendly staff.,1\n")[1] == ["1", "2"]
+    counts, documents = _annotate(session, path, "Friendly staff.,0\nWe slept.,0\n")
+    assert documents == ["2", "3"]
+    assert (counts["documents"], counts["repeated"], counts["gold_conflicts"]) == (1, 1, 1)
+    assert [version.number for version in session.store.codebooks.history()] == [1]
+
+
+def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, tmp_path: Path) -> None:
+    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
+    _annotate(session, path, "The room was clean.,0\n")
+    path.write_text("text\nThe room was clean.\nFriendly staff.\nWe slept.\n", encoding="utf-8")
+    preview = preview_file(ImportOptions((path,), ColumnMapping("text")), BOOK, session)
+    assert annotation.extend_run(session, "r0001", preview, 2) == 1
+    assert session.store.runs.document_ids("r0001") == ["1", "2"]
+    assert session.store.documents.count() == 3
