@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.files import shipped_folder
 from tests.each_row import each_row
+from tests.linear_time import check_linear_time
 
 TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Parents like animals."
 TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
@@ -223,10 +223,11 @@ def test_reply_unreadable_twice_is_left_out_with_a_note() -> None:
 
 
 def test_blank_document_is_searched_for_stakeholders_in_linear_time() -> None:
-    start = time.process_time()
-    request = Request("scout", (), inputs={"source": "\n" * 40_000})
-    assert persona_replies.write_reply(request) == '{"stakeholders":[]}'
-    assert time.process_time() - start < 3  # a quadratic search takes 8 seconds
+    def search_lines(size: int) -> None:
+        request = Request("scout", (), inputs={"source": "\n" * size})
+        assert persona_replies.write_reply(request) == '{"stakeholders":[]}'
+
+    check_linear_time(search_lines, 16_000)
 
 
 def test_document_without_stakeholders_is_refused() -> None:

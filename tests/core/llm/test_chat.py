@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -30,6 +29,7 @@ from core.llm.models import ModelLibrary
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, REQUEST, ROLE_MODEL
+from tests.linear_time import check_linear_time
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 KEY = "sk-secret-Zx81kq0Pw7"
@@ -172,11 +172,9 @@ def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
                 await asyncio.sleep(0.02)
         return response
 
-    began = time.monotonic()
     with pytest.raises(errors.Runaway, match="did not end within 1 seconds") as caught:
         ask(trickle, deadline=1.0)
     assert not caught.value.retryable
-    assert time.monotonic() - began < 30
 
 
 def test_default_deadline_grows_with_the_output_limit() -> None:
@@ -404,16 +402,18 @@ def test_complete_and_truncated_keys_are_redacted_and_placeholders_are_not() -> 
 
 
 def test_key_that_is_echoed_again_and_again_is_redacted_in_linear_time() -> None:
-    start = time.process_time()
-    assert redacted(KEY * 50_000, KEY) == "[key]" * 50_000
-    assert time.process_time() - start < 2  # a quadratic search takes 5 seconds
+    def redact_keys(size: int) -> None:
+        assert redacted(KEY * size, KEY) == "[key]" * size
+
+    check_linear_time(redact_keys, 20_000)
 
 
 @pytest.mark.parametrize("piece", [b"<", b"<script>", b"<style></script>"])
 def test_unclosed_markup_of_an_error_page_is_removed_in_linear_time(piece: bytes) -> None:
-    start = time.process_time()
-    assert parse_error_body(b"<p>Too busy</p>" + piece * (120_000 // len(piece)))[0] == "Too busy"
-    assert time.process_time() - start < 3  # a quadratic search takes 8 seconds
+    def parse_pieces(size: int) -> None:
+        assert parse_error_body(b"<p>Too busy</p>" + piece * size)[0] == "Too busy"
+
+    check_linear_time(parse_pieces, 60_000 // len(piece))
 
 
 def test_echoed_key_is_redacted_everywhere_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
