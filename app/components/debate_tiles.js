@@ -234,7 +234,9 @@ export class DebateTiles {
     }
     const { tail } = tile;
     if (!tail) return { text: tile.role ? "reading" : "", tone: "muted" };
-    return { text: tail.length > TAIL_LENGTH ? `…${tail.slice(-TAIL_LENGTH).replace(/^\S*\s/, "")}` : tail, tone: "" };
+    const characters = [...tail]; // an emoji has two UTF-16 units
+    const end = characters.slice(-TAIL_LENGTH).join("");
+    return { text: characters.length > TAIL_LENGTH ? `…${end.replace(/^\S*\s/, "")}` : tail, tone: "" };
   }
 
   /** @param {Tile} tile @param {string[]} present */

@@ -25,6 +25,7 @@ import { findLabel, labelName } from "./labels.js";
  */
 
 const BLOCK = 8_000; // characters of a block of a long text
+const CHARACTER_REST = /^[\udc00-\udfff\p{M}]*/u; // what belongs to the character before
 const LONG_WORD = /\S{40}/; // kerning makes the layout of such words quadratic in Chromium
 
 /**
@@ -139,7 +140,7 @@ function fieldNodes(text, evidence, labels, disputed, argued) {
 
 /**
  * Return the ends of the blocks of a long text, preferably at line ends, else at spaces, else within words. The browser
- * lays out only blocks in view.
+ * lays out only blocks in view. No character is cut in two.
  *
  * @param {string} text
  */
@@ -150,6 +151,7 @@ export function blockEnds(text) {
     const line = near.indexOf("\n");
     const found = line >= 0 ? line : near.indexOf(" ");
     start += BLOCK + found + 1;
+    start += text.slice(start, start + BLOCK).match(CHARACTER_REST)?.[0].length ?? 0;
     ends.push(start);
   }
   return ends;

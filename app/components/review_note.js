@@ -93,7 +93,7 @@ export class ReviewNote {
     const { field } = this;
     if (!field) return;
     if (key === "Escape") this.leave();
-    else if (key === "Backspace") field.value = field.value.slice(0, -1);
+    else if (key === "Backspace") field.value = [...field.value].slice(0, -1).join("");
     else if (key === "Enter") field.value += "\n";
     else if (key.length === 1) field.value += key;
   }

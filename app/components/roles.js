@@ -37,7 +37,7 @@ export function createRoles(rows) {
   const roles = new Map();
   for (const { role, colour, name: given, group = "" } of rows) {
     const name = given || humanize(role);
-    roles.set(role, { role, name, colour, letter: name.slice(0, 1).toUpperCase(), group });
+    roles.set(role, { role, name, colour, letter: firstCharacters(name).toUpperCase(), group });
   }
   const used = new Map();
   for (const { letter } of roles.values()) used.set(letter, (used.get(letter) ?? 0) + 1);
@@ -52,7 +52,12 @@ function longLetter({ name, letter }) {
   if (/^[A-Z]$/.test(last)) return last; // "Annotator B" is known as B
   const number = name.match(/(\d{1,2})\D*$/);
   if (number) return letter + number[1].slice(-1);
-  return words.length > 1 ? letter + words[1].charAt(0).toUpperCase() : name.slice(0, 2);
+  return words.length > 1 ? letter + firstCharacters(words[1]).toUpperCase() : firstCharacters(name, 2);
+}
+
+/** @param {string} text @param {number} [count] */
+function firstCharacters(text, count = 1) {
+  return [...text].slice(0, count).join(""); // an emoji has two UTF-16 units
 }
 
 /**
@@ -66,7 +71,7 @@ export function findRole(roles, id) {
   const known = roles.get(id);
   if (known) return known;
   const name = humanize(id || "?");
-  const added = { role: id, name, colour: UNKNOWN_COLOUR, letter: name.slice(0, 1), group: "" };
+  const added = { role: id, name, colour: UNKNOWN_COLOUR, letter: firstCharacters(name), group: "" };
   roles.set(id, added);
   return added;
 }

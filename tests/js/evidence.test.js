@@ -127,6 +127,14 @@ test("a long text is split into blocks, preferably at line ends", () => {
   assert.deepEqual(blockEnds("a short text"), []);
 });
 
+test("blocks do not cut a character in two", () => {
+  for (const text of [`a${"😀".repeat(20_000)}`, `${"ก".repeat(8_000)}\u0e35\u0e48${"ก".repeat(20_000)}`]) {
+    const [end] = blockEnds(text);
+    assert.ok(text.slice(0, end).isWellFormed());
+    assert.doesNotMatch(text.slice(end), /^\p{M}/u);
+  }
+});
+
 test("kerning is off only for a text with a long word", () => {
   const classOf = (text) => documentNodes({ text }, [], labels, new Set())[0].className;
   assert.equal(classOf(`a ${"x".repeat(40)} b`), "document unkerned");

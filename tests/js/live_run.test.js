@@ -91,6 +91,7 @@ test("a tile describes its debate", () => {
   assert.equal(tiles.describe({ ...waiting, until: 0 }, []).text, "server fault, retrying");
   assert.equal(describe({}), "reading");
   assert.equal(describe({ tail: "x".repeat(50) }).length, 43);
+  assert.equal(describe({ tail: `${"😀".repeat(50)}x` }), `…${"😀".repeat(41)}x`);
 });
 
 test("counters show an unknown price", () => {

@@ -46,6 +46,9 @@ test("keys that follow the one that opens the note are typed into it", () => {
   note.enter();
   for (const key of ["a", "x", "Backspace", "Enter", "Shift", "b"]) note.type(key);
   assert.equal(field.value, "a\nb");
+  field.value = "a😀";
+  note.type("Backspace");
+  assert.equal(field.value, "a");
   note.type("Escape");
   assert.equal(note.isOpen, false);
 });

@@ -18,6 +18,8 @@ test("roles with the same letter get a second character", () => {
   assert.deepEqual(letters("Annotator A", "Annotator B"), ["A", "B"]);
   assert.deepEqual(letters("Clerk", "Critic"), ["Cl", "Cr"]);
   assert.deepEqual(letters("Panel guest", "Panel host"), ["PG", "PH"]);
+  assert.deepEqual(letters("😀 Optimist", "🙁 Pessimist"), ["😀", "🙁"]);
+  assert.deepEqual(letters("😀 🙁", "😀"), ["😀🙁", "😀"]);
 });
 
 test("an unknown role is added", () => {
