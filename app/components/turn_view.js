@@ -53,7 +53,6 @@ export class TurnView {
   clear() {
     this.text = "";
     this.reply.replaceChildren(this.caret);
-    this.reply.classList.remove("data");
     this.details.replaceChildren();
     this.startLine();
   }
@@ -67,8 +66,8 @@ export class TurnView {
 
   /** @param {string} text */
   append(text) {
-    if (!this.text && isData(text)) this.reply.classList.add("data");
     this.text += text;
+    this.reply.classList.toggle("data", isData(this.text)); // its first words may be only white space
     text.split("\n").forEach((piece, index) => {
       if (index > 0) {
         this.drawLine();

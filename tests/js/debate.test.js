@@ -48,6 +48,19 @@ test("text is appended, and replaced after a restart", () => {
   assert.deepEqual(texts(view.node, ".turn-state"), []);
 });
 
+test("a reply in JSON is shown as data, also if it begins with a line break", () => {
+  const view = makeView();
+  const part = (text, fields) => view.showTurn(makeTurn(0, "extractor", { text, done: false, ...fields }));
+  const isShownAsData = () => view.node.querySelector(".reply.data") !== null;
+  part("\n", { restart: true });
+  assert.ok(!isShownAsData());
+  part('{"a": 1');
+  part("}");
+  assert.ok(isShownAsData());
+  part("Again", { restart: true });
+  assert.ok(!isShownAsData());
+});
+
 test("a role whose call failed is not speaking", () => {
   const view = makeView();
   view.showTurn(makeTurn(0, "extractor", { text: "", done: false, waiting: "server fault" }));
