@@ -28,7 +28,7 @@ export class FinishedList {
     this.run = run;
     this.onQuery = onQuery;
     this.onPick = onPick;
-    /** @type {FinishedQuery} */
+    /** The last request. A page may answer an earlier one. @type {FinishedQuery} */
     this.query = { query: "", status: "", offset: 0 };
     /** @type {FinishedRow[]} */
     this.page = [];
@@ -85,7 +85,6 @@ export class FinishedList {
       return;
     }
     const { query, status, offset, total, rows } = page;
-    this.query = { query, status, offset };
     this.page = rows;
     const focused = focusedIn(this.rows)?.dataset.id;
     const nodes = rows.map((row) => this.createRow(row));

@@ -14,3 +14,14 @@ test("an empty list says whether a search or a status excludes all debates", () 
   assert.equal(shown("soup", ""), "No finished debate matches.");
   assert.equal(shown("", "failed"), "No finished debate matches.");
 });
+
+test("the answer to an earlier request does not undo a search", () => {
+  /** @type {string[]} */
+  const queries = [];
+  const list = new FinishedList(makeRun(), { onQuery: ({ query }) => queries.push(query), onPick: () => {} });
+  list.request();
+  list.request({ query: "soup" });
+  list.show({ type: "finished", query: "", status: "", offset: 0, total: 0, rows: [] });
+  list.request(); // as the view does every few seconds
+  assert.deepEqual(queries, ["", "soup", "soup"]);
+});
