@@ -72,7 +72,7 @@ const mount = (run) => {
   });
 };
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** @param {string} key */
 const press = (key) => window.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true }));
 const address = () => new URL(location.href).searchParams.get("document");

@@ -84,7 +84,6 @@ async function openView(differences = {}, requested = null, dataOfRun = {}) {
   };
   document.body.innerHTML = '<div id="component"><div class="moot review-focus"></div></div>';
   const parentElement = document.querySelector("#component");
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
   const update = (/** @type {{ even: number, blind: boolean }} */ settings) => {
     const data = { run: "r1", actor: "ann", labels: LABELS, roles: [], kind: "multilabel", scales: {}, filters: {} };
     focus({
@@ -165,7 +164,7 @@ test("a reviewer who comes back from another tab sees the document as it is stor
   const { store, isBlind } = await openView();
   const comeBack = () => {
     window.dispatchEvent(new window.Event("focus"));
-    return new Promise((resolve) => setTimeout(resolve, 5));
+    return settled();
   };
   const label = document.querySelector(".form-row");
   await comeBack();
@@ -175,7 +174,8 @@ test("a reviewer who comes back from another tab sees the document as it is stor
   assert.ok(isBlind());
 });
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** Wait for the answers of the studio, which take no time, and not for timers. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 const presentButton = () => /** @type {HTMLButtonElement} */ (document.querySelector(".form-row .switch button"));
 const absentButton = () => /** @type {HTMLButtonElement} */ (presentButton().nextElementSibling);
 
@@ -391,7 +391,8 @@ async function openRating(/** @type {{ min: number, max: number }} */ scale) {
     sent.flatMap(({ actions = [] }) => actions).flatMap(({ item, value }) => (item ? [`${item} ${value}`] : []));
 }
 
-test("digits give a rating of several digits, as far as the scale allows another one", async () => {
+test("digits give a rating of several digits, as far as the scale allows another one", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
   for (const [min, max, keys, expected] of /** @type {[number, number, string[], string[]][]} */ ([
     [0, 100, ["7", "5", "6", "0"], ["a 75", "b 60"]],
     [0, 100, ["1", "0", "0", "0"], ["a 100", "b 0"]],
@@ -407,7 +408,8 @@ test("digits give a rating of several digits, as far as the scale allows another
   const rated = await openRating({ min: 0, max: 100 });
   await keyPress("7");
   assert.equal(document.querySelector(".save-state").textContent, "Rating 7 …");
-  await new Promise((resolve) => setTimeout(resolve, 750));
+  context.mock.timers.tick(700);
+  await settled();
   await keyPress("6");
   window.dispatchEvent(new window.Event("pagehide"));
   await settled();
@@ -415,6 +417,7 @@ test("digits give a rating of several digits, as far as the scale allows another
 });
 
 test("a number field keeps the focus when its rating changes", async () => {
+  const drawn = () => new Promise((resolve) => setTimeout(resolve, 5)); // after the timers without a delay
   const rated = await openRating({ min: 0, max: 100 });
   const fields = () => /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll(".form-row input")]);
   const [first, second] = fields();
@@ -422,7 +425,7 @@ test("a number field keeps the focus when its rating changes", async () => {
     field.focus();
     field.value = value;
     field.dispatchEvent(new window.Event("change"));
-    await settled();
+    await drawn();
   };
   await type(first, "31");
   await type(first, "32");
@@ -430,7 +433,7 @@ test("a number field keeps the focus when its rating changes", async () => {
   await type(second, "60");
   assert.deepEqual(rated(), ["a 31", "a 32", "b 60"]);
   second.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-  await settled();
+  await drawn();
   assert.match(document.activeElement.className, /review-focus/);
   assert.deepEqual(
     fields().map(({ value }) => value),

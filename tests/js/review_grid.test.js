@@ -86,7 +86,7 @@ async function answerNext(/** @type {string} */ kind, /** @type {unknown} */ con
   const request = requests.shift();
   assert.ok(request?.message[kind], kind);
   request.answer(content);
-  await new Promise((resolve) => setTimeout(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
   return request.message[kind];
 }
 
@@ -173,7 +173,8 @@ test("a cell whose edit the studio refuses shows the value before the edit", asy
   assert.equal(value(), "0");
 });
 
-test("the page runs once for a click on a label of another row, after the label is stored", async () => {
+test("the page runs once for a click on a label of another row, after the label is stored", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
   const { api, nodes } = startGrid("d7", "d8");
   const node = nodes[1];
   let notifications = 0;
@@ -189,7 +190,7 @@ test("the page runs once for a click on a label of another row, after the label 
   assert.equal(shouldReturn(event), true);
   const { revision, row } = collectState(event);
   assert.deepEqual([revision, row], [before + 1, "d8"]);
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  context.mock.timers.tick(60_000);
   assert.equal(notifications, 0);
 });
 
