@@ -42,13 +42,29 @@ test("the browser asks before text that was typed in a component is lost", () =>
 });
 
 /**
- * Type, leave the field and tap a link, while the page runs after ``run`` milliseconds. Return the milliseconds until the
- * link opens, and whether the page runs then. The clock is simulated.
+ * Simulate the clock, and return a function that waits until a condition holds, at most five seconds. It returns the
+ * milliseconds since the start.
  */
-async function opens(/** @type {import("node:test").TestContext} */ { mock }, /** @type {number} */ run) {
+function simulateClock(/** @type {import("node:test").TestContext} */ { mock }) {
   let waited = 0;
   mock.timers.enable({ apis: ["setTimeout"] });
   mock.method(performance, "now", () => waited);
+  return async (/** @type {() => boolean} */ isReached) => {
+    while (!isReached() && waited < 5000) {
+      waited += 10;
+      mock.timers.tick(10);
+      await Promise.resolve(); // The observer sees the state.
+    }
+    return waited;
+  };
+}
+
+/**
+ * Type, leave the field and tap a link, while the page runs after ``run`` milliseconds. Return the milliseconds until the
+ * link opens, and whether the page runs then. The clock is simulated.
+ */
+async function opens(/** @type {import("node:test").TestContext} */ context, /** @type {number} */ run) {
+  const waitFor = simulateClock(context);
   document.body.innerHTML =
     '<div data-testid="stApp" data-test-script-state="notRunning"><textarea></textarea><a href="#data">Data</a></div>';
   const app = /** @type {HTMLElement} */ (document.body.firstElementChild);
@@ -60,11 +76,7 @@ async function opens(/** @type {import("node:test").TestContext} */ { mock }, /*
     isOpen = true;
   });
   link.click();
-  while (!isOpen && waited < 5000) {
-    waited += 10;
-    mock.timers.tick(10);
-    await Promise.resolve(); // The observer sees the state.
-  }
+  const waited = await waitFor(() => isOpen);
   return { waited, isOpen, state: app.getAttribute("data-test-script-state") };
 }
 
@@ -85,17 +97,22 @@ test("a link opens after a second if the page does not run", async (context) => 
   assert.equal(state, "notRunning");
 });
 
-test("Back waits until the page runs with the text that is being typed", async () => {
+test("Back waits until the page runs with the text that is being typed", async (context) => {
+  const waitFor = simulateClock(context);
   document.body.innerHTML = '<div data-testid="stApp" data-test-script-state="notRunning"><textarea></textarea></div>';
   const app = /** @type {HTMLElement} */ (document.body.firstElementChild);
   const field = /** @type {HTMLElement} */ (app.firstElementChild);
   field.focus();
   field.dispatchEvent(new window.Event("input", { bubbles: true }));
-  const left = new Promise((resolve) =>
-    window.addEventListener("popstate", () => resolve(app.getAttribute("data-test-script-state")), { once: true }),
-  );
+  /** @type {string | null} */
+  let stateLeft = null;
+  const noteLeaving = () => {
+    stateLeft = app.getAttribute("data-test-script-state");
+  };
+  window.addEventListener("popstate", noteLeaving, { once: true });
   window.dispatchEvent(new window.PopStateEvent("popstate"));
   assert.equal(document.activeElement, document.body);
   setTimeout(() => app.setAttribute("data-test-script-state", "running"), 400);
-  assert.equal(await left, "running");
+  await waitFor(() => stateLeft !== null);
+  assert.equal(stateLeft, "running");
 });
