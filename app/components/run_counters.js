@@ -103,12 +103,12 @@ export class RunCounters {
   }
 
   /** @param {RunStatusEvent} status */
-  callsPerMinute({ calls, seconds }) {
+  callsPerMinute({ seconds }) {
     const first = this.samples[0];
     const last = this.samples[this.samples.length - 1];
     const minutes = (last.at - first.at) / 60_000;
     if (minutes > 0.03) return (last.calls - first.calls) / minutes;
-    return seconds > 1 ? (60 * calls) / seconds : 0;
+    return seconds > 1 ? (60 * last.calls) / seconds : 0;
   }
 
   /** @param {RunStatusEvent} status */

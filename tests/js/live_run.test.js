@@ -130,6 +130,21 @@ test("counters show the mean rate of a finished run and none of a paused one", (
   assert.equal(counters.rate.detail.textContent, "");
 });
 
+test("reused calls count in the rate of calls from the first status on", ({ mock }) => {
+  let now = 0;
+  mock.method(performance, "now", () => now);
+  const counters = new RunCounters();
+  const rateAfter = (/** @type {number} */ seconds) => {
+    now = 1000 * seconds;
+    const status = makeStatus({ seconds: 60 + seconds, calls: 0, cached_calls: 600 + 10 * seconds });
+    counters.addSample(status);
+    counters.draw(status, SETTINGS);
+    return counters.rate.detail.textContent;
+  };
+  assert.equal(rateAfter(0), "600 calls per min");
+  assert.equal(rateAfter(30), "600 calls per min");
+});
+
 test("counters project the cost", () => {
   const counters = new RunCounters();
   const status = makeStatus();
