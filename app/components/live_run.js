@@ -555,10 +555,13 @@ class LiveRunView {
   startReplay() {
     if (!this.view) return;
     this.replay = new Replay(this.view, {
-      onChange: () => {
-        this.documentChanged = true;
+      onChange: (isNews) => {
+        if (isNews) {
+          this.documentChanged = true; // to mark its evidence
+          this.scheduler.mark("debate");
+        }
         this.scrollToEnd();
-        this.scheduler.mark("debate");
+        this.scheduler.mark();
       },
       onEnd: () => this.stopReplay(),
     });

@@ -9,7 +9,12 @@ const WORDS_PER_SECOND = 26;
 const PAUSE_SECONDS = 0.45; // between two turns
 
 export class Replay {
-  /** @param {DebateView} original @param {{ onChange: () => void, onEnd: () => void }} callbacks */
+  /**
+   * @param {DebateView} original
+   * @param {object} callbacks
+   * @param {(isNews: boolean) => void} callbacks.onChange Called in each frame; with true if a turn began or ended.
+   * @param {() => void} callbacks.onEnd
+   */
   constructor(original, { onChange, onEnd }) {
     const { debate, hiddenRoles, views } = original;
     this.onChange = onChange;
@@ -28,6 +33,7 @@ export class Replay {
   step(now) {
     this.due += ((now - this.last) / 1000) * WORDS_PER_SECOND;
     this.last = now;
+    let isNews = false;
     while (this.due >= 1) {
       const event = this.script.shift();
       if (!event) {
@@ -36,9 +42,10 @@ export class Replay {
       }
       this.view.showTurn(event);
       this.due -= 1;
+      isNews ||= event.done || Boolean(event.restart);
       if (event.done) this.due = -WORDS_PER_SECOND * PAUSE_SECONDS;
     }
-    this.onChange();
+    this.onChange(isNews);
     this.frame = requestAnimationFrame((time) => this.step(time));
   }
 

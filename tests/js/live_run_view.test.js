@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { texts } from "./dom.js";
+import liveRun from "../../app/components/live_run.js";
+import { LABELS, makeEvidence, makeStatus, makeTurn } from "./factories.js";
+
+/** Functions that wait for the next frame, by number. @type {Map<number, (now: number) => void>} */
+const frames = new Map();
+let now = 0;
+/** @type {{ onopen(): void, onmessage(event: { data: string }): void, sent: any[] }} */
+let socket;
+
+class FakeSocket {
+  readyState = 1;
+  /** @type {any[]} */
+  sent = [];
+
+  constructor() {
+    socket = /** @type {any} */ (this);
+  }
+  send(/** @type {string} */ text) {
+    this.sent.push(JSON.parse(text));
+  }
+  close() {}
+}
+
+/** @type {Element} */
+let root;
+
+beforeEach(({ mock }) => {
+  now = 0;
+  frames.clear();
+  sessionStorage.clear();
+  mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  mock.method(performance, "now", () => now);
+  let count = 0;
+  Object.assign(globalThis, {
+    WebSocket: FakeSocket,
+    requestAnimationFrame: (/** @type {(now: number) => void} */ draw) => {
+      count += 1;
+      frames.set(count, draw);
+      return count;
+    },
+    cancelAnimationFrame: (/** @type {number} */ frame) => frames.delete(frame),
+    MessageChannel: class {
+      port1 = { close: () => {}, onmessage: () => {} };
+      port2 = { postMessage: () => this.port1.onmessage() };
+    },
+  });
+  document.body.innerHTML = '<div id="component"><div class="moot live-run"></div></div>';
+  const parentElement = document.querySelector("#component");
+  root = parentElement.firstElementChild;
+  const roles = ["extractor", "judge"].map((role) => ({ role, colour: role }));
+  const data = { run: "r1", labels: LABELS, roles, kind: "multilabel", state: "", budget: null, slots: 4 };
+  liveRun(/** @type {any} */ ({ data: { ...data, explained: false, layout: "chain" }, parentElement }));
+  socket.onopen();
+});
+
+/** Let time pass, a frame after each 40 milliseconds. */
+function pass(/** @type {import("node:test").TestContext} */ { mock }, /** @type {number} */ milliseconds) {
+  for (const end = now + milliseconds; now < end; ) {
+    now += 40;
+    mock.timers.tick(40);
+    for (const [frame, draw] of [...frames]) {
+      frames.delete(frame);
+      draw(now);
+    }
+  }
+}
+
+const receive = (/** @type {any} */ message) => socket.onmessage({ data: JSON.stringify(message) });
+const tile = (/** @type {object} */ fields = {}) => ({
+  kind: "tile",
+  document_id: "d1",
+  progress: {},
+  labels: [],
+  role: "extractor",
+  tail: "",
+  waiting: "",
+  wait: 0,
+  ...fields,
+});
+const document1 = { id: "d1", fields: { text: "good food" }, note: "" };
+const verdict = { kind: "verdict", document_id: "d1", status: "verdict", values: { a: true }, reasons: {}, notes: [] };
+
+test("a replay draws the document again when a turn begins or ends, and not with each word", (context) => {
+  receive({ type: "snapshot", instance: "i1", events: [makeStatus(), tile({ status: "verdict", values: {} })] });
+  pass(context, 400);
+  const evidence = [makeEvidence("a", "good", 0)];
+  const turn = makeTurn(0, "extractor", { text: "word ".repeat(50), labels: ["a"], evidence });
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [turn, verdict] });
+  pass(context, 400);
+  assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
+  const button = [...root.querySelectorAll("button")].find(({ textContent }) => textContent === "Replay");
+  button.click();
+  pass(context, 400);
+  assert.deepEqual(texts(root, ".document .evidence"), []);
+  const drawn = root.querySelector(".document");
+  pass(context, 800);
+  assert.equal(root.querySelector(".document"), drawn); // the user may be selecting a passage
+  pass(context, 1200);
+  assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
+});
