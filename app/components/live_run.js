@@ -70,7 +70,8 @@ class LiveRunView {
     this.notifiedState = "";
     this.refused = false;
     this.gone = false;
-    this.hasSnapshot = false;
+    /** The studio's id of the state of the run in the last snapshot. */
+    this.instance = "";
     /** Number of finished debates and time of the last request of the list. */
     this.listed = { count: -1, at: 0 };
     this.width = 0;
@@ -106,7 +107,7 @@ class LiveRunView {
     makeScrollable(this.labelTable, "Current labels");
     // The debate
     this.connection = el("span", "badge unres hidden");
-    this.replayButton = button("button ghost hidden", () => (this.replay ? this.stopReplay() : this.startReplay()));
+    this.replayButton = button("button ghost hidden", () => (this.replay ? this.showAgain() : this.startReplay()));
     this.pinButton = button("button ghost", () => this.pin(!this.pinned));
     this.diagram = el("div", { className: "diagram hidden", ariaLabel: "Structure of the debate" });
     this.turns = el("div", "turns scroll");
@@ -279,13 +280,15 @@ class LiveRunView {
         this.applySnapshot(message);
     }
     for (const event of message.events) this.apply(event);
-    if (message.type === "snapshot") this.hasSnapshot = true;
-    if (this.hasSnapshot) this.chooseDebate();
+    if (message.type === "snapshot") this.instance = message.instance;
+    if (this.instance) this.chooseDebate();
   }
 
   /** @param {Snapshot} snapshot */
-  applySnapshot({ document, events }) {
+  applySnapshot({ instance, document, events }) {
     this.gone = false;
+    // After a restart, the studio no longer has replies that were being written.
+    if (this.instance && this.instance !== instance) this.showAgain();
     if (document && document.id === this.shownId) this.setDocument(document);
     this.tiles.removeUnfinished(new Set(events.flatMap((event) => (event.kind === "tile" ? [event.document_id] : []))));
   }
@@ -431,6 +434,14 @@ class LiveRunView {
     this.saveSettings();
   }
 
+  /** Show the debate from its first word, and end its replay. */
+  showAgain() {
+    if (!this.view) return;
+    const { id, document } = this.view.debate;
+    this.focus(id);
+    if (document) this.setDocument(document);
+  }
+
   /** @param {string} id */
   pick(id) {
     this.focus(id);
@@ -449,7 +460,7 @@ class LiveRunView {
   }
 
   leaveLater() {
-    if (this.pinned || this.leaveTimer !== undefined || !this.hasSnapshot) return;
+    if (this.pinned || this.leaveTimer !== undefined || !this.instance) return;
     this.leaveTimer = setTimeout(() => this.leave(), this.dwell);
   }
 
@@ -563,17 +574,10 @@ class LiveRunView {
         this.scrollToEnd();
         this.scheduler.mark();
       },
-      onEnd: () => this.stopReplay(),
+      onEnd: () => this.showAgain(),
     });
     this.showView();
     this.scheduler.show("debate");
-  }
-
-  stopReplay() {
-    if (!this.view) return;
-    const { id, document } = this.view.debate;
-    this.focus(id);
-    if (document) this.setDocument(document);
   }
 
   // Drawing

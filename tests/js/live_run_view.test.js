@@ -101,3 +101,20 @@ test("a replay draws the document again when a turn begins or ends, and not with
   pass(context, 1200);
   assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
 });
+
+test("a reply that was being written when the studio ended is not shown after its restart", (context) => {
+  const events = [makeStatus({ in_flight: 1 }), tile()];
+  receive({ type: "snapshot", instance: "i1", events });
+  pass(context, 400);
+  const done = makeTurn(0, "extractor", { text: "Food", labels: ["a"] });
+  const begun = makeTurn(1, "judge", { text: "The lab", done: false });
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [...events, done, begun] });
+  pass(context, 400);
+  assert.deepEqual(texts(root, ".turn.active .role-name"), ["Judge"]);
+  const paused = [makeStatus({ state: "paused", in_flight: 1 }), tile(), done];
+  receive({ type: "snapshot", instance: "i2", document: document1, events: paused });
+  pass(context, 400);
+  assert.deepEqual(texts(root, ".turn .role-name"), ["Extractor"]);
+  assert.deepEqual(texts(root, ".document"), ["good food"]);
+  assert.deepEqual(socket.sent.at(-1), { type: "watch", run: "r1", focus: "d1", instance: "i2", cursors: {} });
+});
