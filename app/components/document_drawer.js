@@ -195,7 +195,7 @@ class DrawerView {
     const answer = this.ask(id);
     if (this.shownId() !== id) this.showLoading(id);
     const view = await answer;
-    if (id !== this.document) return;
+    if (id !== this.document || answer !== this.answers.get(id)) return; // closed, or asked again meanwhile
     this.show(id, view);
     for (const by of [1, -1]) {
       const next = this.neighbour(by);

@@ -177,6 +177,28 @@ test("the drawer shows that a document is loading, and not the document before i
   assert.equal(root.getAttribute("aria-busy"), null);
 });
 
+test("the answer to an earlier request does not replace a newer one", async () => {
+  const answer = globalThis.fetch;
+  /** Functions that pass on the answers, whose text counts the requests. @type {(() => void)[]} */
+  const arrivals = [];
+  globalThis.fetch = async (...request) => {
+    const response = await answer(...request);
+    const fields = { text: `read ${arrivals.length + 1}` };
+    const content = { ...(await response.json()), document: { ...makeDocument("d1"), fields } };
+    await new Promise((resolve) => arrivals.push(() => resolve(undefined)));
+    return { ...response, json: async () => content };
+  };
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  mount("r1"); // the page runs: what was asked may be outdated
+  await settled();
+  for (const arrive of arrivals.toReversed()) {
+    arrive();
+    await settled();
+    assert.equal(root.querySelector(".document").textContent, "read 2");
+  }
+});
+
 /** Return true if the browser asks before the tab is closed. */
 const asksBeforeUnload = () => !window.dispatchEvent(new window.Event("beforeunload", { cancelable: true }));
 
