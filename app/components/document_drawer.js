@@ -220,7 +220,9 @@ class DrawerView {
     const lines = el("div", "drawer-lines", el("i"), el("i"), el("i"));
     const body = el("div", "drawer-body loading", status, this.state, lines);
     this.root.ariaBusy = "true";
+    const focused = focusedIn(this.root);
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, null)]), body);
+    this.restoreFocus(focused);
   }
 
   /** @param {string} id @param {Answer} answer */
@@ -237,7 +239,18 @@ class DrawerView {
     this.root.classList.toggle("wide", this.wide);
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, document)]), body);
     body.scrollTop = top;
-    if (focused?.isConnected) focused.focus({ preventScroll: true }); // the note
+    this.restoreFocus(focused);
+  }
+
+  /**
+   * Move the focus to the note that had it, or to the button that replaces the one that had it.
+   *
+   * @param {HTMLElement | null} focused
+   */
+  restoreFocus(focused) {
+    const name = focused?.getAttribute("name");
+    const again = name && [...this.root.querySelectorAll("button")].find((button) => button.name === name);
+    (again || focused)?.focus({ preventScroll: true });
   }
 
   /** @param {string} id @param {DocumentView | null} document */
@@ -248,13 +261,13 @@ class DrawerView {
       place < 0 ? (document?.note ?? "") : `${formatCount(place + 1)} of ${formatCount(ids.length)} in ${title}`;
     const arrow = (/** @type {string} */ key, /** @type {string} */ ariaLabel, /** @type {number} */ by) => {
       const disabled = this.neighbour(by) === undefined;
-      return button({ className: "button ghost", disabled, ariaLabel }, () => this.step(by), keyHint(key));
+      return button({ className: "button ghost", disabled, ariaLabel, name: key }, () => this.step(by), keyHint(key));
     };
     const setWidth = () => {
       this.wide = !this.wide;
       this.draw();
     };
-    const wide = button("button ghost", setWidth, this.wide ? "Narrow" : "Wide");
+    const wide = button({ className: "button ghost", name: "width" }, setWidth, this.wide ? "Narrow" : "Wide");
     const closing = { className: "button ghost close", ariaLabel: "Close", title: "Close (Escape)" };
     const close = button(closing, () => this.close(), icon("close"));
     const placing = el("span", { className: "tiny secondary ellipsis", title: document?.note ?? "" }, where);
@@ -335,7 +348,7 @@ class DrawerView {
         this.tab = name;
         this.draw();
       };
-      return button({ ariaPressed: String(name === open) }, show, title);
+      return button({ ariaPressed: String(name === open), name }, show, title);
     });
     const content =
       open === "Debate"
@@ -408,7 +421,7 @@ class DrawerView {
     const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes by others.")];
     if (!this.data.runs.length) return el("div", "drawer-notes", ...nodes);
     const note = this.noteField(id, own?.note ?? "");
-    const save = button("button", () => this.saveNote(id, note.value), "Save note");
+    const save = button({ className: "button", name: "save" }, () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
   }
 
@@ -452,7 +465,11 @@ class DrawerView {
   foot() {
     const { actions } = this.data;
     if (!actions.length) return null;
-    return el("div", "row", ...actions.map(({ act, text }) => button("button", () => this.notify(act), text)));
+    return el(
+      "div",
+      "row",
+      ...actions.map(({ act, text }) => button({ className: "button", name: act }, () => this.notify(act), text)),
+    );
   }
 
   destroy() {

@@ -262,6 +262,26 @@ test("a note keeps the focus when the page runs", async () => {
   note.dispatchEvent(new window.Event("input"));
 });
 
+test("a button that was pressed keeps the focus", async () => {
+  openDocument("d1", { ids: ["d1", "d2", "d3"], title: "x" });
+  await settled();
+  for (const [name, later] of [
+    ["Guideline", "Guideline"],
+    ["Wide", "Narrow"],
+    ["↓", "↓"],
+  ]) {
+    const button = [...root.querySelectorAll("button")].find(({ textContent }) => textContent === name);
+    button.focus();
+    button.click();
+    await settled();
+    assert.equal(document.activeElement.textContent, later);
+  }
+  assert.equal(address(), "d2");
+  openDocument("d9", { ids: ["d1", "d9", "d3"], title: "x" });
+  assert.equal(root.querySelector("[role=status]").textContent, "Loading the document …");
+  assert.equal(document.activeElement.textContent, "↓");
+});
+
 test("a typed and deleted note does not hide a note that is stored later", async () => {
   const answer = globalThis.fetch;
   const openNotes = async () => {
