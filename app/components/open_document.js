@@ -1,7 +1,5 @@
-// Events between lists of documents and the drawer that shows a document.
-//
-// Streamlit draws these components of a page separately, so they communicate by events of the page. The review grid is
-// in a separate frame.
+// Requests of lists of documents to the drawer that shows a document. Streamlit draws these components of a page
+// separately, so they communicate through this module.
 
 /**
  * A list of documents: its ids in order, and its title.
@@ -9,15 +7,21 @@
  */
 /** @typedef {DocumentListing & { id: string | null }} OpenRequest Without an id, the list only announces itself. */
 
-const OPEN = "moot-open-document";
-const SHOWN = "moot-document-shown";
 const WAIT_MS = 5000;
 let shown = /** @type {string | null} */ (null);
-let drawers = 0;
+/** Functions that receive the requests, one for each drawer. @type {Set<(request: OpenRequest) => void>} */
+const drawers = new Set();
+/** Lists that mark the row of the shown document, with the selector of their rows. @type {Map<HTMLElement, string>} */
+const lists = new Map();
 /** The last list that was drawn. @type {DocumentListing} */
 let announced = { ids: [], title: "" };
 /** A request from before the drawer was drawn. @type {{ request: OpenRequest, at: number } | null} */
 let waiting = null;
+
+/** @param {OpenRequest} request */
+function send(request) {
+  for (const onOpen of drawers) onOpen(request);
+}
 
 /**
  * Ask the drawer to show a document, with the list that it comes from.
@@ -26,8 +30,9 @@ let waiting = null;
  * @param {DocumentListing} listing
  */
 export function openDocument(id, listing) {
-  if (drawers) dispatch(OPEN, { id, ...listing });
-  else waiting = { request: { id, ...listing }, at: performance.now() };
+  const request = { id, ...listing };
+  if (drawers.size) send(request);
+  else waiting = { request, at: performance.now() };
 }
 
 /**
@@ -37,7 +42,7 @@ export function openDocument(id, listing) {
  */
 export function announceListing(listing) {
   announced = listing;
-  dispatch(OPEN, { id: null, ...listing });
+  send({ id: null, ...listing });
 }
 
 /** Return the last list that was drawn. */
@@ -51,28 +56,23 @@ export function lastListing() {
  * @param {(request: OpenRequest) => void} onOpen
  */
 export function onOpenRequest(onOpen) {
-  const stop = listen(OPEN, onOpen);
-  drawers += 1;
+  drawers.add(onOpen);
   if (waiting && performance.now() - waiting.at < WAIT_MS) onOpen(waiting.request);
   waiting = null;
   return () => {
-    drawers -= 1;
-    stop();
+    drawers.delete(onOpen);
   };
 }
 
 /**
- * Notify the lists of the document in the drawer; null if the drawer is closed.
+ * Mark the document in the drawer in all lists; null if the drawer is closed.
  *
  * @param {string | null} id
  */
 export function noteShown(id) {
   shown = id;
-  dispatch(SHOWN, id);
+  markRows();
 }
-
-/** @type {WeakMap<HTMLElement, () => void>} */
-const marked = new WeakMap();
 
 /**
  * Mark the row of the shown document in a list, now and after each change of the document.
@@ -81,30 +81,21 @@ const marked = new WeakMap();
  * @param {string} rows The selector of the rows, whose `data-id` is the id of their document.
  */
 export function markShownRow(root, rows) {
-  const mark = () => {
-    for (const row of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(rows))) {
+  lists.set(root, rows);
+  markRows();
+}
+
+/** Mark the row of the shown document in all lists, and forget the lists that the page no longer has. */
+function markRows() {
+  for (const [root, selector] of lists) {
+    if (!root.isConnected) {
+      lists.delete(root);
+      continue;
+    }
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(selector))) {
       const isShown = row.dataset.id === shown;
       if (isShown && !row.classList.contains("selected")) row.scrollIntoView({ block: "nearest" });
       row.classList.toggle("selected", isShown);
     }
-  };
-  marked.get(root)?.();
-  marked.set(root, listen(SHOWN, mark));
-  mark();
-}
-
-/** @param {string} name @param {unknown} detail */
-function dispatch(name, detail) {
-  window.dispatchEvent(new CustomEvent(name, { detail }));
-}
-
-/**
- * @template Detail
- * @param {string} name
- * @param {(detail: Detail) => void} onEvent
- */
-function listen(name, onEvent) {
-  const listener = (/** @type {Event} */ event) => onEvent(/** @type {CustomEvent<Detail>} */ (event).detail);
-  window.addEventListener(name, listener);
-  return () => window.removeEventListener(name, listener);
+  }
 }

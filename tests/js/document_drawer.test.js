@@ -33,9 +33,7 @@ const makeDocument = (id) => ({
 });
 
 beforeEach(() => {
-  for (const name of ["CustomEvent", "history"]) {
-    Object.defineProperty(globalThis, name, { value: window[name], configurable: true });
-  }
+  Object.defineProperty(globalThis, "history", { value: window.history, configurable: true });
   window.HTMLElement.prototype.togglePopover = () => true;
   globalThis.ResizeObserver = class {
     /** @param {() => void} notify */

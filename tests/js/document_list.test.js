@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
 import draw from "../../app/components/document_list.js";
+import { noteShown } from "../../app/components/open_document.js";
 
 function show(/** @type {string[]} */ ids) {
   const rows = ids.map((id) => ({ id, excerpt: `Text of ${id}` }));
@@ -16,7 +17,6 @@ function press(/** @type {string} */ key) {
 }
 
 test("the tab key reaches one document, and the arrow keys move between documents", () => {
-  globalThis.CustomEvent = window.CustomEvent;
   document.body.innerHTML = '<aside><div class="moot"></div></aside>';
   const buttons = show(["d1", "d2", "d3"]);
   assert.deepEqual(
@@ -30,4 +30,21 @@ test("the tab key reaches one document, and the arrow keys move between document
     show(["d1", "d2"]).map(({ tabIndex }) => tabIndex),
     [-1, 0],
   );
+});
+
+test("lists mark the row of the shown document, and a list that was removed is forgotten", () => {
+  window.HTMLElement.prototype.scrollIntoView = () => {};
+  document.body.innerHTML = '<aside><div class="moot"></div></aside>';
+  const marked = (/** @type {Element} */ root) => root.querySelector("tr.selected")?.getAttribute("data-id");
+  show(["d1", "d2"]);
+  const [first] = document.body.children;
+  noteShown("d1");
+  assert.equal(marked(first), "d1");
+  document.body.innerHTML = '<aside><div class="moot"></div></aside>';
+  show(["d2", "d3"]);
+  noteShown("d2");
+  assert.equal(marked(document.body.children[0]), "d2");
+  assert.equal(marked(first), "d1");
+  noteShown(null);
+  assert.equal(marked(document.body.children[0]), undefined);
 });
