@@ -144,6 +144,20 @@ def embed_texts(models: ModelLibrary, role_model: RoleModel, texts: Sequence[str
     return replies
 
 
+async def embed_once(
+    store: ReplyStore, role_model: RoleModel, texts: Sequence[str], pay: Callable[[Sequence[str]], Awaitable[object]]
+) -> npt.NDArray[np.float32]:
+    """Return the vectors of texts ``[text, dimension]``, each of length 1, by a model of a server.
+
+    ``pay`` commits the vectors of the texts of one request. It is called only for texts whose vectors are not stored.
+    """
+    keys = {text: vector_key(role_model, text) for text in texts}
+    for chunk in batches([text for text, key in keys.items() if not store.contains(key)]):
+        await pay(chunk)
+    replies = await store.fetch_all(keys.values())
+    return np.stack([decode_vector(replies[keys[text]].text) for text in texts])
+
+
 @dataclass(slots=True)
 class ModelCaller:
     """Caller of models, of one run or of none."""
@@ -186,13 +200,12 @@ class ModelCaller:
 
         Each text is paid for once, as a reply is. Raises ModelError and BudgetSpent.
         """
-        keys = {text: vector_key(role_model, text) for text in texts}
-        missing = [text for text, key in keys.items() if not self.store.contains(key)]
-        for chunk in batches(missing):
-            attempt = partial(self._embed, role_model, chunk)
-            await self._share(digest([keys[text] for text in chunk]), partial(self._retry, attempt))
-        replies = await self.store.fetch_all(keys.values())
-        return np.stack([decode_vector(replies[keys[text]].text) for text in texts])
+
+        async def pay(chunk: Sequence[str]) -> None:
+            key = digest([vector_key(role_model, text) for text in chunk])
+            await self._share(key, partial(self._retry, partial(self._embed, role_model, chunk)))
+
+        return await embed_once(self.store, role_model, texts, pay)
 
     async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the result of ``make``, and True if another task made the same call at the same time.

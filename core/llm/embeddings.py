@@ -67,6 +67,10 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
     return ServerEmbedder(connection, role_model.model)
 
 
+class _TokenCount(threading.local):
+    value = 0
+
+
 class ServerEmbedder:
     """Function that embeds texts with a model of a server, and counts the tokens that the server bills.
 
@@ -78,19 +82,16 @@ class ServerEmbedder:
         self.model = model
         self._max_characters: int | None = None
         """Characters of a text that fit into the context, once a longer one was refused."""
-        self._tokens = 0
-        self._counting = threading.Lock()
+        self._tokens = _TokenCount()
 
     def take_tokens(self) -> int:
-        """Return the tokens of all calls since the last one of this method."""
-        with self._counting:
-            tokens, self._tokens = self._tokens, 0
+        """Return the tokens of all calls by this thread since its last call of this method."""
+        tokens, self._tokens.value = self._tokens.value, 0
         return tokens
 
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         vectors, tokens = self.embed(texts)
-        with self._counting:
-            self._tokens += tokens
+        self._tokens.value += tokens
         return vectors
 
     def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int]:

@@ -133,9 +133,15 @@ class ModelLibrary:
             text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
         elif (vectors := self._vectors(suffix)) is not None:
             embed, label_probabilities = vectors
-            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, label_probabilities)
+
+            def write() -> tuple[str, int]:
+                """Return the reply, and the tokens of the vectors, which are counted by thread."""
+                written = baseline.write_reply(request, codebook, document, label_probabilities)
+                return written, embed.take_tokens() if isinstance(embed, embeddings.ServerEmbedder) else 0
+
+            text, tokens = await asyncio.to_thread(write)
             if isinstance(embed, embeddings.ServerEmbedder):
-                usage = Usage(prompt_tokens=embed.take_tokens())
+                usage = Usage(prompt_tokens=tokens)
                 cost = self.prices.cost(embed.connection, embed.model, usage)
         elif len(document.text) > LONG_TEXT:
             text = await asyncio.to_thread(baseline.write_reply, request, codebook, document)

