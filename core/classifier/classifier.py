@@ -266,9 +266,12 @@ def cross_val_predict(
     return predicted
 
 
-def training_size(documents: int, share: float) -> int:
-    """Return how many of the documents ``cross_val_predict`` trains on at once, rounded."""
-    return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents))))
+def training_size(documents: int, share: float, groups: int | None = None) -> int:
+    """Return how many documents ``cross_val_predict`` trains on at once, as a rounded mean over its folds.
+
+    ``groups`` is the number of groups of the documents, None without groups.
+    """
+    return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents if groups is None else groups))))
 
 
 def _new_tfidf(vocabulary: Sequence[str] | None) -> Any:

@@ -73,7 +73,7 @@ class ClassifierStatus:
 def count_reviewed(session: ProjectSession) -> int:
     """Return the number of reviewed documents from which a classifier of the latest codebook would learn."""
     latest = session.store.codebooks.latest()
-    return 0 if latest is None else session.store.classifiers.count_reviewed(latest.codebook.items)
+    return 0 if latest is None else session.store.classifiers.count_reviewed(latest.codebook)
 
 
 def status(session: ProjectSession) -> ClassifierStatus:

@@ -214,7 +214,9 @@ class ClassifierTrainer:
         if latest is None:
             return
         examples = [
-            example for example in self._store.classifiers.training_examples() if example.item in latest.codebook.items
+            example
+            for example in self._store.classifiers.training_examples()
+            if latest.codebook.allows(example.item, example.value)  # others are from before the kind or a scale changed
         ]
         texts = {example.document_id: example.text for example in examples}
         if len(texts) < MIN_DOCUMENTS:
@@ -308,6 +310,7 @@ def train(
         share: classifier.cross_val_predict(task, read, reference, groups=groups, share=share)[tested]
         for share in CURVE_SHARES
     }
+    group_count = None if groups is None else len(np.unique(groups))
     design = Design() if groups is None else Design(groups=groups[tested])
     scores = {
         share: cross_validated_scores(codebook, reference[tested], held, design) for share, held in held_out.items()
@@ -318,12 +321,12 @@ def train(
         "documents": len(documents),
         "decisions": len(examples),
         "people": sorted({example.actor for example in examples}),
-        "groups": None if groups is None else len(np.unique(groups)),
+        "groups": group_count,
         "scores": scores[1.0],
         "gain": learning_gain(codebook, reference[tested], held_out[0.5], held_out[1.0], design),
         "curve": [
             {
-                "documents": classifier.training_size(len(documents), share),
+                "documents": classifier.training_size(len(documents), share, group_count),
                 "value": score["value"],
                 "interval": score["interval"],
             }
@@ -338,15 +341,14 @@ def train(
 def decision_matrix(
     codebook: Codebook, examples: Sequence[TrainingExample], documents: Sequence[str]
 ) -> classifier.Grid:
-    """Return decisions as ``[document, item]``, NaN without one and for values that the codebook lacks."""
+    """Return decisions that the codebook allows as ``[document, item]``, NaN without one."""
     rows = {document: row for row, document in enumerate(documents)}
     columns = {item: column for column, item in enumerate(codebook.items)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
         value = example.value
-        if codebook.allows(example.item, value):
-            number = codebook.label_numbers[value] if isinstance(value, str) else round(value)
-            grid[rows[example.document_id], columns[example.item]] = number
+        number = codebook.label_numbers[value] if isinstance(value, str) else round(value)
+        grid[rows[example.document_id], columns[example.item]] = number
     return grid
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.codebook import Codebook
 from core.documents import Value
 from core.store.database import Cursor
 from core.store.rows import add_row, columns_of, dump, incoming, insert, load
@@ -56,13 +57,14 @@ class ClassifierStore(Repository):
         )
         return [TrainingExample(id, text, item, load(value), *others) for id, text, item, value, *others in rows]
 
-    def count_reviewed(self, items: Sequence[str]) -> int:
-        """Return the number of documents with a training example of one of these items."""
+    def count_reviewed(self, codebook: Codebook) -> int:
+        """Return the number of documents with a training example that the codebook allows."""
+        decided = self._connection.rows("SELECT DISTINCT item, value FROM reviewed_labels")
         return int(
             self._connection.value(
                 "SELECT count(DISTINCT document_id) FROM reviewed_labels JOIN documents ON id = document_id "
-                "WHERE list_contains(?, item)",
-                [list(items)],
+                "WHERE list_contains(?::VARCHAR[][], [item, value])",
+                [[[item, value] for item, value in decided if codebook.allows(item, load(value))]],
             )
         )
 

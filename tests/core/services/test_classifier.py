@@ -299,12 +299,28 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     assert rerun.differing_options(new_run.settings, other, {}) == ["--model"]
 
 
-def test_decisions_outside_of_the_codebook_are_not_learned() -> None:
+def test_ratings_of_several_reviewers_are_rounded() -> None:
     codebook = Codebook(kind="rating", labels=(Label(name="Fluency", scale=Scale(min=1, max=3)),))
     (item,) = codebook.items
-    examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.6, 5, True, "x"))]
+    examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.6))]
     grid = classifier_training.decision_matrix(codebook, examples, [example.document_id for example in examples])
-    assert np.array_equal(grid, [[2], [3], [np.nan], [np.nan], [np.nan]], equal_nan=True)
+    assert grid.tolist() == [[2], [3]]
+
+
+def test_decisions_outside_of_the_codebook_are_not_learned(session: ProjectSession) -> None:
+    _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    assert status(session).documents == 8
+    session.store.codebooks.save(codebooks.change(BOOK, kind="rating"))
+    assert status(session).missing == 5
+    ratings = _run(session)
+    for number, value in enumerate((1, 2, 3, 4, 5, 5)):
+        actions.edit(session, ratings.run_id, [f"d{number + 20}"], CLEAN, value)
+        actions.edit(session, ratings.run_id, [f"d{number + 20}"], SERVICE, value)
+        actions.submit(session, ratings.run_id, [f"d{number + 20}"])
+    until(lambda: not session.trainer.is_training, 60)
+    result = status(session)
+    assert (result.version, result.documents, result.tested) == (2, 6, 6)
+    assert "6 documents with 12 decisions" in session.store.classifiers.load().card
 
 
 def test_scores_of_grouped_documents_are_those_on_new_groups() -> None:
@@ -320,6 +336,10 @@ def test_scores_of_grouped_documents_are_those_on_new_groups() -> None:
     _, leaked = classifier_training.train(latest, ungrouped, read, set())
     assert (facts["groups"], leaked["groups"]) == (40, None)
     assert facts["scores"]["value"] < leaked["scores"]["value"] - 0.1
+    assert [point["documents"] for point in facts["curve"]] == [0, 16, 32, 64]
+    of_two = [replace(example, group=f"a{n % 2}") for n, example in enumerate(examples)]
+    _, halves = classifier_training.train(latest, of_two, read, set())
+    assert [point["documents"] for point in halves["curve"]] == [0, 10, 20, 40]  # trained on the other group
     assert "Documents of a group are in one fold (40 groups)" in model_card(facts, 0)
     assert "Folds are random documents" in model_card(leaked, 0)
 
