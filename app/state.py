@@ -182,7 +182,7 @@ class RunState:
     unfinished: Value[str | None] = Value(None)
     """Run that this tab showed last, if it was not done then."""
     probes: Value[tuple[Probe, ...]] = Value(())
-    """Results of the last preflight, shown until the next preflight."""
+    """Results of the last preflight, shown until the next preflight or until the user opens another page."""
 
     def show_setup(self, shown: bool) -> None:
         """Open or close the setup of a new run. Results of the last preflight are dropped."""
@@ -494,9 +494,14 @@ class SessionState:
             self.notice_drawn = (page, time.monotonic())
 
     def enter_page(self, page: str) -> None:
-        """Store the page that is drawn. Review resumes at the document that it showed last."""
+        """Store the page that is drawn.
+
+        Review resumes at the document that it showed last. Results of a preflight are dropped: on Models, the user may
+        have fixed what failed.
+        """
         if page != self.page:
             self.page = page
+            RunState.probes.reset()
             self.review.start_document = self.review.document
 
     def read_url(self, project: str) -> None:

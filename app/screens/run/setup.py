@@ -132,11 +132,7 @@ def _start_buttons(
     if pressed is not None:
         make = partial(planning.create_runs, session, settings, fixed_sample(ids, pressed), iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
-    roles = protocols.roles_of(settings)
-    for probe in state.run.probes:
-        probe_notice(probe, join_names([role.title for role in roles if role.name in probe.roles]))
-    if any(probe.stops for probe in state.run.probes):
-        page_link("models", "No cost incurred. Fix it on the Models page.")
+    _preflight(session, settings)
     st.button(
         "Add to comparison",
         icon=":material/playlist_add:",
@@ -146,6 +142,20 @@ def _start_buttons(
         args=(session, plan),
         help="Start several protocols or models on the same documents with one click",
     )
+
+
+def _preflight(session: ProjectSession, settings: RunSettings) -> None:
+    """Draw the results of the last preflight for the models that the run or the comparison still has."""
+    if not state.run.probes:
+        return
+    compared = (member.settings for member in planned_comparison.prepare(session, 1).members)
+    planned = {model for each in (settings, *compared) if each is not None for model in each.role_models.values()}
+    probes = [probe for probe in state.run.probes if probe.role_model in planned]
+    roles = protocols.roles_of(settings)
+    for probe in probes:
+        probe_notice(probe, join_names([role.title for role in roles if role.name in probe.roles]))
+    if any(probe.stops for probe in probes):
+        page_link("models", "No cost incurred. Fix it on the Models page.")
 
 
 def _size_buttons(

@@ -245,6 +245,21 @@ def test_a_click_during_a_long_preflight_starts_no_second_run(
     assert len(session.store.runs.all()) == 1
 
 
+def test_result_of_a_preflight_ends_with_its_model_or_another_page(session: ProjectSession) -> None:
+    fill(session)
+    unreachable = planning.Plan().with_same_model(RoleModel(connection="llamacpp", model="x"))
+    planning.save_plan(session, unreachable)
+    at = open_page("run")
+    at.button(key="start-all").click().run()
+    assert "cannot be reached" in html(at)
+    planning.save_plan(session, planning.Plan())
+    assert "cannot be reached" not in html(at.run()), "the run has other models"
+    planning.save_plan(session, unreachable)
+    assert "cannot be reached" in html(at.run())
+    at.switch_page("screens/models/page.py").run()
+    assert "cannot be reached" not in html(at.switch_page("screens/run/page.py").run()), "it may be fixed"
+
+
 def test_setting_changed_during_the_preflight_does_not_lose_the_start(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
