@@ -4,7 +4,8 @@ Sources: Ma et al. 2025, section 5.2 and tables 1 and 2 (accuracy, Cohen's kappa
 agreeing annotators), 5.3 and table 3 (predictivity), 5.4 and table 4 (cost and time). Deviations: kappa is the mean
 over pairs of annotators, by the position of the chosen option, with the agreement expected by chance among questions on
 one feature with as many options; the paper does not say how it joins more than two annotators or questions. KL
-divergence is smoothed (``core.stats.agreement``) and reported for the meaning of options and for their positions.
+divergence is smoothed (``core.stats.agreement``) and reported for the meaning of options and for their positions. The
+author's answer counts once for each label that it is compared with.
 An abstention of the author leaves the question out; one of an annotator is counted and is never a class. The questions
 of one author depend on each other, so that authors are the units of intervals; in the log of a single author, questions
 are.
@@ -204,11 +205,11 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
             [(asked_question.question.item, len(asked_question.question.options)) for asked_question in questions],
         ),
         kl_meaning=_divergence(
-            [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question in questions],
+            [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question, _ in choices],
             [normalise(asked_question.question.options[position]) for asked_question, position in choices],
         ),
         kl_position=_divergence(
-            [asked_question.truth for asked_question in questions], [position for _, position in choices]
+            [asked_question.truth for asked_question, _ in choices], [position for _, position in choices]
         ),
         strata=_strata(questions, positions),
         seconds=mean(times) if times else None,

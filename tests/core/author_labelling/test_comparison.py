@@ -51,10 +51,16 @@ def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
     # The annotators answer calm calm sad and calm calm angry: p_o = 2/3, p_e = 4/9, kappa = (2/9) / (5/9).
     assert report.kappa.value == pytest.approx(0.4)
     assert report.kappa.interval is None, "kappa is undefined without the third question"
-    # Counts are 1 1 1 of authors and 4 1 1 of annotators, plus one half: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
+    # Counts are 2 2 2 of authors and 4 1 1 of annotators, plus one half: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
     assert report.kl_position == pytest.approx(0.144622, abs=1e-6)
     assert report.kl_meaning == pytest.approx(report.kl_position)
     assert (report.seconds, report.cost_usd) == (1.0, pytest.approx(0.1))
+
+
+def test_annotators_who_are_always_right_do_not_diverge() -> None:
+    log = [*entries(1, "calm", "calm", "calm", "calm"), *entries(2, "angry", "angry"), *entries(3, "sad", None)]
+    (report,) = group_reports(asked_questions(log).values())
+    assert (report.accuracy.value, report.kl_meaning, report.kl_position) == (1, 0, 0)
 
 
 def test_questions_of_one_of_several_authors_are_one_case() -> None:
