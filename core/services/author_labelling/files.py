@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from core.author_labelling.comparison import RANDOM
 from core.author_labelling.questions import (
     ABSTENTIONS,
     AUTHOR,
@@ -38,6 +39,7 @@ from core.files import read_text, shipped_folder
 from core.formatting import format_problem
 from core.hashing import digest
 from core.services.author_labelling.labelling import (
+    BUILT_IN,
     CONSENT,
     AuthorLabelling,
     document_of,
@@ -69,8 +71,8 @@ COLUMNS = (
 MAX_CHAT_BYTES = 100_000_000
 LAST_SECOND = 253402300799.0
 """End of the year 9999 in Unix time, the last that a date can have."""
-OWN_GROUPS = ("", AUTHOR, "built-in", "models")
-"""Groups of annotators that Moot itself writes; a file or a person cannot answer in their name."""
+OWN_GROUPS = ("", AUTHOR, BUILT_IN, "models", RANDOM)
+"""Names of sources of answers that Moot itself writes; a file or a person cannot answer in their name."""
 
 
 class _Row(BaseModel):

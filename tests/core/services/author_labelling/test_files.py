@@ -49,7 +49,7 @@ def test_invalid_time_is_refused(session: ProjectSession, at: float) -> None:
     assert author_report(session).collection.texts == 0
 
 
-@pytest.mark.parametrize("group", ["author", " author ", "", "built-in", "models"])
+@pytest.mark.parametrize("group", ["author", " author ", "", "built-in", "models", "random"])
 def test_annotators_cannot_answer_in_the_name_of_the_author(session: ProjectSession, group: str) -> None:
     with pytest.raises(InputError, match="cannot be a group of annotators"):
         import_one(session, questions=[YES_NO | {"annotators": {group: "A"}}])
