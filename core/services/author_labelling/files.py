@@ -351,10 +351,15 @@ def export_labels(session: ProjectSession, suffix: str) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def save_labels(session: ProjectSession, path: Path) -> Path:
-    """Write ``export_labels`` to a file, csv or jsonl by its ending. Raises ExportError if it cannot be written."""
+def check_ending(path: Path) -> None:
+    """Raise ExportError for a file whose ending names no format of ``save_labels``."""
     if path.suffix not in (".csv", ".jsonl"):
         raise ExportError(f"{path} is neither .csv nor .jsonl.", "Choose one of these endings.")
+
+
+def save_labels(session: ProjectSession, path: Path) -> Path:
+    """Write ``export_labels`` to a file, csv or jsonl by its ending. Raises ExportError if it cannot be written."""
+    check_ending(path)
     with replacing(check_output_path(session.path, path)) as file:
         file.write(export_labels(session, path.suffix))
     return path

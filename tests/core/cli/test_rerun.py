@@ -252,6 +252,13 @@ def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:
     assert "ignored" not in moot(*export).stderr
 
 
+def test_file_of_unknown_format_is_refused_before_anything_else(tmp_path: Path) -> None:
+    project, output = tmp_path / "chats.duckdb", tmp_path / "labels.txt"
+    refused = moot("authors", "--project", project, "--sample", "--export", output, code=2)
+    assert "neither .csv nor .jsonl" in refused.stderr
+    assert not project.exists()
+
+
 def test_run_keeps_its_address_and_says_how_to_use_another(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     with mock_llm() as old, mock_llm() as new:
