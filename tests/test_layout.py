@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
-    "codebook", "csv_text", "documents", "errors", "files", "formatting", "hashing", "refi_qda", "runs", "yaml_text",
+    "codebook", "csv_text", "documents", "errors", "files", "formatting", "hashing", "runs", "yaml_text",
 }  # fmt: skip
 CLIENTS = {"requests", "httpx", "aiohttp", "openai", "ollama"}
 TOP_LEVEL = {

@@ -22,11 +22,11 @@ from app.widgets.prompt_preview import role_previews
 from core.codebook import Codebook, Label, dump_yaml, label_noun
 from core.errors import MootError
 from core.formatting import format_count, format_date, plural
-from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import prompt_diff
 from core.services.codebooks.codebook import CodebookStatus
+from core.services.codebooks.refi_qda import dump_qdc
 from core.services.data import overview
 from core.services.project_session import ProjectSession
 from core.services.runs import planning

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core import baseline, refi_qda
+from core import baseline
 from core.codebook import (
     CHOICE_ITEM,
     COLOURS,
@@ -36,6 +36,7 @@ from core.files import MAX_BYTES, decode_text, file_stem, read_bytes, shipped_fo
 from core.formatting import capitalised, problem_message
 from core.hashing import digest
 from core.runs import RunSettings
+from core.services.codebooks import refi_qda
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.prompt_templates import require_usable_codebook

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
 from core.errors import CodebookError
-from core.refi_qda import NAMESPACE, dump_qdc, parse_qdc
+from core.services.codebooks.refi_qda import NAMESPACE, dump_qdc, parse_qdc
 from tests.each_row import each_row
 
 GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
