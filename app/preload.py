@@ -94,7 +94,7 @@ def prefetch_results(session: ProjectSession) -> None:
     def compute() -> None:
         _ready.wait()
         from core.services.evaluation.annotation_arrays import ranked_runs
-        from core.services.evaluation.report import prefetch_scores
+        from core.services.evaluation.prefetch import prefetch_scores
         from core.services.review import queue
         from core.services.review.actions import default_reviewer
 

@@ -30,7 +30,7 @@ from app.widgets.run_picker import reference_picker, run_date, run_picker, runs_
 from core.documents import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
-from core.services.evaluation import coverage, report
+from core.services.evaluation import coverage, prefetch, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
@@ -88,7 +88,7 @@ def main() -> None:
         case _:
             _scores(session, evaluation)
     document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
-    session.prefetcher.submit_latest(lambda: report.prefetch_tabs(session, run, reference))
+    session.prefetcher.submit_latest(lambda: prefetch.prefetch_tabs(session, run, reference))
 
 
 def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:

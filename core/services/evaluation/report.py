@@ -48,7 +48,7 @@ from core.services.evaluation.evaluation import (
     to_json,
 )
 from core.services.evaluation.json_data import json_data
-from core.services.evaluation.reference import available_references, default_reference, reference_names
+from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics, scoring
 from core.stats.alt_test import EPSILONS
@@ -330,28 +330,3 @@ def _money(price: debate_effect.StepCost) -> str:
 def _cell(estimate: Estimate) -> str:
     """Return a score, and its interval on a second line."""
     return "\n".join(filter(None, (format_number(estimate.value), format_interval(estimate.shown_interval))))
-
-
-def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
-    """Return the report that Evaluate shows when it is opened.
-
-    None while a run is active, as each verdict would invalidate the scores, and if there is nothing to show or only
-    ratings, which have no chart.
-    """
-    rows = [] if session.active_runs() else annotation_arrays.ranked_runs(session)
-    if not rows or rows[0].settings.codebook.kind == "rating":
-        return None
-    counts = available_references(session, rows[0].run_id)
-    reference = default_reference(counts, "gold")
-    return evaluate(session, rows[0], reference) if counts[reference] else None
-
-
-def prefetch_tabs(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Compute what the other tabs of Evaluate show first."""
-    if session.active_runs():
-        return
-    debate_effect.debate_effect(session, run, reference)
-    error_analysis.of_label(session, run, run.settings.codebook.labels[0].id, reference)
-    repeated_runs.repeats(session, run, reference)
-    model_recommendations.model_scores(session, model_recommendations.comparable_runs(session, run), reference)
-    alt_test.may_replace(session, run)

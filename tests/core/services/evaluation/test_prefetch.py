@@ -1,10 +1,10 @@
-"""Tests of reports, and of prefetching them for Evaluate: computed once, and not while a run is active."""
+"""Tests of prefetching for Evaluate: computed once, and not while a run is active."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.services.evaluation import evaluation, report
+from core.services.evaluation import evaluation, prefetch
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -19,11 +19,11 @@ def session(tmp_path):
 
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
-    result = report.prefetch_scores(session)
+    result = prefetch.prefetch_scores(session)
     run = session.all_runs()[-1]
     assert result is not None
     assert result.run.run_id == run.run_id
-    report.prefetch_tabs(session, run, "gold")
+    prefetch.prefetch_tabs(session, run, "gold")
     monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed again"))
     assert evaluation.evaluate(session, run, "gold").run.run_id == run.run_id
 
@@ -31,5 +31,5 @@ def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
 def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
-    assert report.prefetch_scores(session) is None
-    report.prefetch_tabs(session, session.all_runs()[-1], "gold")
+    assert prefetch.prefetch_scores(session) is None
+    prefetch.prefetch_tabs(session, session.all_runs()[-1], "gold")
