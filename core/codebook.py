@@ -330,14 +330,14 @@ class Codebook(_Frozen):
             )
         return label
 
-    def only(self, label_id: str) -> Codebook:
+    def narrowed(self, label_id: str) -> Codebook:
         """Return this codebook with one label (or dimension) alone. Raises KeyError."""
-        return _only(self, label_id)
+        return _narrowed(self, label_id)
 
     def part(self, only: str, excluded: str) -> Codebook:
         """Return one label alone, else all but one; the whole codebook for two empty ids. Raises KeyError."""
         if only or not excluded:
-            return self.only(only) if only else self
+            return self.narrowed(only) if only else self
         return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != excluded)})
 
     def require_labels(self) -> Self:
@@ -350,7 +350,7 @@ class Codebook(_Frozen):
 
 
 @lru_cache(maxsize=1024)  # debates about single labels ask for the same part for every document
-def _only(codebook: Codebook, label_id: str) -> Codebook:
+def _narrowed(codebook: Codebook, label_id: str) -> Codebook:
     return codebook.model_copy(update={"labels": (codebook.label(label_id),)})
 
 

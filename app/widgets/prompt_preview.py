@@ -28,7 +28,7 @@ def role_previews(roles: Sequence[RolePreview], *, height: int, key: str = "prom
             "role": role_data({role.role: role.title})[0] if role.role else None,
             "title": role.title,
             "tokens": role.tokens,
-            "token_change": role.more,
+            "token_change": role.token_change,
             "parts": [{"speaker": part.speaker, "pieces": part.pieces} for part in role.parts],
         }
         for role in roles

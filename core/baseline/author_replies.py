@@ -68,7 +68,7 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
         if not scores:
             return FeaturePrediction()
         return FeaturePrediction(next(iter(scores)), max(scores.values()) / sum(scores.values()))
-    part = codebook if codebook.kind == "choice" else codebook.only(feature.item)
+    part = codebook if codebook.kind == "choice" else codebook.narrowed(feature.item)
     task, values = Task.from_codebook(part), list(feature.values)
     if part.kind == "multilabel":
         values.reverse()  # a feature lists Yes before No, a task absence before presence
@@ -84,7 +84,7 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
     """Return True for an open feature and for one with several values, which every text has, else by the words."""
     if feature.open or codebook.kind != "multilabel":
         return True
-    lexicon = lexicon_of(codebook.only(feature.item))
+    lexicon = lexicon_of(codebook.narrowed(feature.item))
     return 0 not in lexicon.usable or bool(find_evidence(lexicon, text).hits[0])
 
 

@@ -76,7 +76,7 @@ class DebateContext:
         """Random numbers that are the same every time this document of this run is debated."""
         return random.Random(digest([self.settings.seed, self.settings.iteration, self.document.id]))
 
-    def about(self, item: str) -> DebateContext:
+    def narrowed(self, item: str) -> DebateContext:
         """Return this context narrowed to one label or dimension."""
         return replace(self, item=item)
 

@@ -18,7 +18,7 @@ from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document, Precedents
 from core.engine.budget import Budget, BudgetSpent
-from core.engine.debate_runner import Debate, PendingTurn, look_up, read_reply
+from core.engine.debate_runner import Debate, PendingTurn, find_reply, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller, PaidCall
@@ -370,7 +370,7 @@ class ReplayingEngine(Engine):
 
     async def _answer(self, pending: PendingTurn) -> Reply | str:
         """Return the reply to a request, or the key of the missing reply."""
-        key, reply = await look_up(self.store, pending, self.settings, self.retry_round)
+        key, reply = await find_reply(self.store, pending, self.settings, self.retry_round)
         cached = key not in self._fresh
         if reply is None:
             if (error := self._errors.get(key)) is not None:

@@ -182,7 +182,7 @@ class Debate:
         return pending
 
 
-async def look_up(
+async def find_reply(
     store: ReplyStore, pending: PendingTurn, settings: RunSettings, retry_rounds: int
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.

@@ -7,7 +7,7 @@ import asyncio
 from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import Engine
 from core.engine.budget import BudgetSpent
-from core.engine.debate_runner import PendingTurn, look_up, read_reply
+from core.engine.debate_runner import PendingTurn, find_reply, read_reply
 from core.errors import ModelError, ProjectError
 from core.runs import StopReason
 
@@ -49,7 +49,7 @@ class LiveEngine(Engine):
 
     async def _reply(self, pending: PendingTurn) -> Reply:
         """Return the stored reply to a request, else a new one; a provider error as a reply."""
-        key, reply = await look_up(self.store, pending, self.settings, self.retry_round)
+        key, reply = await find_reply(self.store, pending, self.settings, self.retry_round)
         cached = True
         if reply is None:
             try:

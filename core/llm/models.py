@@ -160,7 +160,7 @@ class ModelLibrary:
         if not role_model.is_builtin:
             self.capabilities.get(self.connection_of(role_model), role_model.model).in_format = in_format
 
-    async def look_up(self, role_model: RoleModel) -> ModelCapabilities:
+    async def fetch_capabilities(self, role_model: RoleModel) -> ModelCapabilities:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
         connection = self.connection_of(role_model)
         capabilities = self.capabilities.get(connection, role_model.model)
@@ -182,7 +182,7 @@ class ModelLibrary:
             return await self._send(probed, request, probe_settings, ignore_delta, extra_params)
 
         await probe.probe_capabilities(send, capabilities)
-        return await self.look_up(role_model)
+        return await self.fetch_capabilities(role_model)
 
     def connection_of(self, role_model: RoleModel) -> Connection:
         """Return the connection of a role model, with the address that the role model keeps. Raises UsageError."""

@@ -115,7 +115,7 @@ def preview_first_document(session: ProjectSession, settings: RunSettings) -> tu
 
 def _placeholder_reply(ask: Request, title: str, codebook: Codebook, number: int) -> Reply:
     """Return a readable reply that differs from the one before, so that a protocol passes through all its stages."""
-    codebook = codebook.only(ask.item) if ask.item else codebook
+    codebook = codebook.narrowed(ask.item) if ask.item else codebook
     values: dict[str, Value]
     match codebook.kind:
         case "choice":

@@ -148,7 +148,7 @@ def test_each_dimension_can_have_its_own_scale() -> None:
     assert codebook.scales == (Scale(min=0, max=2), Scale(min=1, max=5))
     assert codebook.scale == Scale(min=0, max=5), "the scale of the codebook covers all dimensions"
     assert codebook.mixes_scales
-    assert list(codebook.only(fluency).scales) == [Scale(min=0, max=2)]
+    assert list(codebook.narrowed(fluency).scales) == [Scale(min=0, max=2)]
     assert load_yaml(dump_yaml(codebook)) == codebook
 
 
@@ -185,4 +185,4 @@ def test_values_and_items_are_named_for_people():
     ]
     assert [choice.value_name(value) for value in ("b", "gone")] == ["Beta", "gone"]
     assert [book.item_title(item) for book in (multilabel, choice) for item in book.items] == ["Alpha", "Beta", "Label"]
-    assert multilabel.only("b").label_names == {"b": "Beta"}, "not those of the whole codebook"
+    assert multilabel.narrowed("b").label_names == {"b": "Beta"}, "not those of the whole codebook"

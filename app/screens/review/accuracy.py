@@ -44,7 +44,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
         )
     span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
     width = f"{TARGET_WIDTH * 100:g} points"
-    more = estimate.more()
+    more = estimate.needed_reviews()
     next_step = f"Review about {more:,} more for a width of {width}." if more else f"Its width is at most {width}."
     return Markup("Estimated accuracy: {}, {}. {}{}").format(correct, span, next_step, left_out)
 

@@ -75,7 +75,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     disputes, note = yield from _disputes(context, first)
     trials = (
         run_protocol(
-            partial(_trial, dispute=dispute), context if dispute.item == CHOICE_ITEM else context.about(dispute.item)
+            partial(_trial, dispute=dispute), context if dispute.item == CHOICE_ITEM else context.narrowed(dispute.item)
         )
         for dispute in disputes
     )

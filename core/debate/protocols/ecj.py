@@ -117,7 +117,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     if context.params["scope"] != EACH:
         return (yield from _debate(context))
     items = context.codebook.items
-    verdicts = yield from run_parallel(*(run_protocol(_debate, context.about(item)) for item in items))
+    verdicts = yield from run_parallel(*(run_protocol(_debate, context.narrowed(item)) for item in items))
     return context.merged(dict(zip(items, verdicts, strict=True)))
 
 

@@ -28,14 +28,14 @@ class PromptPart:
 class RolePreview:
     """Prompt preview of one role for one document.
 
-    ``tokens`` are estimated from the length; ``more`` is the difference from the saved codebook.
+    ``tokens`` are estimated from the length; ``token_change`` is the difference from the saved codebook.
     """
 
     role: str
     title: str
     parts: tuple[PromptPart, ...]
     tokens: int
-    more: int
+    token_change: int
 
 
 def protocol_for(codebook: Codebook, wanted: str) -> str:

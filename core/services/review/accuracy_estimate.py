@@ -77,7 +77,7 @@ class AccuracyEstimate:
         """Number of further draws that a first interval needs."""
         return max(0, sampling.MIN_DRAWS - self.drawn)
 
-    def more(self, width: float = TARGET_WIDTH) -> int | None:
+    def needed_reviews(self, width: float = TARGET_WIDTH) -> int | None:
         """Return about how many further documents to review until the interval of ``right`` has this width.
 
         None while nothing is known.

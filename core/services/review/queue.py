@@ -266,7 +266,7 @@ def _sample_queue(
     """Return the sampling records of a part of the queue by document, and the number of waiting documents."""
     planned = review_plan.current_plan(session, run)
     even = review_settings(session).even
-    even = planned.even(even) if planned is not None else even
+    even = planned.even_part(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
     draws, total = session.store.review_queue.draws(view, frame, seed=seed, offset=offset, limit=size)

@@ -78,7 +78,7 @@ class ReviewPlan:
         """The label that documents are drawn for, the run that they are compared with, or None for all labels."""
         return str(of_run(self.other)) if self.other else self.label or None
 
-    def even(self, usual: float) -> float:
+    def even_part(self, usual: float) -> float:
         """Return the part of the draws that is spread evenly, ``usual`` unless the claim needs another one."""
         return {"error": 1.0, "better": MIN_EVEN}.get(self.claim, usual)
 
@@ -404,7 +404,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
-    sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even(1.0))
+    sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even_part(1.0))
     needs = []
     for seed in range(_SIMULATED_STUDIES):
         rng = np.random.default_rng(seed)

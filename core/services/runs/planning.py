@@ -367,7 +367,7 @@ def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
         for probe in probes:
             if probe.error is None:
                 models.note_format(probe.role_model, probe.in_format)
-        await asyncio.gather(*(models.look_up(probe.role_model) for probe in probes if probe.error is None))
+        await asyncio.gather(*(models.fetch_capabilities(probe.role_model) for probe in probes if probe.error is None))
         return probes
 
     probes = engine.submit(probed()).result()

@@ -162,7 +162,7 @@ def test_children_run_in_parallel_stage_by_stage() -> None:
 
 def test_request_about_one_label_leaves_out_other_labels() -> None:
     codebook = Codebook(labels=(Label(name="Service"), Label(name="Price")))
-    context = context_of(PROTOCOLS["single"], codebook=codebook).about(codebook.items[1])
+    context = context_of(PROTOCOLS["single"], codebook=codebook).narrowed(codebook.items[1])
     request = context.request("annotator", form=context.form)
     assert request.item == codebook.items[1]
     assert "#Price" in request.messages[0].content

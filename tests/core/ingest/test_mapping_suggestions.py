@@ -564,7 +564,7 @@ def test_columns_with_the_words_of_a_label_are_its_gold() -> None:
     assert [(source.column, source.label) for source in same_name_gold(read, book)] == expected
     assert [(source.column, source.label) for source in suggest_mapping(read, book).gold] == expected
     by_raters = table("text,Waiting_time_A1,Waiting_time_A2\nLate again,1,0\nCheap and quick,0,1\n")
-    suggested = suggest_mapping(by_raters, book.only(book.labels[0].id)).gold
+    suggested = suggest_mapping(by_raters, book.narrowed(book.labels[0].id)).gold
     assert [(source.label, source.rater) for source in suggested] == [("Waiting time", "A1"), ("Waiting time", "A2")]
 
 

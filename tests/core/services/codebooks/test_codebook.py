@@ -431,11 +431,11 @@ def test_preview_marks_edits_and_keeps_hostile_text_delimited() -> None:
     assert ("removed", "#Price: What it costs.") in system.pieces
     assert ("added", "#Price: What the stay costs.") in system.pieces
     assert {op for op, _ in user.pieces} == {"same"}
-    assert roles[0].more > 0
+    assert roles[0].token_change > 0
     assert "</document>" not in user.pieces[0][1].split("\n")[1]
     single = prompt_diff.preview(BOOK, None, "single", None, {})
     assert [role.title for role in single] == ["Annotator"]
-    assert single[0].more == 0
+    assert single[0].token_change == 0
 
 
 def test_preview_of_an_unchanged_codebook_marks_no_line_of_any_request() -> None:

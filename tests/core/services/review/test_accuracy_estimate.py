@@ -50,7 +50,7 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     queue.save_review_settings(session, ReviewSettings(even=0.5))
     empty = accuracy_estimate.estimate_accuracy(session, run)
     assert (empty.documents, empty.reviewed, empty.drawn, empty.has_interval) == (48, 0, 0, False)
-    assert empty.more() is None
+    assert empty.needed_reviews() is None
     assert empty.missing == 5
     assert empty.labels[0].naive == pytest.approx(0.75)  # share by the word lists; the true share is 0.5
     _review(session, run, 24)
@@ -70,9 +70,9 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert scored.scores.labels[result.labels[0].name]["f1"] == result.labels[0].f1
     assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", result.drawn, 48)
     assert f"estimated for 48 documents from {result.drawn} random draws" in scored.describe_basis()
-    assert (result.more(0.01) or 0) > (result.more(0.25) or 0)
-    assert result.more(2.0) == 0
-    assert (result.more(0.001) or 0) <= 24
+    assert (result.needed_reviews(0.01) or 0) > (result.needed_reviews(0.25) or 0)
+    assert result.needed_reviews(2.0) == 0
+    assert (result.needed_reviews(0.001) or 0) <= 24
     actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.Attribution("ada"))
     discarded = accuracy_estimate.estimate_accuracy(session, run)
     assert (discarded.documents, discarded.drawn, discarded.discarded) == (48, 24, 1)
