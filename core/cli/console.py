@@ -25,6 +25,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from core.documents import storable
 from core.errors import ProjectGone, StorageFull, UsageError
 from core.formatting import CONTROL, format_eta, format_money, format_rate, printable
 
@@ -108,7 +109,10 @@ def help_examples(*commands: str) -> str:
 
 def print_json(result: Any) -> None:
     """Print the result object as the last line of stdout, in ASCII unless stdout is UTF-8."""
-    text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # the name of a file that is not UTF-8
+        text = orjson.dumps(json.loads(storable(json.dumps(result, ensure_ascii=False)))).decode()
     if codecs.lookup(sys.stdout.encoding).name != "utf-8":
         text = json.dumps(orjson.loads(text), separators=(",", ":"))
     click.echo(CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))

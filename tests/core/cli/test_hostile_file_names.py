@@ -83,3 +83,8 @@ def test_name_that_cannot_name_a_project_needs_the_option(tmp_path: Path, name: 
     result = moot("annotate", file, "--text", "text", "--codebook", tmp_path / "c.yaml", code=2)
     assert message in result.stderr
     assert "Choose another path for the project." in result.stderr
+
+
+def test_json_names_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    found = moot("doctor", "--project", tmp_path / os.fsdecode(b"a\xff.duckdb"), "--json", code=1)
+    assert "a\ufffd.duckdb" in " ".join(check["result"] for check in found.json["checks"])
