@@ -51,6 +51,8 @@ IMPORT_OPTIONS = {
     "--neighbours": "neighbours", "--header": "header",
 }  # fmt: skip
 """Options that map columns, with their names in the record of an import."""
+SETTING_OPTIONS = ("--codebook", "--protocol", "--model", "--param", "--prompt", "--seed", "--engine", "--concurrency")
+"""Options that are settings of a run, and frozen in it."""
 SUMMED = (
     "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
     "cached_tokens", "cost_usd", "seconds",
@@ -232,9 +234,9 @@ def warn_ignored_options(
 
 
 def _other_settings(session: ProjectSession, run: RunRow, options: Mapping[str, Any]) -> list[str]:
-    """Return the options that would give a new run other settings.
+    """Return the options that would give a new run other settings; all if one is invalid.
 
-    Other invalid options than an unreadable codebook file are not compared, as they are not used.
+    An unreadable codebook file is one of them, and the other options are compared.
     """
     unread: list[str] = []
     try:
@@ -250,7 +252,7 @@ def _other_settings(session: ProjectSession, run: RunRow, options: Mapping[str, 
         plan = replace(plan, params={**plan.params, **kept})
         wanted = planning.build_settings(plan, codebook, 0, session.models)
     except MootError:
-        return unread
+        return list(SETTING_OPTIONS)
     return unread + rerun.differing_options(run.settings, wanted, plan.prompts)
 
 

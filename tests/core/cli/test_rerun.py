@@ -219,6 +219,14 @@ def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_pa
     assert "--param is ignored" in equal
 
 
+@pytest.mark.parametrize("invalid", [("--param", "nonsense=1"), ("--prompt", "judge=missing.md")])
+def test_resume_reports_settings_that_no_run_can_have(tmp_path: Path, invalid: tuple[str, str]) -> None:
+    write(tmp_path, *TEXTS)
+    annotate(tmp_path)
+    told = annotate(tmp_path, *invalid, "--seed", 5, "--resume", "r0001").stderr
+    assert f"{invalid[0]} and --seed are ignored" in told
+
+
 def test_resume_reports_columns_and_iterations_that_it_ignores(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     lines = [json.dumps({"id": f"d{n}", "text": text, "s": True, "day": n}) for n, text in enumerate(TEXTS)]
