@@ -30,7 +30,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
         format_percent(estimate.right.value, 1), review_plan.values_noun(kind)
     )
     if estimate.complete:
-        return Markup("All {:,} documents are reviewed: {}.").format(estimate.documents, correct)
+        return Markup("All {:,} documents with a verdict are reviewed: {}.").format(estimate.documents, correct)
     left_out = ""
     if estimate.undecided:
         left_out = f" Not counted: {format_count(estimate.undecided, 'document')} without a decision on every label."
@@ -40,7 +40,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
         count = format_count(estimate.missing, "more document")
         return (
             f"Submit {count} in the order of the queue for a first estimate of the accuracy on all "
-            f"{estimate.documents:,} documents.{left_out}"
+            f"{estimate.documents:,} documents with a verdict.{left_out}"
         )
     span = format_interval(estimate.right.interval, "percent", digits=1, named=True)
     width = f"{TARGET_WIDTH * 100:g} points"
@@ -61,7 +61,7 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     rows = "".join(_estimate_row(label, kind) for label in estimate.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     if estimate.complete:
-        remark("All documents are reviewed, so the estimates are exact.", "q")
+        remark("All documents with a verdict are reviewed, so the estimates are exact.", "q")
         return
     remark(
         "The mark is the estimate for all documents, the strong bar its 95% interval by prediction-powered inference, "

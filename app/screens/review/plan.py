@@ -37,7 +37,7 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
         return Markup("<b>Enough reviews.</b> {}").format(result)
     claim = review_plan.describe_claim(codebook, current)
     if status.complete:
-        return f"Plan: {claim}. All {status.population:,} documents are reviewed. {result}"
+        return f"Plan: {claim}. All {status.population:,} documents with a verdict are reviewed. {result}"
     remaining = current.reviews - status.drawn
     more = f"about {remaining:,} more" if remaining > 0 else "more, as there are more errors than expected"
     if current.claim == "f1" and remaining <= 0:

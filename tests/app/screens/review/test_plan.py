@@ -30,5 +30,5 @@ def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp
     assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in result
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
     result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
-    assert result.strip() == "Plan: F1 of Staff within 0.10. All 40 documents are reviewed."
+    assert result.strip() == "Plan: F1 of Staff within 0.10. All 40 documents with a verdict are reviewed."
     workspace.close()

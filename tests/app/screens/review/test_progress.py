@@ -102,8 +102,10 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     sentence = accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known), "multilabel")
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "Review about 7 more for a width of 6 points" in sentence
-    assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400), "multilabel")
-    assert "All 400 documents are reviewed" in accuracy_sentence(_estimate(reviewed=400, right=known), "multilabel")
+    assert "All 400 documents with a verdict are reviewed" in accuracy_sentence(_estimate(reviewed=400), "multilabel")
+    assert "All 400 documents with a verdict are reviewed" in accuracy_sentence(
+        _estimate(reviewed=400, right=known), "multilabel"
+    )
     assert "of ratings are correct" in accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
 
 
@@ -171,7 +173,7 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     assert '<th scope="col">documents</th>' in shown  # the table behind the chart
     assert "<td>7</td><td>1.0</td>" in shown  # five folds leave 7 of 9 documents to train on
     assert "Combined estimate" in shown
-    assert "All documents are reviewed, so the estimates are exact." in shown
+    assert "All documents with a verdict are reviewed, so the estimates are exact." in shown
     assert "100.0% to 100.0%" not in shown
     assert "Price &lt;b&gt;" in shown
 
@@ -195,7 +197,10 @@ def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSes
     actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
     at = AppTest.from_function(_page, default_timeout=60).run()
     at.button(key="review-plan-open").click().run()
-    assert "All 9 documents are reviewed: <b>100.0%</b> of labels are correct. No plan is needed." in html(at)
+    assert (
+        "All 9 documents with a verdict are reviewed: <b>100.0%</b> of labels are correct. No plan is needed."
+        in html(at)
+    )
     assert "plan-start" not in {button.key for button in at.button}
     review_plan.save_plan(session, run, review_plan.ReviewPlan("correct", "", 0.1, 0.1, 25))
     at = AppTest.from_function(_page, default_timeout=60).run()
