@@ -271,7 +271,8 @@ def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], refere
     if len(runs) == 1:
         _one_run(session, selected[0])
     else:
-        with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
+        others = runs[1].title if len(runs) == 2 else format_count(len(runs) - 1, "run")
+        with layout.panel(f"{others} against {runs[0].title}", key="runs-details"):
             if _comparable(runs) and all(run.verdicts for run in runs):
                 for pair in run_comparison.comparison(
                     session, [run.run_id for run in runs[: run_comparison.MAX_COMPARED]], reference

@@ -100,6 +100,9 @@ def test_two_selected_runs_show_their_differences(session):
     shown = html(open_runs(first.run_id, second.run_id))
     assert "default → extra rounds 1" in shown
     assert f"{second.title} against {first.title}" in shown
+    third = finished(session, protocol="single")
+    shown = html(open_runs(first.run_id, second.run_id, third.run_id))
+    assert f"<h2>2 runs against {first.title}</h2>" in shown
 
 
 def test_undo_restores_a_deleted_run(session):
