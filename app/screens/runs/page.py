@@ -141,9 +141,10 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
-    """Change the details of runs, and offer to undo that if ``done`` names it."""
+    """Change the details of runs, and offer to undo that if ``done`` names it, else still the act before."""
     act = configurations.change_details(session, changes)
-    state.runs.undo = (done, act) if done else None
+    if done:
+        state.runs.undo = (done, act)
 
 
 def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> None:

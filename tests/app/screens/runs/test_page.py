@@ -115,6 +115,16 @@ def test_undo_restores_a_deleted_run(session):
     assert "1 run, 1 experiment" in html(at)
 
 
+def test_deletion_can_be_undone_after_another_run_was_changed(session):
+    run, other = finished(session), finished(session, protocol="single")
+    at = button(open_runs(run.run_id), "Delete")
+    at.session_state["runs_selected"] = (other.run_id,)
+    at.run().text_area(key=f"runs-note-{other.run_id}").set_value("the baseline").run()
+    button(at, "Undo")
+    assert {row.run_id for row in session.all_runs()} == {run.run_id, other.run_id}
+    assert session.run(other.run_id).details.note == "the baseline"
+
+
 def test_undo_that_fails_can_be_repeated(session, monkeypatch):
     run = finished(session)
     at = button(open_runs(run.run_id), "Delete")
