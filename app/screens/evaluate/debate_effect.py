@@ -145,17 +145,9 @@ def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) ->
             rows.append({"step": round_.name, "series": name, **estimate_data(share)})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=basis, key="debate-rounds"):
         charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart", title="Rounds")
-        counts = [
-            [
-                round_.name,
-                agents.get(agent.agent, agent.agent),
-                share_html(agent.accuracy),
-                *(f"{count:,}" for count in (agent.kept, agent.to_right, agent.to_wrong)),
-            ]
-            for round_ in rounds
-            for agent in round_.agents
-        ]
-        table(["Round", "Agent", "Accuracy", "Kept", "Corrected", "Regressed"], counts, text=("Agent",))
+        table(
+            ["Round", "Agent", "Accuracy", "Kept", "Corrected", "Regressed"], _agents(rounds, agents), text=("Agent",)
+        )
 
         def agreement(round_: Round) -> str:
             pairs = [
@@ -169,6 +161,18 @@ def _rounds(rounds: tuple[Round, ...], agents: Mapping[str, str], basis: str) ->
             names = [round_.name for round_ in group]
             lines.append(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {text}.")
         sentences(*lines)
+
+
+def _agents(rounds: tuple[Round, ...], titles: Mapping[str, str]) -> list[list[str]]:
+    """Return the row of each agent in each round. In its first one, an agent had no answers to keep or change."""
+    rows, before = [], set[str]()
+    for round_ in rounds:
+        for agent in round_.agents:
+            name, counts = agent.agent, (agent.kept, agent.to_right, agent.to_wrong)
+            changes = [f"{count:,}" if name in before else "" for count in counts]
+            rows.append([round_.name, titles.get(name, name), share_html(agent.accuracy), *changes])
+        before |= {agent.agent for agent in round_.agents}
+    return rows
 
 
 def _panels(result: DebateEffect, basis: str) -> None:

@@ -14,7 +14,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from app import screens
-from app.screens.evaluate import confusion
+from app.screens.evaluate import confusion, debate_effect
 from app.widgets.metric_tables import undefined_agreement
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -23,6 +23,7 @@ from core.runs import RoleModel, RunDetails
 from core.services.evaluation import debate_effect as debate_effects
 from core.services.evaluation import latent_truth, report
 from core.services.review import actions
+from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
 from tests.core.services import sample_world
@@ -277,6 +278,17 @@ def test_bound_of_first_answers_is_their_own_and_not_a_gain_over_the_verdict(ses
     debates(project, sample_world.CODEBOOK, gold, answers)
     shown = texts(draw(session, "evaluate", evaluate_tab="debate"))
     assert "The best choice among the first answers would be correct on 10.0%" in shown
+
+
+def test_first_round_has_no_counts_of_kept_and_changed_answers():
+    steps = [("Round 1", {"a": [[1], [0]], "b": [[1], [0]]}), ("Round 2", {"a": [[1], [1]], "b": [[1], [0]]})]
+    rows = debate_effect._agents(rounds([[1], [1]], steps), {"a": "Ada", "b": "Bo"})
+    assert [[*row[:2], *row[3:]] for row in rows] == [
+        ["Round 1", "Ada", "", "", ""],
+        ["Round 1", "Bo", "", "", ""],
+        ["Round 2", "Ada", "1", "1", "0"],
+        ["Round 2", "Bo", "2", "0", "0"],
+    ]
 
 
 @pytest.mark.parametrize(("reference", "claimed"), [("gold", True), ("reviewed@ada", False)])
