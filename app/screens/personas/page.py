@@ -144,10 +144,10 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
                 st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
                 key = f"source-remove-{name}"  # by number, the next document would get this button
                 icon_button("close", "Remove this document", key, personas.remove_source, session, name)
-        if not stored:
-            st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
-        elif job is not None:
+        if job is not None:  # also if its documents were removed meanwhile
             job_progress(job)
+        elif not stored:
+            st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
         else:
             _generation(session)
 

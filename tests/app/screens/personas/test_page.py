@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 
 import pytest
 
@@ -11,6 +12,7 @@ from core.debate.persona_extraction import UNLIMITED
 from core.errors import UsageError
 from core.files import shipped_folder
 from core.services import personas
+from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
 from core.services.project_session import ProjectSession
@@ -216,3 +218,13 @@ def test_hostile_personas_are_refused_in_words(session: ProjectSession, persona:
     with pytest.raises(UsageError) as caught:
         personas.from_yaml(content, "p.yaml")
     assert len(str(caught.value)) < 300
+
+
+def test_generation_goes_on_in_sight_when_its_documents_are_removed(session: ProjectSession) -> None:
+    personas.add_sources(session, [("guests.txt", b"Guests want a clean room.")])
+    at = open_page("personas")
+    at.session_state["personas_job"] = Job(lambda _: Future(), "Reading guests.txt")
+    at.run()
+    at.button(key="icon-source-remove-guests.txt").click().run()
+    assert [bar.proto.text for bar in at.get("progress")] == ["Reading guests.txt"]
+    assert "The personas are generated from their statements" not in html(at)
