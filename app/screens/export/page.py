@@ -85,7 +85,7 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
             ("With a verdict", sum(run.verdicts for run in runs)),
             ("Unresolved", sum(run.unresolved for run in runs)),
             ("Failed", sum(run.failed for run in runs)),
-            ("Not started", documents - sum(run.ended for run in runs)),
+            ("Not debated yet", documents - sum(run.ended for run in runs)),
             *((name, sum(export.count_reviews(session, run, status) for run in runs)) for status, name in REVIEWS),
             ("Debate turns", sum(run.turns for run in runs)),
         ]

@@ -1,0 +1,23 @@
+"""Tests of the Export page, with Streamlit's AppTest."""
+
+from __future__ import annotations
+
+import asyncio
+
+from core.services.project_session import ProjectSession
+from core.store.project import Project
+from tests.app.studio import html, open_page
+from tests.core.services.sessions import fill, queue_runs
+from tests.core.store.helpers import make_reply, make_turn, store_debate
+
+
+def test_debates_that_have_begun_are_not_called_not_started(session: ProjectSession, project: Project) -> None:
+    fill(session)
+    (run,) = queue_runs(session)
+    labels = dict.fromkeys(run.settings.codebook.items, True)
+    asyncio.run(store_debate(project, run.run_id, "d0", {"judge": labels}, labels))
+    asyncio.run(project.replies.commit(make_reply("k")))
+    project.sink.turn(make_turn(run.run_id, "d1", 0, "extractor", "k", values=labels))
+    shown = html(open_page("export"))
+    assert "<td>With a verdict</td><td>1</td>" in shown
+    assert "<td>Not debated yet</td><td>3</td>" in shown
