@@ -212,7 +212,7 @@ class Reply:
 class Turn:
     """A reply in its place in a debate: the event for the browser, the row in the store, and what pages show.
 
-    ``messages``, ``form``, ``round``, ``replies_to`` and ``item`` are as in ``Request``.
+    ``messages``, ``form``, ``reask``, ``round``, ``replies_to`` and ``item`` are as in ``Request``.
     """
 
     run_id: str
@@ -223,8 +223,7 @@ class Turn:
     role_model: RoleModel
     messages: tuple[Message, ...] = ()
     form: ReplyForm = "text"
-    retry: int = 0
-    """The ``reask`` of the request, under the name of the column."""
+    reask: int = 0
     round: int = 0
     replies_to: tuple[str, ...] = ()
     item: str = ""

@@ -89,7 +89,7 @@ class PendingTurn:
             role_model=self.role_model,
             messages=request.messages,
             form=request.form,
-            retry=request.reask,
+            reask=request.reask,
             round=request.round,
             replies_to=request.replies_to,
             item=request.item,

@@ -287,5 +287,5 @@ def _turn_record(turn: Turn, run: RunRow) -> dict[str, Any]:
         "cost": reply.cost_usd,
         "seconds": reply.seconds,
         "cached": turn.cached,
-        "retry": turn.retry,
+        "retry": turn.reask,
     }

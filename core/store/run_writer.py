@@ -167,7 +167,7 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
         reply.key,
         turn.role,
         turn.form,
-        turn.retry,
+        turn.reask,
         _role_model_text(turn.role_model),
         dump(messages),
         turn.cached,

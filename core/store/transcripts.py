@@ -19,9 +19,9 @@ from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
 from core.store.rows import clean, load
 
-_FIELDS = ("run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached")
+_FIELDS = ("run_id", "document_id", "turn", "role", "form", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""
-_JSON = ("role_model", "messages", "replies_to", "reading", "values", "evidence")
+_COLUMNS = (*_FIELDS, "retry", "role_model", "messages", "replies_to", "reading", "values", "evidence")
 _READING = TypeAdapter(Reading)
 _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 _VERDICT = TypeAdapter(Verdict)
@@ -67,7 +67,7 @@ class Transcripts(ReadRepository):
         if not document_ids:
             return []
         marks = ", ".join("?" * len(document_ids))
-        names = ", ".join(f"turns.{name}" for name in (*_FIELDS, *_JSON))
+        names = ", ".join(f"turns.{name}" for name in _COLUMNS)
         rows = self._connection.rows(
             f"SELECT {names}, {', '.join(f'replies.{name}' for name in REPLY)} "
             "FROM turns JOIN replies USING (key) JOIN run_documents "
@@ -76,7 +76,7 @@ class Transcripts(ReadRepository):
             "ORDER BY position, turn",
             [run_id, *document_ids],
         )
-        messages = len(_FIELDS) + _JSON.index("messages")
+        messages = _COLUMNS.index("messages")
         hashes = {part["text"] for row in rows for part in load(row[messages]) if "text" in part}
         stored = "SELECT hash, text FROM texts WHERE hash IN (SELECT unnest(?))"
         texts = dict(self._connection.rows(stored, [sorted(hashes)]))
@@ -182,13 +182,14 @@ def verdict_of(text: str) -> Verdict:
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
-    count = len(_FIELDS) + len(_JSON)
-    fields = dict(zip((*_FIELDS, *_JSON), row[:count], strict=True))
+    count = len(_COLUMNS)
+    fields = dict(zip(_COLUMNS, row[:count], strict=True))
     reading = _READING.validate_python(load(fields.pop("reading")))
     evidence = _EVIDENCE.validate_python(load(fields.pop("evidence")))
     values = fields.pop("values")
     return Turn(
         **{name: fields[name] for name in _FIELDS},
+        reask=fields["retry"],
         role_model=RoleModel.model_validate(load(fields["role_model"])),
         messages=tuple(_message(part, texts) for part in load(fields["messages"])),
         replies_to=tuple(load(fields["replies_to"])),

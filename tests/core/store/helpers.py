@@ -72,7 +72,7 @@ def make_turn(
     values: Mapping[str, Value | None] | None = None,
     quotes: Sequence[str] = (),
     cached: bool = False,
-    retry: int = 0,
+    reask: int = 0,
 ) -> Turn:
     """Return a turn with one quote per match in ``quotes`` (``exact`` or ``missing``)."""
     reading = Reading(
@@ -89,7 +89,7 @@ def make_turn(
         role_model=ROLE_MODEL,
         messages=(Message("system", "the rules"), Message("user", f"read {document_id}")),
         form="labels",
-        retry=retry,
+        reask=reask,
         cached=cached,
         reply=Reply(key=key, reading=reading, evidence=evidence),
         values=dict(values) if values else None,
