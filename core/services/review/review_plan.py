@@ -144,9 +144,10 @@ def save_plan(session: ProjectSession, run: RunRow, plan: ReviewPlan | None, *, 
 def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: float) -> int | None:
     """Return how many reviews the claim takes, from simulated reviews of the run's own verdicts.
 
-    In each simulated study the verdicts are wrong as often as expected, four times as often (at most half) where a role
-    differs, and documents are drawn as the queue draws them. The median of the studies counts. None if more than
-    MAX_REVIEWS reviews (or all documents) are needed. UsageError for an invalid plan or a run without verdicts.
+    In each simulated study the verdicts are wrong as often as expected, four times as often where a role differs as
+    elsewhere (at most half), and documents are drawn as the queue draws them. The median of the studies counts. None if
+    more than MAX_REVIEWS reviews (or all documents) are needed. UsageError for an invalid plan or a run without
+    verdicts.
     """
     codebook = run.settings.codebook
     _check(codebook, plan)
@@ -461,7 +462,7 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
     """Return the number of reviews after which one simulated study is precise enough, all documents if none is."""
     rng = np.random.default_rng(seed)
     count = len(inputs.values)
-    truth = _simulate_truth(codebook, inputs, plan.expected, rng)
+    truth = _simulate_truth(codebook, inputs, plan, rng)
     order, sample = _draw(sizes, rng)
     if plan.claim != "f1":
         y, f, over_all = _linear(codebook, plan, truth[order], inputs.values[order], inputs.values)
@@ -486,19 +487,22 @@ def _simulate(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, si
     return count
 
 
-def _simulate_truth(codebook: Codebook, inputs: _SimulationInput, expected: float, rng: np.random.Generator) -> Grid:
-    """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
+def _simulate_truth(codebook: Codebook, inputs: _SimulationInput, plan: ReviewPlan, rng: np.random.Generator) -> Grid:
+    """Return a possible truth: verdicts with errors.
+
+    For a claim on correct values, the expected share of all values is wrong. For a claim on one label, that share of
+    the documents with the label is, and the share of each label stays about as it is.
+    """
     values = inputs.values
-    rate = np.where(inputs.signals.differs, min(0.5, _DOUBT_FACTOR * expected), expected)
-    match codebook.kind:
-        case "multilabel":
-            share = values.mean(axis=0)
-            odds = np.minimum(1.0, share / np.maximum(1 - share, 1e-9))
-            wrong = rng.random(values.shape) < rate * np.where(values == 1, 1.0, odds)
-            return np.where(wrong, 1 - values, values)
-        case "choice":
-            wrong = rng.random(values.shape) < rate
-            return np.where(wrong, rng.permutation(values), values)
-        case "rating":
-            wrong = rng.random(values.shape) < rate
-            return np.where(wrong, values + 1, values)
+    doubtful = float(inputs.signals.differs.mean())
+    in_doubt = min(0.5, _DOUBT_FACTOR * plan.expected / (1 + (_DOUBT_FACTOR - 1) * doubtful))
+    elsewhere = (plan.expected - doubtful * in_doubt) / max(1 - doubtful, 1e-9)
+    rate = np.where(inputs.signals.differs, in_doubt, elsewhere)
+    if plan.claim == "correct":
+        return np.where(rng.random(values.shape) < rate, values + 1, values)  # any other value would do
+    if codebook.kind == "choice":
+        return np.where(rng.random(values.shape) < rate, rng.permutation(values), values)
+    share = values.mean(axis=0)
+    odds = np.minimum(1.0, share / np.maximum(1 - share, 1e-9))
+    wrong = rng.random(values.shape) < rate * np.where(values == 1, 1.0, odds)
+    return np.where(wrong, 1 - values, values)

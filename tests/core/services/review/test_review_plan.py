@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.codebook import Codebook, Label, Scale
+from core.codebook import Codebook, Kind, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
-from core.services.review import actions, queue, review_plan
+from core.services.review import actions, queue, review_plan, sampling_frames
 from core.services.review.queue import QueueFilter
 from core.services.review.review_plan import PlanStatus, ReviewPlan
 from core.services.workspace import Workspace
+from core.stats.arrays import is_right
 from core.stats.intervals import Estimate, Interval
 from tests.core.services.sessions import annotate, copy_project
 from tests.core.store.helpers import make_settings, set_gold, store_debate, store_debates
@@ -95,6 +96,21 @@ def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow])
     assert review_plan.describe_claim(BOOK, new_plan) == "share of Clean within 12 points"
     review_plan.save_plan(session, run, None)
     assert review_plan.current_plan(session, run) is None
+
+
+@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
+def test_simulated_verdicts_are_wrong_as_often_as_expected(kind: Kind) -> None:
+    codebook = Codebook(kind=kind, labels=tuple(Label(name=f"Label {n}") for n in range(4)))
+    rng = np.random.default_rng(1)
+    values = (rng.random((20_000, len(codebook.items))) < 0.05).astype(float)  # one value is much more frequent
+    differs = rng.random(values.shape) < 0.3
+    signals = sampling_frames.Signals(annotation_arrays.given_labels(codebook, values), differs, differs[:, 0])
+    inputs = review_plan._SimulationInput(signals, values)
+    for expected, ratio in ((0.1, 4), (0.4, 0.5 / (0.25 / 0.7))):  # at most half are wrong where a role differs
+        truth = review_plan._simulate_truth(codebook, inputs, ReviewPlan("correct", "", 0.03, expected), rng)
+        wrong = ~is_right(truth, values, kind=kind)
+        assert wrong.mean() == pytest.approx(expected, abs=0.01)
+        assert wrong[differs].mean() == pytest.approx(ratio * wrong[~differs].mean(), rel=0.2)
 
 
 def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
