@@ -23,7 +23,7 @@ from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import embeddings, failures, http, ollama_chat, openai_chat, probe, streaming
+from core.llm import embeddings, failures, http, model_info, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.prices import Prices
@@ -164,7 +164,9 @@ class ModelLibrary:
         """Return the capabilities of a role's model, updated with published information. Never fails."""
         connection = self.connection_of(role_model)
         capabilities = self.capabilities.get(connection, role_model.model)
-        published = await probe.fetch_model_info(self.session, connection, await self.key(connection), role_model.model)
+        published = await model_info.fetch_model_info(
+            self.session, connection, await self.key(connection), role_model.model
+        )
         capabilities.context = published.context or capabilities.context
         capabilities.reasons = published.reasons if capabilities.reasons is None else capabilities.reasons
         return capabilities

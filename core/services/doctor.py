@@ -15,7 +15,7 @@ from pathlib import Path
 import core
 from core.errors import ModelError, MootError, Unreachable
 from core.formatting import format_bytes, format_count
-from core.llm.probe import list_models
+from core.llm.model_info import list_models
 from core.services import models, preferences
 from core.services.workspace import Workspace
 from core.store.project_lock import PROJECT_SUFFIXES

@@ -18,9 +18,10 @@ from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.connections import Connection, find_key
 from core.llm.connections import Limits as Limits
 from core.llm.embeddings import MINILM as MINILM
+from core.llm.model_info import ModelCard, list_models
 from core.llm.prices import ANY_MODEL
 from core.llm.prices import Price as Price
-from core.llm.probe import BOOK, ModelCard, list_models
+from core.llm.probe import BOOK
 from core.runs import RoleModel, RunSettings
 from core.services import preferences
 from core.services.background_jobs import in_thread

@@ -14,7 +14,7 @@ from aiohttp import web
 from core.engine import retries
 from core.errors import ModelError
 from core.llm.connections import parse_connection
-from core.llm.probe import list_models
+from core.llm.model_info import list_models
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.scripted import (
     Behaviour,

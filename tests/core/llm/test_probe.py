@@ -1,4 +1,4 @@
-"""Tests of model capabilities: read from model lists, probed by small requests, and stored."""
+"""Tests of model capabilities: probed by small requests, and stored."""
 
 from __future__ import annotations
 
@@ -13,94 +13,10 @@ from aiohttp import web
 from core.codebook import Codebook
 from core.errors import BadRequest
 from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
-from core.llm.connections import PRESETS, parse_connection
+from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
-from core.llm.probe import ModelInfo, fetch_model_info
 from core.runs import RoleModel, RunSettings
-from tests.servers.ollama import PLAIN, THINKER, ollama
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
-
-
-def info_from(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
-    with Scripted(behave) as server:
-        connection = parse_connection(
-            "ollama" if native else "local", server.url.removesuffix("/v1") if native else server.url
-        )
-
-        async def go() -> ModelInfo:
-            models = ModelLibrary([connection])
-            try:
-                return await fetch_model_info(models.session, connection, None, model)
-            finally:
-                await models.close()
-
-        return asyncio.run(go()), server.paths
-
-
-def listing(*entries: Any, props: Any = None, status: int = 200) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        reply = props if request.path == "/props" else {"data": list(entries)}
-        return web.json_response(reply, status=status)
-
-    return behave
-
-
-@pytest.mark.parametrize(
-    ("entry", "context"),
-    [
-        ({"id": "m", "max_model_len": 4096, "owned_by": "vllm"}, 4096),
-        ({"id": "m", "owned_by": "openai", "max_input_tokens": 128000, "max_output_tokens": 16384}, 128000),  # LiteLLM
-        ({"id": "m", "context_length": 131072}, 131072),
-        ({"id": "alias-of-the-only-one", "max_model_len": 512}, 512),
-        ({"id": "m"}, None),
-        ({"id": "m", "max_model_len": "many"}, None),
-        ("m", None),
-    ],
-)
-def test_context_is_read_from_the_model_list(entry: Any, context: int | None) -> None:
-    assert info_from(listing(entry))[0].context == context
-
-
-def test_llama_cpp_context_is_read_from_its_properties() -> None:
-    behave = listing({"id": "m", "owned_by": "llamacpp"}, props={"default_generation_settings": {"n_ctx": 1280}})
-    info, paths = info_from(behave)
-    assert info.context == 1280
-    assert paths == ["/v1/models", "/props"]
-
-
-def test_ollama_context_and_thinking_are_read() -> None:
-    with ollama() as server:
-        connection = parse_connection("ollama", server.url.removesuffix("/v1"))
-
-        async def go() -> list[ModelInfo]:
-            models = ModelLibrary([connection])
-            try:
-                return [await fetch_model_info(models.session, connection, None, model) for model in (THINKER, PLAIN)]
-            finally:
-                await models.close()
-
-        assert asyncio.run(go()) == [ModelInfo(8192, True), ModelInfo(2048, False)]
-
-
-@pytest.mark.parametrize("status", [200, 401, 500])
-@pytest.mark.parametrize("reply", [[], {"data": 3}, None, {"model_info": 5, "capabilities": {}}])
-def test_malformed_model_info_is_ignored(reply: Any, status: int) -> None:
-    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response(reply, status=status)
-
-    for native in (False, True):
-        assert info_from(behave, native=native)[0] == ModelInfo()
-
-
-def test_context_of_published_models_is_known_without_a_request() -> None:
-    openai = next(connection for connection in PRESETS if connection.name == "openai")
-
-    async def go() -> ModelInfo:
-        return await fetch_model_info(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
-
-    info = asyncio.run(go())
-    assert info.context is not None
-    assert info.context > 100_000
 
 
 def probe(behave: Behaviour) -> tuple[ModelCapabilities, int]:

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
-from core.llm import embeddings, probe, sdk
+from core.llm import embeddings, model_info, sdk
 from core.llm.connections import Dialect, parse_connection
 from tests.each_row import each_row
 from tests.servers.scripted import Scripted
@@ -114,7 +114,7 @@ def test_no_header_comes_from_an_environment_variable_of_a_package(
     heads: list[bytes] = []
     port = serve(response(b'{"data": [], "models": []}', b"connection: close"), heads)
     connection = parse_connection("toy", f"http://127.0.0.1:{port}", dialect)
-    probe.list_models(connection)
+    model_info.list_models(connection)
     with pytest.raises(ModelError):
         embeddings.ServerEmbedder(connection, "tiny")(["a text"])
     assert len(heads) >= 2
@@ -132,14 +132,14 @@ def test_no_header_comes_from_an_environment_variable_of_a_package(
 def test_hostile_response_ends_with_an_error(
     attack: str, resource: str, dialect: str, serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "LIST_SECONDS", 0.5)
+    monkeypatch.setattr(model_info, "LIST_SECONDS", 0.5)
     monkeypatch.setattr(embeddings, "SECONDS", 0.5)
     port = serve(ATTACKS[attack])
     connection = parse_connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
     embed = embeddings.embedder("toy/tiny", {"toy": connection})
     assert embed is not None
     with pytest.raises(ModelError) as error:
-        probe.list_models(connection) if resource == "models" else embed(["a text"])
+        model_info.list_models(connection) if resource == "models" else embed(["a text"])
     assert error.value.message.startswith("toy ")
     assert error.value.message.isprintable()
 
@@ -153,7 +153,7 @@ def test_rejected_key_and_missing_key_have_different_remedies(
     for key in ("", "wrong"):
         monkeypatch.setenv("MOOT_TOY_API_KEY", key)
         with pytest.raises(Unauthorised) as error:
-            probe.list_models(connection)
+            model_info.list_models(connection)
         remedies.append(error.value.remedy)
     assert remedies == [connection.key_remedy, f"The server rejected the key that was sent. {connection.key_remedy}"]
 
@@ -171,7 +171,7 @@ def test_missing_list_of_models_suggests_the_address(
     answer = b"HTTP/1.1 %d Status\r\ncontent-length: %d\r\n\r\n" % (status, len(body))
     port = serve(lambda client: client.sendall(answer + body))
     with pytest.raises(ModelError) as error:
-        probe.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/api"))
+        model_info.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/api"))
     assert error.value.remedy == f"{remedy}If the address is correct, type the model's name yourself."
 
 
@@ -180,7 +180,7 @@ def test_web_page_in_place_of_a_list_of_models_suggests_the_address(serve: Calla
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: %d\r\n\r\n" % len(page)
     port = serve(lambda client: client.sendall(head + page))
     with pytest.raises(ModelError, match=r"has no list of models\. Check the address, .* ends in /v1"):
-        probe.list_models(parse_connection("toy", f"http://127.0.0.1:{port}"))
+        model_info.list_models(parse_connection("toy", f"http://127.0.0.1:{port}"))
 
 
 async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
@@ -202,10 +202,10 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
         monkeypatch.setenv("SSL_CERT_FILE", str(front.signer))
         monkeypatch.setattr(sdk, "trusted_signers", sdk.trusted_signers.__wrapped__)
         connection = parse_connection("toy", f"https://127.0.0.1:{front.port}/v1")
-        assert [card.name for card in probe.list_models(connection)] == ["tiny"]
+        assert [card.name for card in model_info.list_models(connection)] == ["tiny"]
         front.present(fault)
         with pytest.raises(OtherProtocol) as error:
-            probe.list_models(connection)
+            model_info.list_models(connection)
     assert meaning in error.value.message
     assert remedy in error.value.remedy
 
@@ -215,11 +215,11 @@ def test_listed_names_can_be_stored_and_printed() -> None:
         return web.json_response({"data": [{"id": "tiny\ud800"}]})
 
     with Scripted(answer) as server:
-        assert probe.list_models(parse_connection("toy", server.url)) == (probe.ModelCard("tiny\ufffd"),)
+        assert model_info.list_models(parse_connection("toy", server.url)) == (model_info.ModelCard("tiny\ufffd"),)
 
 
 def test_failed_connection_names_its_cause() -> None:
     with Scripted(list_of_one_model) as server:
         pass
     with pytest.raises(Unreachable, match=r"cannot be reached to list its models \(connection refused\)\. Check"):
-        probe.list_models(parse_connection("toy", server.url))
+        model_info.list_models(parse_connection("toy", server.url))

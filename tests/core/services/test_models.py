@@ -11,7 +11,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.errors import Unreachable, UsageError
 from core.llm.connections import Connection, parse_connection
-from core.llm.probe import ModelCard
+from core.llm.model_info import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.models import Price, _Lists

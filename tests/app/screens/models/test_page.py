@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.llm import connections
-from core.llm.probe import ModelCard
+from core.llm.model_info import ModelCard
 from core.runs import RoleModel
 from core.services import models
 from core.services.project_session import ProjectSession

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.engine import retries
 from core.llm import streaming
-from core.llm.probe import ModelCard
+from core.llm.model_info import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.project_session import ProjectSession
