@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -67,6 +67,8 @@ def routes(find: FindRun) -> list[BaseRoute]:
             if "actions" in message:
                 _storing.add(stored)
             content = await run_in_threadpool(_answer, find, message)
+        except ClientDisconnect:
+            return Response(status_code=400)  # to nobody
         except MALFORMED:
             _log.warning("A request to Review failed", exc_info=True)
             return PlainTextResponse("The studio does not understand this request.", 400)

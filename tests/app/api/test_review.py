@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -350,3 +351,19 @@ def test_query_on_a_full_disk_is_answered_with_a_message(client, monkeypatch):
     monkeypatch.setattr(browser_data, "queue_rows", refuse)
     answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "queue", "filters": {}})
     assert (answer.status_code, answer.text) == (503, "The disk is full. Free some space.")
+
+
+def test_connection_that_is_lost_while_it_sends_is_no_error_of_the_studio():
+    parts = iter([{"type": "http.request", "body": b'{"run"', "more_body": True}, {"type": "http.disconnect"}])
+    sent = []
+
+    async def receive():
+        return next(parts)
+
+    async def send(message):
+        sent.append(message["type"])
+
+    app = Starlette(routes=review.routes(lambda name: (None, name)))
+    scope = {"type": "http", "method": "POST", "path": review.REVIEW, "headers": [], "query_string": b""}
+    asyncio.run(app(scope, receive, send))
+    assert sent == ["http.response.start", "http.response.body"]
