@@ -424,9 +424,8 @@ class FocusView {
     if (!this.document) return;
     const { id, status } = this.document;
     if (isSettled(status)) {
-      this.act("reopen");
+      this.act("reopen").then(() => this.documents.delete(id)); // earlier, it could be loaded as it was before
       this.setStatus(id, "Draft");
-      this.documents.delete(id);
       this.form.draw(this.document);
     } else {
       this.act("discard", { sampling: samplingOf(this.queue.rows, this.queue.find(id)) });

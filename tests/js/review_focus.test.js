@@ -208,6 +208,25 @@ function holdAnswers(isHeld) {
   return { sent, release };
 }
 
+/** Let actions wait for the studio, before it performs them. */
+function holdActions() {
+  const answer = globalThis.fetch;
+  /** @type {(value?: unknown) => void} */
+  let pass = () => {};
+  const passed = new Promise((resolve) => {
+    pass = resolve;
+  });
+  globalThis.fetch = async (address, request) => {
+    if (JSON.parse(/** @type {string} */ (request.body)).actions) await passed;
+    return answer(address, request);
+  };
+  const release = () => {
+    pass();
+    return settled();
+  };
+  return { release };
+}
+
 test("the click that brings a reviewer back to the window is not reverted by the answer to the return", async () => {
   await openView();
   const { release } = holdAnswers(({ query }) => query === "document");
@@ -226,6 +245,30 @@ test("a reviewer who comes back while an action is on its way still sees its res
   await settled();
   assert.equal(absentButton().ariaPressed, "true");
   await release();
+});
+
+test("a reviewer who leaves a reopened document and comes back before it is stored sees it open", async () => {
+  const row = { skipped: false, reasons: [], text_start: "text", sampling: null };
+  await openView({ rows: ["d1", "d2"].map((id) => ({ ...row, id, status: "Submitted" })), total: 2 }, "d1");
+  const { document: stored } = await (await fetch("", { body: '{"document": "d1"}' })).json();
+  stored.status = "Submitted";
+  const answer = globalThis.fetch;
+  globalThis.fetch = async (address, request) => {
+    const response = await answer(address, request);
+    const { actions, document: id } = JSON.parse(/** @type {string} */ (request.body));
+    const content = { ...(await response.json()), ...(id && { document: { ...structuredClone(stored), id } }) };
+    if (actions?.[0].action === "reopen") stored.status = "Draft";
+    return { ...response, json: async () => content };
+  };
+  window.dispatchEvent(new window.Event("focus"));
+  await settled();
+  const badge = () => document.querySelector(".form .badge").textContent;
+  assert.equal(badge(), "Submitted");
+  const { release } = holdActions();
+  for (const key of ["d", "ArrowRight", "ArrowLeft"]) await keyPress(key);
+  await release();
+  assert.equal(document.querySelector(".queue-row.selected .id").textContent, "d1");
+  assert.equal(badge(), "Draft");
 });
 
 test("a note that is written while the shown document is loaded again stays", async () => {
