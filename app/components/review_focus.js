@@ -334,6 +334,7 @@ class FocusView {
     if (id === null) return null;
     const answer = await this.client.act(name, { document: id, seconds: this.stopwatch.seconds, ...fields });
     if (!answer) await this.refresh(id);
+    else if (id === this.id) this.side.update();
     return answer;
   }
 

@@ -31,6 +31,8 @@ export class ReviewSidePanel {
     this.open = new Set();
     /** @type {ReviewDocument | null} */
     this.document = null;
+    /** The last request to fill each part: an earlier one may be answered later. @type {Map<SideName, object>} */
+    this.fills = new Map();
     this.focused = ""; // The label whose guideline is shown.
     /** @type {Guideline | null} */
     this.guideline = null;
@@ -88,6 +90,11 @@ export class ReviewSidePanel {
     if (this.open.has("guideline")) this.fill("guideline");
   }
 
+  /** Show an action on the document in its history. */
+  update() {
+    if (this.open.has("history")) this.fill("history");
+  }
+
   /** @param {SideName} name */
   partOf(name) {
     return /** @type {SidePart} */ (this.parts.get(name));
@@ -95,31 +102,39 @@ export class ReviewSidePanel {
 
   /** @param {SideName} name */
   async fill(name) {
-    const { document } = this;
+    const { document, fills } = this;
     if (!document) return;
-    const nodes = await this.partNodes(name, document);
-    if (this.document === document) this.partOf(name).content.replaceChildren(...nodes);
+    const fill = {};
+    fills.set(name, fill);
+    const [nodes, text] = await this.partNodes(name, document);
+    if (this.document !== document || fills.get(name) !== fill) return;
+    const { content, note } = this.partOf(name);
+    content.replaceChildren(...nodes);
+    if (text) setText(note, text);
   }
 
-  /** @param {SideName} name @param {ReviewDocument} document */
+  /**
+   * @param {SideName} name
+   * @param {ReviewDocument} document
+   * @returns {Promise<[nodes: Node[], note?: string]>}
+   */
   async partNodes(name, document) {
     const { info, client } = this;
     if (name === "guideline") {
       this.guideline ??= /** @type {Guideline} */ (await client.query("guideline", {}));
-      return [guidelineNode(this.guideline, info.labels, this.focused)];
+      return [[guidelineNode(this.guideline, info.labels, this.focused)]];
     }
     if (name === "history") {
       const { entries, total } = await client.query("history", { document: document.id });
-      if (this.document === document) setText(this.partOf("history").note, formatPlural(total, "event"));
-      return [historyNode(entries)];
+      return [[historyNode(entries)], formatPlural(total, "event")];
     }
     const { events } = await client.query("transcript", { document: document.id });
     if (!events.length) {
       const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "No debate on this document.";
-      return [el("div", "guideline", none)];
+      return [[el("div", "guideline", none)]];
     }
     const view = new DebateView(new Debate(document.id, info));
     for (const event of events) view.show(event);
-    return [view.node];
+    return [[view.node]];
   }
 }

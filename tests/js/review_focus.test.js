@@ -502,6 +502,21 @@ test("the list of keys has those that change labels of the kind, and each key ha
   assert.deepEqual(shows(), ["Transcript", "Guideline", "History"]);
 });
 
+test("the history shows what the reviewer does while it is open", async () => {
+  const entries = [];
+  await openView(({ actions = [] }) => {
+    for (const { item } of actions)
+      entries.push({ at: 0, who: "ann", item, before: "present", after: "absent", version: 1, seconds: 1 });
+    return { entries, total: entries.length };
+  });
+  const shown = () => document.querySelector(".history, .side-part:not(.hidden) .guideline")?.textContent;
+  await keyPress("h");
+  assert.equal(shown(), "No changes yet.");
+  await keyPress("1");
+  assert.match(shown(), /ann a present → absent/);
+  assert.equal(document.querySelector(".side-part:not(.hidden) .muted").textContent, "1 event");
+});
+
 test("an empty queue names its reason and offers the filter that helps", async () => {
   const none = { rows: [], total: 0, document: null };
   for (const [answered, title, filter] of [
