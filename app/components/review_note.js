@@ -48,6 +48,7 @@ export class ReviewNote {
       this.save();
     };
     created.onkeydown = (event) => {
+      if (event.isComposing) return; // Escape or Enter ends the composition of an input method.
       const isDone = event.key === "Enter" && (event.ctrlKey || event.metaKey);
       if (isDone) event.preventDefault();
       if (isDone || event.key === "Escape") this.leave();

@@ -52,3 +52,16 @@ test("keys that follow the one that opens the note are typed into it", () => {
   note.type("Escape");
   assert.equal(note.isOpen, false);
 });
+
+test("the Escape that ends an input method's composition does not leave the note", () => {
+  const { note } = makeNote();
+  const field = note.fieldOf({ id: "d1", comment: "" });
+  document.body.append(field);
+  note.enter();
+  const press = (/** @type {boolean} */ isComposing) =>
+    field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Escape", isComposing }));
+  press(true);
+  assert.equal(document.activeElement, field);
+  press(false);
+  assert.notEqual(document.activeElement, field);
+});
