@@ -374,7 +374,7 @@ class FocusView {
         notifyWhenIdle(this.root, () => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
         this.submitted += 1;
-        if (this.queue.isOrdered && this.submitted % REFRESHED_AFTER === 0) this.queue.load();
+        if (this.queue.isOrdered && this.submitted % REFRESHED_AFTER === 0) this.queue.refresh();
       } else this.setStatus(document.id, "Draft");
     });
     document.outdated = [];

@@ -52,8 +52,19 @@ export class ReviewQueueList {
   }
 
   /** Load more rows. Returns the number of new rows. */
-  async load() {
-    const size = Math.min(this.rows.length + PAGE_SIZE, MAX_QUEUE_ROWS);
+  load() {
+    return this.request(PAGE_SIZE);
+  }
+
+  /** Load the rows again, because their order and reasons change. */
+  refresh() {
+    return this.request(0);
+  }
+
+  /** @param {number} more Rows that are not loaded yet. */
+  async request(more) {
+    const listedAgain = this.isOrdered ? this.rows.filter(isWaiting).length : this.rows.length;
+    const size = Math.min(Math.max(listedAgain + more, PAGE_SIZE), MAX_QUEUE_ROWS);
     const answer = await this.client.query("queue", {
       filters: { ...this.filters(), sort: "queue", number: 1, size },
     });
@@ -127,8 +138,12 @@ export class ReviewQueueList {
     const { scrollTop } = list;
     const rows = this.rows.map((row) => this.rowNode(row));
     const empty = rows.length ? null : this.emptyNode();
-    list.replaceChildren(...(empty ? [empty] : rows));
-    list.scrollTop = scrollTop;
+    const nodes = empty ? [empty] : rows;
+    // The browser lays out all rows again if they are replaced.
+    if (nodes.length !== list.children.length || nodes.some((node, index) => node !== list.children[index])) {
+      list.replaceChildren(...nodes);
+      list.scrollTop = scrollTop;
+    }
     const selected = rows[this.place];
     if (!selected) return;
     const top = selected.offsetTop - list.offsetTop;
@@ -137,18 +152,18 @@ export class ReviewQueueList {
   }
 
   /**
-   * Return the node of a row; create a new one only if the row has changed.
+   * Return the node of a row; create a new one in its place only if the row has changed.
    *
    * @param {QueueRow} row
    */
   rowNode(row) {
     const isSelected = row.id === this.selected;
     const state = `${row.status} ${row.changed_at} ${row.skipped} ${isSelected}`;
-    let drawn = this.drawn.get(row);
-    if (drawn?.state !== state) {
-      drawn = { state, node: queueRow(row, isSelected, this.opener(row)) };
-      this.drawn.set(row, drawn);
-    }
-    return drawn.node;
+    const drawn = this.drawn.get(row);
+    if (drawn?.state === state) return drawn.node;
+    const node = queueRow(row, isSelected, this.opener(row));
+    drawn?.node.replaceWith(node);
+    this.drawn.set(row, { state, node });
+    return node;
   }
 }
