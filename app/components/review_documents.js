@@ -3,6 +3,8 @@
 /** @import { ReviewClient } from "./review_client.js" */
 /** @import { ReviewDocument } from "./review_panels.js" */
 
+const MAX_DOCUMENTS = 100; // A reviewer who works for hours passes thousands.
+
 /**
  * Return what a reviewer can change in a document, to compare two of its versions.
  *
@@ -13,7 +15,7 @@ function stateOf({ status, values, flagged, tags, comment, hidden }) {
 }
 
 /**
- * Documents by id; null if the run does not have the document.
+ * Documents by id, the last ones that were loaded; null if the run does not have the document.
  *
  * @extends {Map<string, Promise<ReviewDocument | null>>}
  */
@@ -30,6 +32,8 @@ export class ReviewDocuments extends Map {
     if (!request) {
       request = this.client.query("document", { document: id }).then(({ document }) => document);
       this.set(id, request);
+      const [first] = this.keys();
+      if (this.size > MAX_DOCUMENTS) this.delete(first);
     }
     return request;
   }

@@ -35,3 +35,19 @@ test("a shown document is replaced only if it was changed elsewhere and not here
   assert.equal(await documents.load("d1"), shown);
   assert.equal((await documents.loadChanged(shown, () => true)).comment, "changed in another tab");
 });
+
+test("only the last documents stay in memory", async () => {
+  /** @type {unknown[]} */
+  const asked = [];
+  const query = async (/** @type {string} */ _, /** @type {any} */ { document }) => {
+    asked.push(document);
+    return { document: { id: document } };
+  };
+  const documents = new ReviewDocuments({ query });
+  for (let place = 0; place < 1000; place += 1) await documents.load(`d${place}`);
+  assert.equal(documents.size, 100);
+  assert.deepEqual(await documents.load("d900"), { id: "d900" });
+  assert.equal(asked.length, 1000);
+  await documents.load("d0");
+  assert.equal(asked.length, 1001);
+});
