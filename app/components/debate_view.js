@@ -24,7 +24,7 @@ export class DebateView {
    * @param {TurnEvent} turn
    */
   showTurn(turn) {
-    const disputed = [...this.debate.disputed].join();
+    const { disputed } = this.debate;
     this.debate.addTurn(turn);
     let view = this.views.get(turn.turn);
     if (!view) {
@@ -34,7 +34,7 @@ export class DebateView {
       this.node.insertBefore(view.node, this.views.get(next)?.node ?? this.verdict);
     }
     view.update(turn);
-    if (disputed !== [...this.debate.disputed].join()) this.redrawReplies();
+    this.redrawReplies(disputed);
     view.node.classList.toggle("hidden", this.hiddenRoles.has(turn.role));
   }
 
@@ -48,9 +48,18 @@ export class DebateView {
     else this.showVerdict(event);
   }
 
-  /** Redraw complete replies, because their quotes mark disputed labels. */
-  redrawReplies() {
-    for (const view of this.views.values()) if (view.turn?.done) view.drawReply(view.turn);
+  /**
+   * Redraw complete replies with quotes of labels that have become disputed, or are no longer.
+   *
+   * @param {Set<string>} before Labels that were disputed.
+   */
+  redrawReplies(before) {
+    const { disputed: now } = this.debate;
+    if (now === before) return;
+    for (const view of this.views.values()) {
+      const { turn } = view;
+      if (turn?.done && turn.evidence?.some(({ item }) => before.has(item) !== now.has(item))) view.drawReply(turn);
+    }
   }
 
   /** @param {VerdictEvent} verdict */

@@ -100,6 +100,17 @@ test("quotes of earlier replies are marked after a later dispute", () => {
   assert.equal(view.node.querySelectorAll(".evidence.disputed").length, 1);
 });
 
+test("replies without a quote of the label of a dispute are not drawn again", () => {
+  const view = makeView();
+  const evidence = [makeEvidence("a", "good", 0, 0)];
+  view.showTurn(makeTurn(0, "extractor", { text: "good", labels: ["a", "b"], evidence }));
+  const quote = view.node.querySelector(".quote");
+  view.showTurn(makeTurn(1, "critic", { labels: ["a"] })); // disputes b
+  assert.equal(view.node.querySelector(".quote"), quote);
+  view.showTurn(makeTurn(2, "judge", { labels: [] })); // disputes a
+  assert.ok(view.node.querySelector(".quote.disputed"));
+});
+
 test("a verdict shows the reasons of unresolved items", () => {
   const view = makeView();
   const reasons = { a: "no list", b: "no list" };
