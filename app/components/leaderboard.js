@@ -71,8 +71,6 @@ class LeaderboardView {
     /** @type {{ number: number, id: string, name?: string, pinned?: boolean }[]} */
     this.changes = [];
     this.renaming = "";
-    /** @type {string | undefined} The new name that the user is typing. */
-    this.draft = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.opening = undefined;
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.handleKey(event);
@@ -85,7 +83,8 @@ class LeaderboardView {
     this.component = component;
     this.data = component.data;
     const { selected: _, ...shown } = component.data;
-    if (!isUnchanged(this.root, shown)) this.draw(); // a row stays in place while the user presses it
+    if (isUnchanged(this.root, shown)) return; // a row stays in place while the user presses it
+    if (!this.renaming) this.draw(); // else after the user has typed the name
   }
 
   destroy() {
@@ -183,18 +182,15 @@ class LeaderboardView {
 
   /** @param {Run} run */
   nameInput(run) {
-    const value = this.draft ?? run.name;
-    const input = el("input", { className: "rename", value, maxLength: 120, ariaLabel: `New name of ${run.name}` });
-    input.oninput = () => {
-      this.draft = input.value;
-    };
+    const { name: value } = run;
+    const input = el("input", { className: "rename", value, maxLength: 120, ariaLabel: `New name of ${value}` });
     const end = (/** @type {boolean} */ keep) => {
       if (this.renaming !== run.id) return;
       this.renaming = "";
-      this.draft = undefined;
       const name = input.value.trim();
       if (keep && name && name !== run.name) {
-        run.name = name;
+        const shown = this.data?.runs.find(({ id }) => id === run.id); // of newer rows
+        if (shown) shown.name = name;
         this.change(run.id, { name });
       }
       this.draw();

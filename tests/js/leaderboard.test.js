@@ -117,3 +117,18 @@ test("the Enter that ends an input method's composition does not end the renamin
   press(false);
   assert.equal(nameField(), null);
 });
+
+test("new rows wait until the user has typed the name of a run", () => {
+  const { draw, told, name, nameField, boxes } = table();
+  draw([0.2]);
+  name().dispatchEvent(new window.MouseEvent("dblclick"));
+  const field = nameField();
+  field.value = "half a na";
+  draw([0.2, 0.9]);
+  assert.equal(nameField(), field); // another field would end the composition of an input method
+  assert.equal(document.activeElement, field);
+  field.dispatchEvent(new window.KeyboardEvent("keydown", { key: "Enter" }));
+  assert.equal(told.at(-1)[0].name, "half a na");
+  assert.equal(boxes().length, 2);
+  assert.equal(name().textContent, "half a na");
+});
