@@ -147,7 +147,7 @@ class LeaderboardView {
     const title = run.pinned ? "Unpin" : "Pin to the top";
     const pin = button(
       { className: run.pinned ? "pin on" : "pin", tabIndex: -1, title, ariaLabel: `${title}: ${run.name}` },
-      () => this.change(run.id, { pinned: !run.pinned }),
+      () => this.togglePin(run.id),
       icon("pin"),
     );
     const line = el(
@@ -188,11 +188,7 @@ class LeaderboardView {
       if (this.renaming !== run.id) return;
       this.renaming = "";
       const name = input.value.trim();
-      if (keep && name && name !== run.name) {
-        const shown = this.data?.runs.find(({ id }) => id === run.id); // of newer rows
-        if (shown) shown.name = name;
-        this.change(run.id, { name });
-      }
+      if (keep && name && name !== run.name) this.change(run.id, { name });
       this.draw();
       this.focusRow(run.id);
     };
@@ -221,7 +217,7 @@ class LeaderboardView {
       ArrowUp: () => this.move(row, -1),
       x: () => this.toggle(id),
       " ": () => this.toggle(id),
-      p: () => this.change(id, { pinned: !this.data?.runs.find((run) => run.id === id)?.pinned }),
+      p: () => this.togglePin(id),
       r: () => this.rename(id),
       F2: () => this.rename(id),
       Enter: () => this.open(id),
@@ -269,13 +265,23 @@ class LeaderboardView {
   }
 
   /** @param {string} id */
+  togglePin(id) {
+    this.change(id, { pinned: !this.findRun(id)?.pinned });
+  }
+
+  /** @param {string} id */
+  findRun(id) {
+    return this.data?.runs.find((run) => run.id === id);
+  }
+
+  /** @param {string} id */
   open(id) {
     this.component?.setTriggerValue("open", id);
   }
 
   /**
    * Change the details of a run. Streamlit may drop all but the latest of several messages, so each message also
-   * contains the earlier changes. The page applies each number once.
+   * contains the earlier changes. The page applies each number once. The next change may come before its answer.
    *
    * @param {string} id
    * @param {{ name?: string, pinned?: boolean }} change
@@ -283,6 +289,7 @@ class LeaderboardView {
   change(id, change) {
     const number = Math.max(Date.now(), (this.changes.at(-1)?.number ?? 0) + 1);
     this.changes = [...this.changes, { number, id, ...change }].slice(-MAX_CHANGES);
+    Object.assign(this.findRun(id) ?? {}, change);
     this.component?.setStateValue("changes", this.changes);
   }
 

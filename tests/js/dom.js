@@ -15,6 +15,7 @@ const names = [
   "Node",
   "Element",
   "HTMLElement",
+  "HTMLButtonElement",
   "HTMLInputElement",
   "HTMLTextAreaElement",
   "sessionStorage",

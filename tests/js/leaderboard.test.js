@@ -132,3 +132,16 @@ test("new rows wait until the user has typed the name of a run", () => {
   assert.equal(boxes().length, 2);
   assert.equal(name().textContent, "half a na");
 });
+
+test("two presses of P pin a run and unpin it, also before the page has answered", () => {
+  const { draw, told } = table();
+  draw([0.2]);
+  const row = /** @type {HTMLElement} */ (document.querySelector("tbody tr"));
+  row.focus();
+  for (let press = 0; press < 2; press += 1)
+    row.dispatchEvent(new window.KeyboardEvent("keydown", { key: "p", bubbles: true }));
+  assert.deepEqual(
+    told.at(-1).map((/** @type {{ pinned: boolean }} */ { pinned }) => pinned),
+    [true, false],
+  );
+});
