@@ -296,11 +296,11 @@ class FocusView {
 
   /** Load the documents and the rows of the queue that will probably be shown next. */
   prefetch() {
-    const { place, rows, total } = this.queue;
+    const { place, rows, hasMore } = this.queue;
     const later = rows.slice(place + 1);
     const waiting = later.filter(isWaiting).slice(0, PREFETCHED);
     for (const { id } of new Set([...later.slice(0, 1), ...waiting])) this.documents.load(id);
-    if (place >= rows.length - ROWS_AHEAD && rows.length < total) this.queue.load();
+    if (place >= rows.length - ROWS_AHEAD && hasMore) this.queue.load();
   }
 
   /** @param {number} step */
@@ -528,10 +528,14 @@ class FocusView {
    */
   reasonForNone() {
     const { documents } = this.progress ?? {};
-    if (this.queue.rows.length)
+    const { rows, total, isOrdered } = this.queue;
+    if (!isOrdered && rows.length && rows.length < total) {
+      const listed = `${formatCount(rows.length)} of the ${formatCount(total)} documents that match the filters`;
+      return ["All listed documents are decided", `The queue lists ${listed}. Narrow the filters to review others.`];
+    }
+    if (rows.length)
       return ["All documents are decided", "Continue in the sidebar, or go back with the left arrow key."];
-    if (!this.queue.isOrdered)
-      return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
+    if (!isOrdered) return ["No documents to review", "No document matches the filters.", "Clear filters", "none"];
     const all = documents === undefined ? "All" : `All ${formatCount(documents)}`;
     const text = "No documents wait for review. You can change decisions, or choose another run above.";
     return [`${all} documents are decided`, text, "Show submitted documents", "decided"];

@@ -10,7 +10,7 @@ import { isSettled, isWaiting } from "./review_queue.js";
 /** @import { ReviewStatus } from "./review_queue.js" */
 
 const PAGE_SIZE = 50;
-const MAX_QUEUE_ROWS = 1000;
+const MAX_QUEUE_ROWS = 10_000;
 
 /**
  * Return the number of settled rows that the studio does not list as waiting. It still lists those whose decisions were
@@ -53,7 +53,7 @@ export class ReviewQueueList {
 
   /** Load more rows. Returns the number of new rows. */
   load() {
-    return this.request(PAGE_SIZE);
+    return this.request(this.isOrdered ? PAGE_SIZE : Math.max(PAGE_SIZE, this.rows.length));
   }
 
   /** Load the rows again, because their order and reasons change. */
@@ -81,9 +81,13 @@ export class ReviewQueueList {
     return this.rows.filter(({ id }) => !before.has(id)).length;
   }
 
+  get hasMore() {
+    return this.rows.length < Math.min(this.total, MAX_QUEUE_ROWS);
+  }
+
   loadOnScroll() {
     const { scrollTop, clientHeight, scrollHeight } = this.list;
-    if (this.loading || this.rows.length >= this.total || scrollTop + clientHeight <= scrollHeight - 200) return;
+    if (this.loading || !this.hasMore || scrollTop + clientHeight <= scrollHeight - 200) return;
     this.loading = true;
     this.load().finally(() => {
       this.loading = false;

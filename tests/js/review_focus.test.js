@@ -532,6 +532,17 @@ test("an empty queue names its reason and offers the filter that helps", async (
   }
 });
 
+test("a list that lacks documents of the filters does not say that all are decided", async () => {
+  const row = { id: "d1", status: "Submitted", skipped: false, reasons: [], text_start: "text", sampling: null };
+  await openView({ rows: [row], total: 20_000, queue_order: false });
+  await keyPress("Enter");
+  const shown = [...document.querySelectorAll(".middle .empty > :is(b, p)")].map(({ textContent }) => textContent);
+  assert.deepEqual(shown, [
+    "All listed documents are decided",
+    "The queue lists 1 of the 20,000 documents that match the filters. Narrow the filters to review others.",
+  ]);
+});
+
 test("a document that waits for its debate says so", async () => {
   await openView({ ended: "verdict" });
   assert.equal(document.querySelector(".veil"), null);

@@ -12,15 +12,19 @@ test("a row that was submitted after the studio listed it is not counted twice",
   assert.equal(countSettled(rows, [{ id: "d2", status: "Pending" }]), 1);
 });
 
-/** A list of a queue of 300 documents that wait. Returns the list and the sizes that it requests. */
-function makeList() {
-  const waiting = Array.from({ length: 300 }, (_, index) => `d${index}`);
+/** A list of documents that wait. Returns the list and the sizes that it requests. */
+function makeList(isOrdered = true, length = 300) {
+  const waiting = Array.from({ length }, (_, index) => `d${index}`);
   /** @type {number[]} */
   const sizes = [];
   const query = async (/** @type {string} */ _, /** @type {any} */ { filters: { size } }) => {
     sizes.push(size);
     const more = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
-    return { rows: waiting.slice(0, size).map((id) => ({ ...more, id })), total: waiting.length, queue_order: true };
+    return {
+      rows: waiting.slice(0, size).map((id) => ({ ...more, id })),
+      total: waiting.length,
+      queue_order: isOrdered,
+    };
   };
   const list = new ReviewQueueList(/** @type {any} */ ({ query }), {
     filters: () => ({}),
@@ -47,6 +51,14 @@ test("loading the rows again does not load more of them, and submitted rows are 
   assert.equal(sizes.at(-1), 100);
   assert.equal(list.rows.length, 120);
   assert.equal(list.count.textContent, "280 waiting");
+});
+
+test("a list of documents that match a filter reaches the last of thousands in few requests", async () => {
+  const { list, sizes } = makeList(false, 6000);
+  while ((await list.load()) > 0);
+  assert.equal(list.rows.length, 6000);
+  assert.deepEqual(sizes.slice(0, 4), [50, 100, 200, 400]);
+  assert.ok(sizes.length < 10);
 });
 
 test("a change of the selected row leaves the other rows in their places", async () => {
