@@ -223,7 +223,7 @@ class Codebook(_Frozen):
         """The scale of each dimension in order; empty unless the codebook rates."""
         return tuple(self.scale_of(label.id) for label in self.labels) if self.kind == "rating" else ()
 
-    @property
+    @cached_property
     def definition_hashes(self) -> dict[str, str]:
         """Hash of the definition of each label, by its id; of ratings with the scale."""
         hashes = {label.id: label.definition_hash for label in self.labels}

@@ -16,10 +16,10 @@ from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
-from core.store.database import Cursor
+from core.store.database import Cursor, DatabaseConnection
 from core.store.events import Event, put_setting, record
 from core.store.rows import add_row, clean, dump, load, scalar
-from core.store.write_queue import Repository
+from core.store.write_queue import Repository, Writer
 
 C = TypeVar("C")
 V = TypeVar("V")
@@ -43,6 +43,11 @@ class Versions(Repository, Generic[C, V]):
     draft_name: ClassVar[str]
     """The setting that holds the draft."""
     version_type: Callable[[int, str, float, C], V]
+
+    def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
+        super().__init__(connection, writer)
+        self._contents: dict[str, C] = {}
+        """Content of the versions read so far, by its JSON text."""
 
     def latest(self) -> V | None:
         """Return the newest version, None before the first is saved."""
@@ -109,16 +114,21 @@ class Versions(Repository, Generic[C, V]):
         return rows[0] if rows else (0, "")
 
     def _read(self, tail: str, *params: Any) -> list[V]:
-        """Return the versions of a query; they are read from the file once per commit."""
+        """Return the versions of a query; they are read from the file once per commit, and parsed once."""
         sql = f"SELECT version, body, note, unix_time FROM {self.table} {tail}"
 
         def read() -> tuple[V, ...]:
             return tuple(
-                self.version_type(version, note, at, self._parse(load(body), f"{self.kind} version {version}"))
+                self.version_type(version, note, at, self._content(version, body))
                 for version, body, note, at in self._connection.rows(sql, params)
             )
 
         return list(self._once_per_commit((tail, *params), read))
+
+    def _content(self, version: int, body: str) -> C:
+        if body not in self._contents:
+            self._contents[body] = self._parse(load(body), f"{self.kind} version {version}")
+        return self._contents[body]
 
     @abstractmethod
     def _pack(self, content: C) -> tuple[str, str]:

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, parse_codebook
+from core.store import saved_versions
 from tests.core.store.helpers import make_codebook
 
 
@@ -30,6 +31,21 @@ def test_saving_creates_a_version_only_if_the_codebook_changed(project):
         (1, 2, "you"),
         (None, 1, "me"),
     ]
+
+
+def test_versions_are_parsed_once(project, monkeypatch):
+    books, parsed = project.store.codebooks, []
+    monkeypatch.setattr(
+        saved_versions,
+        "parse_codebook",
+        lambda *args, **options: parsed.append(args) or parse_codebook(*args, **options),
+    )
+    for count in (2, 3):
+        books.save(make_codebook(count))
+    assert [version.codebook for version in books.history()] == [make_codebook(3), make_codebook(2)]
+    books.save(make_codebook(4))  # a commit, such as a review
+    assert [version.codebook for version in books.history()][1:] == [make_codebook(3), make_codebook(2)]
+    assert len(parsed) == 3
 
 
 def test_version_round_trip_keeps_every_field(project):
