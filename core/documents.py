@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeGuard
 
@@ -68,7 +68,8 @@ def storable(text: str) -> str:
 RATING_TOLERANCE = 0.999
 """Ratings that differ by less than a point agree, because the reference may be a mean of raters.
 
-It is a little less than a point, because means are rounded.
+It is a little less than a point, because means are rounded. The same number is in ``differs`` here, in ``is_right`` of
+``core.stats.arrays`` and in the macro ``differs`` of the project file.
 """
 
 VERDICT = "verdict"
@@ -127,25 +128,6 @@ def differs(value: Value, reference: Value) -> bool:
 def as_rating(number: float) -> int | float:
     """Return a rating as it is stored: a whole number as int."""
     return int(number) if number.is_integer() else number
-
-
-def majority_reference(gold: Mapping[str, Mapping[str, Value]], items: Iterable[str]) -> dict[str, Value]:
-    """Return one value for each item from the values of several raters, like the view ``gold_labels`` in the file.
-
-    The value is the majority's, without an entry on a tie; for ratings it is the mean.
-    """
-    majority: dict[str, Value] = {}
-    for item in items:
-        answers = [values[item] for values in gold.values() if item in values]
-        numbers = [value for value in answers if not isinstance(value, bool | str)]
-        if answers and len(numbers) == len(answers):
-            majority[item] = as_rating(sum(numbers) / len(numbers))
-            continue
-        votes = {value: answers.count(value) for value in answers}
-        leaders = [value for value, count in votes.items() if count == max(votes.values())]
-        if len(leaders) == 1:
-            majority[item] = leaders[0]
-    return majority
 
 
 @dataclass(frozen=True, slots=True)

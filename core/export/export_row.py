@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import VERDICT, Document, Evidence, Value, is_number, majority_reference
+from core.documents import VERDICT, Document, Evidence, Value, is_number
 from core.errors import ExportError
 from core.ingest.table import REVIEW_DETAILS, dump_json, unique_names
 
@@ -66,6 +66,8 @@ class ExportRow:
     """The final value of each item, None where it is unresolved. A missing item is written as empty."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where the value of each item comes from: ``verdict``, ``review``, ``gold``, ..."""
+    gold: Mapping[str, Value] = field(default_factory=dict)
+    """The gold of each item: of several raters the majority, for ratings the mean."""
     evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
     """The quotes of each role."""
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -149,9 +151,8 @@ def result_cells(row: ExportRow, columns: SharedColumns, codebook: Codebook) -> 
         )
     cells = [*(source.get(name) for name in columns.source), row.document.id]
     models = {annotator.name: annotator.values for annotator in row.models}
-    gold = majority_reference(row.document.gold, codebook.items)
     reviewed = {item: row.values.get(item) for item in codebook.items if row.sources.get(item) == REVIEW}
-    by_annotator = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in columns.roles)]
+    by_annotator = [row.gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in columns.roles)]
     evidence = evidence_by_item(row)
     for item in codebook.items:
         values = [annotations.get(item) for annotations in by_annotator]

@@ -213,6 +213,7 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
     decided = [item for item in items if item in record.reviews]
     return ExportRow(
         document=record.document,
+        gold=record.gold,
         run_id=run.run_id,
         protocol=run.settings.protocol,
         run_name=run.details.name,

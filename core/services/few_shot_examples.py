@@ -87,7 +87,7 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
 
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
     """Return the known labels of documents that are neither used nor in the held-out split."""
-    labels = store.precedents.labels(settings.codebook.items)
+    labels = store.precedents.labels(settings.codebook)
     return _of_codebook(labels, settings, {*_held_out_ids(store), *used})
 
 

@@ -22,9 +22,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core.codebook import Kind
-from core.documents import RATING_TOLERANCE
 from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
-from core.stats.arrays import Mask, Numbers
+from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.metric_intervals import Shape
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
@@ -247,12 +246,12 @@ def _rated(s: Samples) -> Numbers:
 
 
 def _near(reference: Numbers, predicted: Numbers) -> Numbers:
-    return (np.abs(predicted - reference) < RATING_TOLERANCE).astype(np.float64)
+    return is_right(reference, predicted, kind="rating").astype(np.float64)
 
 
 def _near_of_all(s: Samples) -> Numbers:
     has_gold = (~np.isnan(s.reference)).astype(np.float64)
-    right = has_gold * _near(np.nan_to_num(s.reference), s.predicted)
+    right = _near(s.reference, s.predicted)
     return _divide((s.weights @ right).sum(axis=1), (s.weights @ has_gold).sum(axis=1))
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from core.codebook import Codebook
 from core.documents import VERDICT
 from core.errors import UsageError
 from core.store.database import Cursor, DatabaseConnection
-from core.store.rows import insert
+from core.store.rows import dump, insert
 from core.store.write_queue import Repository
 
 if TYPE_CHECKING:
@@ -93,12 +94,6 @@ def source_of(name: str) -> AnnotationSource:
     )
 
 
-KNOWN_LABELS = """
-SELECT document_id, item, value FROM reviewed_labels UNION ALL
-SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING (document_id, item)
-"""
-"""SQL of the known label of each item: the reviewed one, else the gold one."""
-
 # The values that one reviewer submitted, without later changes by other reviewers.
 _PERSON = """
 SELECT document_id, item, value, 0 AS turn FROM person_reviews
@@ -107,22 +102,83 @@ WHERE kind = 'review' AND actor = $who AND value IS NOT NULL
 """
 
 
-def gold_table(connection: DatabaseConnection) -> str:
-    """Return the table of gold with one value per item: a single rater needs no majority vote."""
-    return "gold" if connection.value("SELECT count(DISTINCT rater) FROM gold") == 1 else "gold_labels"
+@dataclass(frozen=True, slots=True)
+class AllowedValues:
+    """The values that a codebook allows, in SQL on the columns ``item`` and ``value`` (JSON text)."""
+
+    codebook: Codebook | None
+    """None allows all values."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of all SQL here."""
+        codebook = self.codebook
+        if codebook is None:
+            return {}
+        items = {"items": list(codebook.items)}
+        if codebook.kind == "rating":
+            scales = codebook.scales
+            return items | {"lows": [scale.min for scale in scales], "highs": [scale.max for scale in scales]}
+        values = ["false", "true"] if codebook.kind == "multilabel" else [dump(label.id) for label in codebook.labels]
+        return items | {"values": values}
+
+    @property
+    def code(self) -> str:
+        """The number that codes the value in a grid, NULL for a value that is not allowed. Needs a codebook."""
+        assert self.codebook is not None
+        if self.codebook.kind != "rating":
+            return "list_position($values, value) - 1"
+        rating, column = "try_cast(value AS DOUBLE)", "list_position($items, item)"
+        is_on_scale = f"{rating} BETWEEN list_extract($lows, {column}) AND list_extract($highs, {column})"
+        return f"CASE WHEN {is_on_scale} THEN {rating} END"
+
+    @property
+    def test(self) -> str:
+        """The condition that the value is allowed, as ``Codebook.allows``."""
+        return "true" if self.codebook is None else f"list_contains($items, item) AND ({self.code}) IS NOT NULL"
+
+    def gold(self, condition: str = "true") -> str:
+        """Return the (document_id, item, value) rows of the gold under a condition on documents.
+
+        Of several raters the majority counts, for ratings the mean. Values that are not allowed have no vote. The view
+        ``gold_labels`` is the same without a codebook.
+        """
+        return f"""
+        SELECT document_id, item, value FROM (
+            SELECT document_id, item, gold_vote(value, votes) AS value
+            FROM (SELECT document_id, item, value, count(*) AS votes FROM gold
+                  WHERE {self.test} AND {condition} GROUP BY ALL)
+            GROUP BY document_id, item
+        ) WHERE value IS NOT NULL"""
+
+    def gold_of(self, connection: DatabaseConnection) -> str:
+        """Return ``gold`` in the quickest form: a single rater needs no vote."""
+        if connection.value("SELECT count(DISTINCT rater) FROM gold") == 1:
+            return f"SELECT document_id, item, value FROM gold WHERE {self.test}"
+        return self.gold()
+
+    @property
+    def known(self) -> str:
+        """The (document_id, item, value) rows of the known labels: the reviewed one of an item, else the gold."""
+        reviewed = f"SELECT document_id, item, value FROM reviewed_labels WHERE {self.test}"
+        return f"{reviewed} UNION ALL FROM ({self.gold()}) ANTI JOIN ({reviewed}) USING (document_id, item)"
 
 
-def source_query(connection: DatabaseConnection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
+def source_query(
+    connection: DatabaseConnection, source: AnnotationSource, codebook: Codebook
+) -> tuple[str, dict[str, Any]]:
     """Return SQL for the (document_id, item, value, turn) rows of a source, and its parameters.
 
-    A role may have several values of an item: that of the highest turn counts.
+    A role may have several values of an item: that of the highest turn counts. Only for gold and known labels, values
+    that the codebook does not allow are left out.
     """
+    allowed = AllowedValues(codebook)
     rows, who = "SELECT document_id, item, value, 0 AS turn FROM", {"who": source.who}
     match source.kind:
         case "gold" if source.who:
             return f"{rows} gold WHERE rater = $who", who
         case "gold":
-            return f"{rows} {gold_table(connection)}", {}
+            return f"{rows} ({allowed.gold_of(connection)})", allowed.params
         case "reviewed" if source.who:
             return _PERSON, who
         case "reviewed":
@@ -130,7 +186,7 @@ def source_query(connection: DatabaseConnection, source: AnnotationSource) -> tu
         case "latent":
             return f"{rows} latent_labels", {}
         case "reviewed+gold":
-            return f"{rows} ({KNOWN_LABELS})", {}
+            return f"{rows} ({allowed.known})", allowed.params
         case "run":
             annotations = "SELECT document_id, item, value, turn FROM annotations"
             return f"{annotations} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}

@@ -17,14 +17,14 @@ from core.store.annotation_sources import (
     REVIEWED,
     REVIEWED_OR_GOLD,
     RUN,
+    AllowedValues,
     AnnotationSource,
-    gold_table,
     of_run,
     source_of,
     source_query,
 )
 from core.store.documents import STATE
-from core.store.rows import dump, load
+from core.store.rows import load, values_by_key
 from core.store.runs import IS_LISTED
 from core.store.write_queue import Repository
 
@@ -92,16 +92,16 @@ class Annotations(Repository):
         in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out.
         """
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
-        rows, params = source_query(self._connection, source)
-        value, coding = _coded_value(codebook)
+        rows, params = source_query(self._connection, source, codebook)
+        allowed = AllowedValues(codebook)
         columns = self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
-                   coalesce(({value})::DOUBLE, 'nan') AS value
+                   coalesce(({allowed.code})::DOUBLE, 'nan') AS value
             FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
             WHERE list_contains($items, item) ORDER BY turn
             """,
-            {"run": run_id, "items": list(codebook.items), **coding, **params},
+            {"run": run_id, **allowed.params, **params},
         )
         count = "SELECT count(*) FROM run_documents WHERE run_id = ?"
         documents = self._once_per_commit((count, run_id), lambda: self._connection.value(count, [run_id]))
@@ -140,7 +140,7 @@ class Annotations(Repository):
         The arrays are ``step``, the index in ``rounds``, ``row``, the document's position in the run, ``column``, the
         item's index, and ``value``, coded as in ``grid``.
         """
-        value, coding = _coded_value(codebook)
+        allowed = AllowedValues(codebook)
         names = [f"{round}/{role}" for role, round in rounds]
         return self._connection.numbers(
             f"""
@@ -155,13 +155,13 @@ class Annotations(Repository):
             ), items AS (
                 SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
             )
-            SELECT step, row, nth AS column, ({value})::DOUBLE AS value
+            SELECT step, row, nth AS column, ({allowed.code})::DOUBLE AS value
             FROM (
                 SELECT document_id, turn, item, value FROM annotations
-                WHERE run_id = $run AND annotator <> 'verdict' AND {value} IS NOT NULL
+                WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
             ) JOIN steps USING (document_id, turn) JOIN items USING (item)
             """,
-            {"run": run_id, "items": list(codebook.items), "rounds": names, **coding},
+            {"run": run_id, "rounds": names, **allowed.params},
         )
 
     def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
@@ -219,28 +219,40 @@ class Annotations(Repository):
             {"ids": list(document_ids), "words": words},
         )
 
-    def majority_counts(self) -> list[tuple[str, Value, int]]:
-        """Return (item, value, documents) for every gold value, sorted. With several raters the majority counts."""
+    def gold(self, codebook: Codebook, document_ids: Sequence[str]) -> dict[str, dict[str, Value]]:
+        """Return the gold of these documents by item, as in ``grid``; documents without any are left out."""
+        allowed = AllowedValues(codebook)
         rows = self._connection.rows(
-            f"SELECT item, value, count(*) FROM {gold_table(self._connection)} GROUP BY ALL ORDER BY item, value"
+            f"FROM ({allowed.gold('document_id IN (SELECT unnest($ids))')})",
+            {"ids": list(document_ids), **allowed.params},
+        )
+        return values_by_key(rows)
+
+    def majority_counts(self, codebook: Codebook) -> list[tuple[str, Value, int]]:
+        """Return (item, value, documents) for every gold value, sorted. With several raters the majority counts."""
+        allowed = AllowedValues(codebook)
+        rows = self._connection.rows(
+            f"SELECT item, value, count(*) FROM ({allowed.gold_of(self._connection)}) "
+            "GROUP BY ALL ORDER BY item, value",
+            allowed.params,
         )
         return [(item, load(value), count) for item, value, count in rows]
 
-    def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
+    def together(self, codebook: Codebook) -> list[tuple[str, str, int]]:
         """Return the cooccurrence of labels in the gold as (item, other item, documents with both).
 
         Each item is also paired with itself. With several raters the majority counts.
         """
+        allowed = AllowedValues(codebook)
         return self._connection.rows(
             f"""
             WITH present AS MATERIALIZED (
-                SELECT document_id, item FROM {gold_table(self._connection)}
-                WHERE value = 'true' AND list_contains($items, item)
+                SELECT document_id, item FROM ({allowed.gold_of(self._connection)}) WHERE value = 'true'
             )
             SELECT one.item, other.item, count(*) FROM present AS one JOIN present AS other USING (document_id)
             GROUP BY ALL
             """,
-            {"items": list(items)},
+            allowed.params,
         )
 
     def example_documents(self, run_id: str) -> list[str]:
@@ -307,20 +319,6 @@ class Annotations(Repository):
             "WHERE list_contains($runs, run_id)) USING (document_id) ORDER BY rater",
             {"runs": list(run_ids)},
         )
-
-
-def _coded_value(codebook: Codebook) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the number that codes ``value``, JSON text, in a grid; and the parameters of this SQL.
-
-    The SQL is NULL for a value outside the codebook. It also needs ``item`` and ``$items``, the codebook's items.
-    """
-    if codebook.kind == "rating":
-        lows, highs = [scale.min for scale in codebook.scales], [scale.max for scale in codebook.scales]
-        rating, column = "try_cast(value AS DOUBLE)", "list_position($items, item)"
-        is_on_scale = f"{rating} BETWEEN list_extract($lows, {column}) AND list_extract($highs, {column})"
-        return f"CASE WHEN {is_on_scale} THEN {rating} END", {"lows": lows, "highs": highs}
-    values = ["false", "true"] if codebook.kind == "multilabel" else [dump(label.id) for label in codebook.labels]
-    return "list_position($values, value) - 1", {"values": values}
 
 
 def decode_value(codebook: Codebook, number: float) -> Value | None:

@@ -11,6 +11,7 @@ import duckdb
 from core.codebook import Codebook
 from core.debate.turns import ReplyError
 from core.documents import Document, Evidence, ReviewStatus, Value
+from core.store.annotation_sources import AllowedValues
 from core.store.database import DatabaseConnection, ReadRepository, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, SUBMITTED, Review, second_readings
@@ -49,9 +50,12 @@ _JOINS = {
             WHERE item IS NOT NULL OR status = 'Discarded'
         )
         GROUP BY document_id""",
+    "by_rater": """
+        SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS by_rater
+        FROM gold WHERE {allowed.test} {narrowed} GROUP BY document_id""",
     "gold": """
-        SELECT document_id, list([rater, item, value] ORDER BY rater, item) AS gold
-        FROM gold WHERE true {narrowed} GROUP BY document_id""",
+        SELECT document_id, list([item, value] ORDER BY item) AS gold
+        FROM ({gold}) GROUP BY document_id""",
     "roles": """
         SELECT document_id,
                list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
@@ -76,14 +80,15 @@ _OWN = {
 }
 
 
-def _query(base: str, narrowed: str, *, own_only: bool, debate: bool) -> str:
-    joined = [*([] if own_only else ["people"]), *(["gold", "roles"] if debate else [])]
+def _query(base: str, narrowed: str, allowed: AllowedValues, *, own_only: bool, debate: bool) -> str:
+    joined = [*([] if own_only else ["people"]), *(["by_rater", "gold", "roles"] if debate else [])]
+    parts = {"narrowed": narrowed, "allowed": allowed, "gold": allowed.gold(f"true {narrowed}")}
     return _RECORDS.format(
         base=base,
         narrowed=narrowed,
         columns=", ".join(name if name in joined else f"NULL AS {name}" for name in _JOINS),
         joins="\n".join(
-            f"LEFT JOIN ({_JOINS[name].format(narrowed=narrowed)}) AS {name}_of USING (document_id)" for name in joined
+            f"LEFT JOIN ({_JOINS[name].format(**parts)}) AS {name}_of USING (document_id)" for name in joined
         ),
         **(_OWN if own_only else _ALL),
     )
@@ -129,6 +134,8 @@ class DocumentRecord:
 
     A review of an item precedes an adjudicated value of the same person. Empty in the records for one reviewer.
     """
+    gold: Mapping[str, Value] = field(default_factory=dict)
+    """The gold of each item: of several raters the majority, for ratings the mean."""
     second_reading: bool = False
     """True if verdict, roles, evidence and gold are left out (see ``second_readings``)."""
 
@@ -162,17 +169,19 @@ class DocumentRecords(ReadRepository):
             return []
         names = {f"id{number}": id for number, id in enumerate(ids)}
         marks = ", ".join(f"${name}" for name in names)
+        codebook = self._runs.codebook(run_id)
         sql = _query(
             f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             f"AND document_id IN ({marks})",
+            AllowedValues(codebook),
             own_only=actor is not None,
             debate=debate,
         )
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
+        params |= AllowedValues(codebook).params if debate else {}
         rows = {row[0]: row for row in self._connection.rows(sql, params)}
         by_others = [id for id, row in rows.items() if row[-1]]
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
-        codebook = self._codebook(run_id)
         return [_record_of(rows[id], codebook, second_reading=id in second) for id in ids if id in rows]
 
     def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
@@ -180,14 +189,15 @@ class DocumentRecords(ReadRepository):
         base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
         if run_id is not None:
             base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", own_only=False, debate=True)
-        codebook = self._codebook(run_id)
+        codebook = self._runs.codebook(run_id)
+        allowed = AllowedValues(codebook)
+        sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", allowed, own_only=False, debate=True)
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
             end = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
             for first in range(0, end, DOCUMENTS_PER_QUERY):
-                cursor.execute(sql, {"run": run_id, "first": first, "count": DOCUMENTS_PER_QUERY})
+                cursor.execute(sql, {"run": run_id, "first": first, "count": DOCUMENTS_PER_QUERY, **allowed.params})
                 while rows := cursor.fetchmany(batch):
                     yield [_record_of(row, codebook) for row in rows]
         except duckdb.Error as error:
@@ -195,22 +205,14 @@ class DocumentRecords(ReadRepository):
         finally:
             cursor.close()
 
-    def _codebook(self, run_id: str | None) -> Codebook | None:
-        settings = None if run_id is None else self._runs.settings(run_id)
-        return None if settings is None else settings.codebook
-
 
 def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading: bool = False) -> DocumentRecord:
-    *document, status, verdict, review_rows, review_status, people, gold, roles, _ = row
+    *document, status, verdict, review_rows, review_status, people, by_rater, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "error": None}
 
     def is_allowed(item: str, value: Value | None) -> bool:
         return codebook is None or codebook.allows(item, value)
 
-    gold_values = {
-        rater: {item: value for item, value in values.items() if is_allowed(item, value)}
-        for rater, values in values_by_key(gold or ()).items()
-    }
     reviews = {row["item"]: Review(**row | {"value": load(row["value"])}) for row in review_rows or ()}
     role_values: dict[str, dict[str, Value]] = {}
     evidence: dict[str, tuple[Evidence, ...]] = {}
@@ -220,7 +222,7 @@ def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading:
             role_values[role] = {**role_values.get(role, {}), **load(last["values"])}
         evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(last["evidence"])))
     record = DocumentRecord(
-        document=document_of(document, gold_values),
+        document=document_of(document, values_by_key(by_rater or ())),
         status=status,
         values=stored["values"],
         unresolved=stored["reasons"],
@@ -233,12 +235,14 @@ def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading:
             actor: replace(person, values={i: v if is_allowed(i, v) else None for i, v in person.values.items()})
             for actor, person in _people(people or ()).items()
         },
+        gold={item: load(value) for item, value in gold or ()},
     )
     if not second_reading:
         return record
     return replace(
         record,
         document=replace(record.document, gold={}),
+        gold={},
         values={},
         unresolved={},
         error=None,

@@ -9,11 +9,11 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.documents import RATING_TOLERANCE
-from core.store.annotation_sources import KNOWN_LABELS
-from core.store.database import Cursor
+from core.store.annotation_sources import AllowedValues
+from core.store.database import Cursor, DatabaseConnection
 from core.store.rows import add_row, clean, dump, insert, load, scalar
-from core.store.write_queue import Repository
+from core.store.runs import Runs
+from core.store.write_queue import Repository, Writer
 
 SPLIT = "held-out split"
 """Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""
@@ -63,6 +63,10 @@ class SweepRow:
 
 class Lab(Repository):
     """Trials and sweeps of a project."""
+
+    def __init__(self, connection: DatabaseConnection, writer: Writer, runs: Runs) -> None:
+        super().__init__(connection, writer)
+        self._runs = runs
 
     def record(self, trial: Trial) -> Trial:
         """Store a trial and return it with its number; each trial on the held-out split counts as a look at it."""
@@ -170,12 +174,10 @@ class Lab(Repository):
         ``correct`` is None without a reference; reviewed labels take precedence over gold. ``disagreement`` is True if
         roles differ or the verdict is unresolved.
         """
+        allowed = AllowedValues(self._runs.codebook(run_id) or Codebook())
         rows = self._connection.rows(
-            f"""WITH reference AS ({KNOWN_LABELS}), judged AS (
-                SELECT document_id, bool_and(coalesce(
-                    CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
-                         ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < {RATING_TOLERANCE} END,
-                    false)) AS correct
+            f"""WITH reference AS ({allowed.known}), judged AS (
+                SELECT document_id, bool_and(coalesce(NOT differs(verdict.value, reference.value), false)) AS correct
                 FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id
             ), last AS (
@@ -183,12 +185,12 @@ class Lab(Repository):
                 WHERE run_id = $run AND annotator <> 'verdict' GROUP BY document_id, item, annotator
             ), disputed AS (
                 SELECT DISTINCT document_id, true AS differ FROM last
-                GROUP BY document_id, item HAVING min(value) <> max(value)
+                GROUP BY document_id, item HAVING any_differ(value)
             )
             SELECT verdicts.document_id, correct, coalesce(differ, false) OR status = 'unresolved'
             FROM verdicts LEFT JOIN judged USING (document_id) LEFT JOIN disputed USING (document_id)
             WHERE run_id = $run AND status <> 'failed'""",
-            {"run": run_id},
+            {"run": run_id, **allowed.params},
         )
         return {id: (correct, disagreement) for id, correct, disagreement in rows}
 

@@ -40,7 +40,7 @@ class Store:
         self.author_log = AuthorLog(connection, writer)
         self.codebooks = Codebooks(connection, writer)
         self.runs = Runs(connection, writer)
-        self.costs = RunCosts(connection)
+        self.costs = RunCosts(connection, self.runs)
         self.transcripts = Transcripts(connection)
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)
@@ -51,12 +51,12 @@ class Store:
         self.classifiers = ClassifierStore(connection, writer)
         self.review_queue = ReviewQueue(connection)
         self.personas = Personas(connection, writer)
-        self.review_reasons = ReviewReasons(connection, writer)
+        self.review_reasons = ReviewReasons(connection, writer, self.runs)
         self.sampling_frames = SamplingFrames(connection, writer)
         self.annotations = Annotations(connection, writer)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
-        self.lab = Lab(connection, writer)
+        self.lab = Lab(connection, writer, self.runs)
         self.latent_labels = LatentLabels(connection, writer)
 
     def learned_from(self, run_id: str) -> set[str]:

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from core.documents import RATING_TOLERANCE, ReviewStatus, Value
+from core.codebook import Codebook
+from core.documents import ReviewStatus, Value
+from core.store.annotation_sources import AllowedValues
 from core.store.classifiers import CLASSIFIER
-from core.store.database import Cursor, ReadRepository
+from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import PENDING
 from core.store.rows import clean, dump
+from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrame
-from core.store.write_queue import Repository
+from core.store.write_queue import Repository, Writer
 
 DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
 DEBATE_REASONS: tuple[DebateReason, ...] = get_args(DebateReason)
@@ -26,10 +29,10 @@ No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; 
 values of the first role; the last values of roles differ; runs with the same codebook differ.
 """
 
-RULES = 2
+RULES = 3
 """Number of the rules below. A higher one replaces the reasons that an earlier version of Moot derived."""
 
-# A role may decide one item in each turn. A rating differs from gold by a point or more (core.documents.differs).
+# A role may decide one item in each turn.
 _DERIVE = """
 INSERT INTO review_reasons
 WITH changed AS MATERIALIZED ({changed}),
@@ -53,9 +56,8 @@ cells AS (
     WHERE run_id = $run GROUP BY document_id, item, annotator
 ),
 differing AS (
-    SELECT document_id, bool_or(lowest <> highest) AS disagree, bool_or(verdict <> first) AS flipped
-    FROM (SELECT document_id, item, min(value) FILTER (annotator <> 'verdict') AS lowest,
-                 max(value) FILTER (annotator <> 'verdict') AS highest,
+    SELECT document_id, bool_or(disagree) AS disagree, bool_or(differs(verdict, first)) AS flipped
+    FROM (SELECT document_id, item, any_differ(if(annotator = 'verdict', NULL, value)) AS disagree,
                  any_value(value) FILTER (annotator = 'verdict') AS verdict,
                  any_value(first_value) FILTER (annotator = first_role) AS first
           FROM cells JOIN roles USING (document_id) GROUP BY document_id, item)
@@ -65,9 +67,8 @@ wrong AS (
     SELECT DISTINCT document_id
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
           WHERE run_id = $run AND annotator = 'verdict') AS verdict
-    JOIN gold_labels AS truth USING (document_id, item)
-    WHERE coalesce(abs(try_cast(verdict.value AS DOUBLE) - try_cast(truth.value AS DOUBLE)) >= {near},
-                   verdict.value <> truth.value)
+    JOIN ({gold}) AS truth USING (document_id, item)
+    WHERE differs(verdict.value, truth.value)
 ),
 split AS (
     SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)
@@ -107,6 +108,10 @@ DELETE FROM review_reasons WHERE run_id = $run AND document_id NOT IN
 class ReviewReasons(Repository):
     """Cache of the reasons for review that come from debates and gold. ``refresh`` may be called from any thread."""
 
+    def __init__(self, connection: DatabaseConnection, writer: Writer, runs: Runs) -> None:
+        super().__init__(connection, writer)
+        self._runs = runs
+
     def refresh(self, run_id: str, siblings: Sequence[str]) -> None:
         """Update the reasons of a run after new debates or gold. Cheap when nothing has changed.
 
@@ -117,9 +122,9 @@ class ReviewReasons(Repository):
         basis, verdicts = self._state(params)
         stored = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
         if stored != (basis, verdicts):
-            self._writer.do(
-                lambda cursor: _derive(cursor, params, basis, verdicts, everything=not stored or stored[0] != basis)
-            )
+            allowed = AllowedValues(self._runs.codebook(run_id) or Codebook())
+            everything = not stored or stored[0] != basis
+            self._writer.do(lambda cursor: _derive(cursor, params, allowed, basis, verdicts, everything=everything))
 
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
         gold = self._connection.rows(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")[0]
@@ -131,13 +136,20 @@ class ReviewReasons(Repository):
         return f"{RULES} {gold} {params['siblings']}", str(verdicts)
 
 
-def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *, everything: bool) -> None:
+def _derive(
+    cursor: Cursor, params: dict[str, Any], allowed: AllowedValues, basis: str, verdicts: str, *, everything: bool
+) -> None:
     run = {"run": params["run"]}
     if everything:
         cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)
-    cursor.execute(_DERIVE.format(changed=_CHANGED_DOCUMENTS, near=RATING_TOLERANCE), params)
+    cursor.execute(
+        _DERIVE.format(
+            changed=_CHANGED_DOCUMENTS, gold=allowed.gold("document_id IN (SELECT document_id FROM changed)")
+        ),
+        {**params, **allowed.params},
+    )
     cursor.execute(
         "INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
         {**run, "basis": basis, "verdicts": verdicts},

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.documents import RATING_TOLERANCE, ReviewStatus, Value
+from core.documents import ReviewStatus, Value
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import SELECT_EVENTS, Event, event_of, record
 from core.store.rows import load, values_by_key
@@ -307,7 +307,6 @@ first AS (
 )
 """
 _DISTANCE = "abs(try_cast({0} AS DOUBLE) - try_cast(verdict AS DOUBLE))"  # NULL unless both are ratings
-_AGREES = f"coalesce({_DISTANCE} < {RATING_TOLERANCE}, {{0}} = verdict)"
 _BLIND = f"""
 WITH before AS (
     SELECT document_id, actor, arg_min(after, seq) AS given FROM events
@@ -327,11 +326,11 @@ WITH before AS (
     LEFT JOIN documents ON documents.id = current.document_id
     LEFT JOIN before ON before.document_id = current.document_id AND before.actor = current.actor
 )
-SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER ({_AGREES.format("blind")}),
+SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (NOT differs(blind, verdict)),
        count(*) FILTER (now <> blind),
        count(*) FILTER (now <> blind
                         AND coalesce({_DISTANCE.format("now")} < {_DISTANCE.format("blind")}, now = verdict)),
-       count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND {_AGREES.format("now")})
+       count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND NOT differs(now, verdict))
 FROM beside GROUP BY unit ORDER BY unit
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from core.documents import Value
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
-from core.store.annotation_sources import KNOWN_LABELS, source_of, source_query
+from core.store.annotation_sources import AllowedValues, source_of, source_query
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import Event, record
 from core.store.rows import add_row, clean, dump, insert, load, scalar, values_by_key
@@ -146,6 +146,11 @@ class Runs(Repository):
             text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
             return None if text is None else self._parse_settings(run_id, text)
         return self._frozen[run_id]
+
+    def codebook(self, run_id: str | None) -> Codebook | None:
+        """Return the codebook of a run, None for an unknown run."""
+        settings = None if run_id is None else self.settings(run_id)
+        return None if settings is None else settings.codebook
 
     def _parse_settings(self, run_id: str, text: str) -> RunSettings:
         """Return the settings in their stored form, parsed once per run."""
@@ -313,19 +318,19 @@ class Runs(Repository):
 class PrecedentPools(Repository):
     """Example pools of a project's runs."""
 
-    def labels(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
-        """Return the known labels of each document of the project.
+    def labels(self, codebook: Codebook) -> dict[str, dict[str, Value]]:
+        """Return the known labels of each document of the project, without values that the codebook does not allow.
 
-        Reviewed labels take precedence over gold. Only these items count; documents without any are left out. Documents
-        are in the project's order.
+        Reviewed labels take precedence over gold. Documents without any are left out. Documents are in the project's
+        order.
         """
+        allowed = AllowedValues(codebook)
         rows = self._connection.rows(
-            f"""SELECT document_id, item, value FROM ({KNOWN_LABELS}) JOIN documents ON documents.id = document_id
-            ORDER BY documents.position, item"""
+            f"""SELECT document_id, item, value FROM ({allowed.known}) JOIN documents ON documents.id = document_id
+            ORDER BY documents.position, item""",
+            allowed.params,
         )
-        return values_by_key(
-            (document, item, text) for document, item, text in rows if item in items and text is not None
-        )
+        return values_by_key(rows)
 
     def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
         """Return the pool of a run, None before it was frozen."""
@@ -481,6 +486,10 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 class RunCosts(ReadRepository):
     """Reader of the costs of runs."""
 
+    def __init__(self, connection: DatabaseConnection, runs: Runs) -> None:
+        super().__init__(connection)
+        self._runs = runs
+
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""
         replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
@@ -498,7 +507,7 @@ class RunCosts(ReadRepository):
         params: dict[str, Any] = {"run": run_id, "superseded": superseded}
         only = ""
         if reference is not None:
-            rows, more = source_query(self._connection, source_of(reference))
+            rows, more = source_query(self._connection, source_of(reference), self._runs.codebook(run_id) or Codebook())
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         costs = self._connection.rows(
             f"""

@@ -193,7 +193,7 @@ def count_gold_documents(session: ProjectSession) -> dict[str, int]:
     Ties do not count. Labels without gold are omitted.
     """
     counts: Counter[str] = Counter()
-    for item, value, count in session.store.annotations.majority_counts():
+    for item, value, count in session.store.annotations.majority_counts(codebook_status(session).codebook):
         counts[item if isinstance(value, bool) else str(value)] += count if value is not False else 0
     return dict(counts)
 

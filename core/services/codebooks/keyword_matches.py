@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core import baseline
@@ -13,7 +13,7 @@ from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.baseline.lexicon import FULL_LIST, lexicon_of
 from core.codebook import CHOICE_ITEM, Codebook, Label
-from core.documents import Document, majority_reference
+from core.documents import Value
 from core.formatting import format_count, join_names, plural
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
@@ -81,17 +81,11 @@ class KeywordMatches:
 
 @dataclass(frozen=True, slots=True)
 class _SampledDocument:
-    """Text of a document and its gold value by label, of a choice only the label; held-out documents have none."""
+    """Text of a document that is searched."""
 
     id: str
     text: str
-    gold: dict[str, bool]
-
-    def labels(self, codebook: Codebook) -> dict[str, bool]:
-        """Return the gold by label. A choice decides all labels."""
-        if self.gold and codebook.kind == "choice":
-            return {label.id: self.gold.get(label.id, False) for label in codebook.labels}
-        return self.gold
+    is_held_out: bool
 
 
 def has_full_list(label: Label) -> bool:
@@ -110,7 +104,7 @@ def count_matches(
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
     found = _found_words(session, words)
     hit = [not found_here.isdisjoint(label.keywords) for found_here in found]
-    golds = [document.labels(codebook).get(label_id) for document in sample]
+    golds = [labels.get(label_id) for labels in _gold(session, codebook)]
     cells = Counter(zip(golds, hit, strict=True))
     missed = [row for row, cell in enumerate(zip(golds, hit, strict=True)) if cell == (True, False)]
     counts = Counter(word for word in words for found_here in found if word in found_here)
@@ -135,9 +129,26 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
     ids = fixed_sample(session.store.documents.ids(), min(MAX_SEARCHED_DOCUMENTS, max(affordable, 1)))
     held_out = held_out_among(session, ids)
     return tuple(
-        _SampledDocument(document.id, document.text, {} if document.id in held_out else _present(document))
-        for document in session.store.documents.load(ids)
+        _SampledDocument(document.id, document.text, document.id in held_out)
+        for document in session.store.documents.load(ids, gold=False)
     )
+
+
+@cached_by_documents
+def _gold(session: ProjectSession, codebook: Codebook) -> tuple[dict[str, bool], ...]:
+    """Return the gold of each document of the sample by label; held-out documents have none.
+
+    A choice decides all labels; ratings have no labels.
+    """
+    sample = _sample(session)
+    gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
+    return tuple(_labels(codebook, gold.get(document.id, {})) for document in sample)
+
+
+def _labels(codebook: Codebook, gold: Mapping[str, Value]) -> dict[str, bool]:
+    if codebook.kind == "choice" and gold:
+        return {label.id: label.id == gold[CHOICE_ITEM] for label in codebook.labels}
+    return {item: value for item, value in gold.items() if isinstance(value, bool)}
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:
@@ -146,13 +157,6 @@ def _texts(session: ProjectSession) -> list[_SampledDocument]:
     characters = sum(len(document.text) for document in sample)
     excess = max(len(sample) / MAX_PROPOSAL_DOCUMENTS, characters / MAX_PROPOSAL_CHARACTERS)
     return list(sample[:: math.ceil(excess) or 1])
-
-
-def _present(document: Document) -> dict[str, bool]:
-    items = dict.fromkeys(item for judged in document.gold.values() for item in judged)
-    majority = majority_reference(document.gold, items)
-    choice = {str(value): True for item, value in majority.items() if item == CHOICE_ITEM}
-    return {item: value for item, value in majority.items() if isinstance(value, bool)} | choice
 
 
 @cached_by_documents
@@ -223,7 +227,11 @@ def _known_labels(
     reviewed = reviewed_labels(session, codebook)
     held_out = held_out_among(session, list(reviewed))
     decided = {id: labels for id, (_, labels) in reviewed.items() if id not in held_out}
-    known = [(document.text, document.labels(codebook) | decided.get(document.id, {})) for document in sample]
+    gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
+    known = [
+        (document.text, _labels(codebook, gold.get(document.id, {})) | decided.get(document.id, {}))
+        for document in sample
+    ]
     return [(text, labels) for text, labels in known if labels]
 
 

@@ -159,7 +159,7 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
     """
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
         return ()
-    counts = {(item, other): count for item, other, count in session.store.annotations.together(codebook.items)}
+    counts = {(item, other): count for item, other, count in session.store.annotations.together(codebook)}
     if not counts:
         return ()
     frequent = sorted(codebook.labels, key=lambda label: -counts.get((label.id, label.id), 0))[:MAX_PAIRED_LABELS]

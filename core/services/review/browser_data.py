@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.codebook import Codebook
-from core.documents import Value, majority_reference
+from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
@@ -100,7 +100,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "unresolved": dict(record.unresolved),
         "roles": {role: dict(values) for role, values in record.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in actions.quotes_by_role(record)],
-        "gold": majority_reference(record.document.gold, codebook.items),
+        "gold": dict(record.gold),
         "reasons": _badges(line),
         "error": record.error.message if record.error else "",
     }
@@ -217,8 +217,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
             *shown["annotations"],
             *_run_columns(records),
         ],
-        "reference": majority_reference(gold, sorted({*decided, *(i for values in gold.values() for i in values)}))
-        | decided,
+        "reference": {**first.gold, **decided},
         "evidence": list(quotes.values()),
         "debates": [_debate_json(session, run, record) for run, record in records],
     }

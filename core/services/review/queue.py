@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
 from core.codebook import Codebook
-from core.documents import ReviewStatus, Value, differs, majority_reference
+from core.documents import ReviewStatus, Value, differs
 from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
@@ -292,7 +293,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
         document_id=record.document.id,
         text=record.document.text,
         values=record.current_values(codebook.items),
-        gold=majority_reference(record.document.gold, codebook.items),
+        gold=record.gold,
         roles=lists,
         edited=frozenset(
             item
@@ -300,7 +301,11 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
             if not record.second_reading and review.value != record.values.get(item)
         ),
         disputed=frozenset(
-            item for item in codebook.items if len({values.get(item) for values in role_values} - {None}) > 1
+            item
+            for item in codebook.items
+            if any(
+                differs(*pair) for pair in combinations({values[item] for values in role_values if item in values}, 2)
+            )
         ),
         quotes=line.quotes,
         supported=line.supported,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -8,14 +9,20 @@ import zipfile
 import pyarrow.parquet as pq
 import pytest
 
-from core.documents import Document
+from core.codebook import Codebook, Label, Scale
+from core.documents import Document, differs
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
 from core.services import bundle, export
 from core.services.codebooks import codebook as codebooks
-from core.services.review import actions, agreement
+from core.services.evaluation import evaluation
+from core.services.review import actions, agreement, browser_data
+from core.store.annotations import decode_value
+from core.store.project import Project
 from tests import documented
+from tests.core.services import sample_world
 from tests.core.services.sessions import BOOK, annotate, decide, studio
+from tests.core.store.helpers import make_settings, store_debate
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
 
@@ -42,6 +49,62 @@ def test_unresolved_value_is_exported_as_empty(session, run_id):
     assert (result["d4"]["pred_Alpha"], result["d4"]["pred_Beta"], result["d4"]["status"]) == ("", "0", "unresolved")
     assert (result["d6"]["pred_Alpha"], result["d6"]["status"]) == ("", "failed")
     assert (result["d7"]["pred_Alpha"], result["d7"]["reviewed_Alpha"], result["d7"]["status"]) == ("", "", "open")
+
+
+CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+RATING = Codebook(
+    kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Depth", id="d", scale=Scale(min=0, max=10)))
+)
+MULTI = Codebook(labels=(Label(name="Room", id="r"), Label(name="Price", id="x")))
+
+
+@pytest.mark.parametrize(
+    ("codebook", "gold", "expected"),
+    [
+        pytest.param(CHOICE, [{"label": "old"}, {"label": "old"}, {"label": "s"}], {"label": "s"}, id="deleted label"),
+        pytest.param(CHOICE, [{"label": "s"}, {"label": "p"}, {"label": "old"}], {}, id="tie"),
+        pytest.param(CHOICE, [{"label": "s"}, {"label": "p"}, {"label": "p"}], {"label": "p"}, id="majority"),
+        pytest.param(CHOICE, [{"label": "old"}], {}, id="one rater with a deleted label"),
+        pytest.param(RATING, [{"c": 9, "d": 9}, {"c": 1, "d": 1}, {"c": 2}], {"c": 1.5, "d": 5}, id="off the scale"),
+        pytest.param(RATING, [{"c": 1}, {"c": 2}, {"c": 2}], {"c": 5 / 3}, id="mean"),
+        pytest.param(RATING, [{"c": 0.1}, {"c": 1.1}, {"c": 3}], {"c": (1.1 + 3) / 2}, id="fractions"),
+        pytest.param(RATING, [{"c": True}, {"c": 4}], {"c": 4}, id="another kind"),
+        pytest.param(MULTI, [{"r": True, "z": True}, {"r": True, "x": False}, {"r": False, "x": True}], {"r": True}),
+        pytest.param(MULTI, [{"r": 3}, {"r": 3}, {"r": False}], {"r": False}, id="ratings before"),
+    ],
+)
+def test_gold_is_the_same_everywhere(tmp_path, codebook, gold, expected):
+    verdict = dict.fromkeys(codebook.items, {"choice": "s", "rating": 2, "multilabel": True}[codebook.kind])
+    with Project(tmp_path / "p.duckdb") as project:
+        store, session = project.store, sample_world.session_on(project)
+        by_rater = {f"rater {number}": values for number, values in enumerate(gold)}
+        store.documents.add([Document("g", {"text": "Clean."}, gold=by_rater)])
+        run_id = store.runs.create(make_settings(codebook), ["g"]).run_id
+        asyncio.run(store_debate(project, run_id, "g", {"judge": verdict}, verdict))
+        run = session.run(run_id)
+        in_grid = [decode_value(codebook, value) for value in store.annotations.grid(run_id, codebook, "gold")[0]]
+        exported = table(session, run_id)["g"]
+        shown = browser_data.document(session, run, "g", actor="me")
+        outcome, _ = store.lab.outcomes(run_id)["g"]
+        report = evaluation.evaluate(session, run)
+        in_view = store.runs._connection.column("SELECT true_aspect FROM evaluation_review")
+
+    assert in_grid == [expected.get(item) for item in codebook.items]
+    assert report.n == bool(expected)
+    assert shown["gold"] == expected
+    names = {True: "1", False: "0"} | codebook.label_names
+    texts = {item: str(names.get(value, value)) for item, value in expected.items()}
+    assert [exported[f"gold_{name}"] for name in codebook.item_names] == [
+        texts.get(item, "") for item in codebook.items
+    ]
+    aspects = {label.id: label.id == expected.get("label") for label in codebook.labels}
+    aspects = aspects if codebook.kind == "choice" and expected else expected
+    assert [json.loads(view) for view in in_view] == (
+        [{codebook.label_names[label]: value for label, value in aspects.items()}] if expected else []
+    )
+    is_wrong = any(differs(verdict[item], value) for item, value in expected.items())
+    assert ("gold" in [badge["reason"] for badge in shown["reasons"]]) == is_wrong
+    assert outcome == (not is_wrong if expected else None)
 
 
 def test_undone_decision_is_not_exported(session, run_id):

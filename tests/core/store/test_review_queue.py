@@ -269,7 +269,7 @@ def test_records_without_their_debates_are_the_same_otherwise(world, actor):
     assert any(record.roles for record in documents) or actor == "another"
     for record, part in zip(documents, load(run_id, list(records), actor=actor, debate=False), strict=True):
         document = replace(record.document, gold={})
-        assert part == replace(record, document=document, roles={}, evidence={})
+        assert part == replace(record, document=document, gold={}, roles={}, evidence={})
 
 
 def test_empty_project_has_empty_pages(project):
@@ -319,20 +319,32 @@ def test_basis_of_scores_changes_only_if_scores_can_change(project):
     check_changed("gold", "reviewed")
 
 
-def test_gold_of_another_kind_counts_as_different(project):
+def test_gold_of_another_kind_is_not_compared(project):
     # Such gold was mapped before the kind of the codebook changed.
-    project.store.documents.add(make_documents(2, {"d0": {"ann": {"helpful": True}}, "d1": {"ann": {"helpful": 4.0}}}))
-    codebook = Codebook(kind="rating", labels=(Label(name="Helpful"),))
+    project.store.documents.add(make_documents(2, {"d0": {"ann": {"helpful": True}}, "d1": {"ann": {"helpful": 2.0}}}))
+    codebook = Codebook(kind="rating", labels=(Label(name="Helpful", id="helpful"),))
     run_id = project.store.runs.create(make_settings(codebook), ["d0", "d1"]).run_id
     for id in ("d0", "d1"):
         asyncio.run(store_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_queue.lines(Viewpoint(run_id)).rows
-    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
-    set_gold(project.store, {"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
+    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]
+    set_gold(project.store, {"d0": {"ann": {"helpful": 2.0}}, "d1": {"ann": {"helpful": True}}})
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_queue.lines(Viewpoint(run_id)).rows
-    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # the same gold values, exchanged
+    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]  # the same gold values, exchanged
+
+
+@pytest.mark.parametrize(("rating", "reasons"), [(2.3333, ()), (3, ("flipped", "disagree"))])
+def test_ratings_differ_from_one_point_on(project, rating, reasons):
+    codebook = Codebook(kind="rating", labels=(Label(name="Helpful", id="helpful"),))
+    project.store.documents.add(make_documents(1))
+    run_id = project.store.runs.create(make_settings(codebook), ["d0"]).run_id
+    values = {"helpful": rating}
+    asyncio.run(store_debate(project, run_id, "d0", {"extractor": {"helpful": 2}, "judge": values}, values))
+    project.store.review_reasons.refresh(run_id, [run_id])
+    (line,) = project.store.review_queue.lines(Viewpoint(run_id)).rows
+    assert line.reasons == reasons
 
 
 def test_roles_that_decide_one_label_in_each_turn_are_compared_label_by_label(tmp_path):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 
+import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label, Scale
+from core.documents import differs
+from core.stats.arrays import is_right
+from core.store.rows import dump
 from core.store.transcripts import FinishedPage
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
@@ -78,6 +83,38 @@ def test_gold_of_several_raters_is_the_majority(project):
     assert rows == [("d0", A, "true")]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *itertools.product([1, 2, 2.0, 2.3333, 2.5, 2.99, 2.9995, 3, 10], repeat=2),
+        *itertools.product([True, False], repeat=2),
+        *itertools.product(["1", "2", "Warm"], repeat=2),
+        ("Warm", 2),
+    ],
+)
+def test_values_differ_alike_in_sql_and_python(project, one, other):
+    rows = project.store.runs._connection.rows
+    texts = [dump(one), dump(other)]
+    assert rows("SELECT differs(?, ?)", texts) == [(differs(one, other),)]
+    assert rows("SELECT any_differ(value) FROM (SELECT unnest(?) AS value)", [[*texts, *texts]]) == [
+        (differs(one, other),)
+    ]
+    if not isinstance(one, bool | str):
+        assert differs(one, other) != is_right(np.array(one), np.array(other), kind="rating")
+
+
+def test_any_of_several_ratings_may_differ(project):
+    def any_differ(*values):
+        return project.store.runs._connection.value(
+            "SELECT any_differ(value) FROM (SELECT unnest(?) AS value)", [values]
+        )
+
+    assert any_differ("9", "9.5", "10")
+    assert not any_differ("9.5", "10")
+    assert any_differ("9", "")  # a role that gave no rating
+    assert any_differ("9", None) is False
+
+
 def test_finished_documents_are_listed_newest_first(project):
     run_id = store_run(project, MULTI, {A: True, B: None}, {})
     page = project.store.transcripts.page(run_id)
@@ -97,11 +134,11 @@ def test_finished_documents_are_listed_newest_first(project):
     [
         (MULTI, {A: True, B: False}, {A: False, B: False}, [A]),
         (CHOICE, {"label": A}, {"label": B}, ["label"]),
-        (RATING, {A: 2, B: 2}, {A: 3, B: 4}, [B]),
+        (RATING, {A: 2, B: 2}, {A: 2.9, B: 3}, [B]),
         (RATING, {A: 2, B: 2.5}, {A: 3.25, B: 2.5}, [A]),
     ],
 )
-def test_rating_one_step_from_a_neighbour_is_not_different(project, codebook, verdict, reviewed, differing):
+def test_verdict_differs_from_a_neighbour_as_from_a_reference(project, codebook, verdict, reviewed, differing):
     project.store.documents.add(make_documents(2))
     run = project.store.runs.create(make_settings(codebook), ["d0"])
     asyncio.run(store_debate(project, run.run_id, "d0", {"judge": None}, verdict))

@@ -362,13 +362,16 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
 
 
 def test_gold_counts_are_those_of_the_majority_of_the_raters(session: ProjectSession) -> None:
+    codebooks.save(session, codebooks.change(BOOK, kind="choice"))
     votes = {"a": (PRICE, FOOD), "b": (PRICE, FOOD), "c": (PRICE, PRICE), "d": (PRICE, FOOD)}
     session.store.documents.add(
         Document(id, {"text": "cheap"}, gold={"ann": {CHOICE_ITEM: ann}, "ben": {CHOICE_ITEM: ben}})
         for id, (ann, ben) in votes.items()
     )
     assert codebooks.count_gold_documents(session) == {PRICE: 1}  # c; the others are ties
-    assert [codebooks.count_gold_labels(session, label_id) for label_id in (PRICE, FOOD)] == [5, 3]
+    session.store.documents.add([Document("e", {"text": "cheap"}, gold={"ann": {PRICE: True}})])
+    assert codebooks.count_gold_documents(session) == {PRICE: 1}  # gold of another kind is not counted
+    assert [codebooks.count_gold_labels(session, label_id) for label_id in (PRICE, FOOD)] == [6, 3]
 
 
 def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: ProjectSession) -> None:
@@ -376,9 +379,10 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
     session.store.documents.add(
         [
             Document("b", {"text": "cheap"}, gold={"gold": {CHOICE_ITEM: PRICE}}),
-            Document("c", {"text": "cheap"}, gold={"x": {PRICE: True}, "y": {PRICE: False}, "z": {PRICE: True}}),
+            Document("c", {"text": "cheap"}, gold={n: {CHOICE_ITEM: PRICE if n < "z" else "deleted"} for n in "xyz"}),
         ]
     )
+    codebooks.save(session, choice)
     matches = keyword_matches.count_matches(session, choice, PRICE)
     assert (matches.present, matches.present_hit) == (2, 2)
     assert codebooks.count_gold_documents(session)[PRICE] == 2
