@@ -115,4 +115,14 @@ export class Debate {
     if (!labels) return {};
     return Object.fromEntries([...this.run.labels.keys()].map((id) => [id, labels.includes(id)]));
   }
+
+  /**
+   * Return true if a turn decides on a label: on every label, if it is not about only one.
+   *
+   * @param {TurnEvent} turn
+   * @param {string} label
+   */
+  isAbout({ item }, label) {
+    return !item || item === label || this.run.kind === "choice";
+  }
 }

@@ -4,6 +4,7 @@ import { el, icon } from "./dom.js";
 import { formatPlural, formatRating } from "./format.js";
 import { isSupported } from "./evidence.js";
 import { labelName } from "./labels.js";
+import { groupBy } from "./protocol_diagram.js";
 import { avatar } from "./roles.js";
 
 /** @import { Debate, RunInfo, TurnEvent } from "./debate_state.js" */
@@ -18,12 +19,12 @@ const MAX_COLUMNS = 6;
  * @param {Set<string>} hiddenRoles
  */
 export function labelTable(debate, run, hiddenRoles) {
-  const latest = latestOpinions(debate);
-  const roles = columns(debate, run, hiddenRoles, latest);
+  const opinions = opinionsByRole(debate);
+  const roles = columns(debate, run, hiddenRoles, opinions);
   const avatars = roles.map((role) => el("th", "centre", avatar(role, { small: true })));
   const head = el("tr", "", el("th", "", "Current labels"), ...avatars, el("th", "", "Evidence"));
   const rows = [...run.labels.values()].map((label) => {
-    const marks = roles.map((role) => el("td", "centre", markOf(latest.get(role.role), label, debate)));
+    const marks = roles.map((role) => el("td", "centre", markOf(opinions.get(role.role), label, debate)));
     return el(
       "tr",
       "",
@@ -36,14 +37,14 @@ export function labelTable(debate, run, hiddenRoles) {
 }
 
 /**
- * Return the last turn of each role that gives values to labels.
+ * Return the turns of each role that give values to labels.
  *
  * @param {Debate | null} debate
- * @returns {Map<string, TurnEvent>}
+ * @returns {Map<string, TurnEvent[]>}
  */
-function latestOpinions(debate) {
+function opinionsByRole(debate) {
   const turns = debate?.doneTurns.filter((turn) => turn.labels || (debate.run.kind === "rating" && turn.values)) ?? [];
-  return new Map(turns.map((turn) => [turn.role, turn]));
+  return groupBy(turns, ({ role }) => role);
 }
 
 /**
@@ -52,22 +53,23 @@ function latestOpinions(debate) {
  * @param {Debate | null} debate
  * @param {RunInfo} run
  * @param {Set<string>} hiddenRoles
- * @param {Map<string, TurnEvent>} latest
+ * @param {Map<string, TurnEvent[]>} opinions
  * @returns {Role[]}
  */
-function columns(debate, run, hiddenRoles, latest) {
+function columns(debate, run, hiddenRoles, opinions) {
   const visible = [...run.roles.values()].filter(({ role }) => !hiddenRoles.has(role));
-  const labelling = visible.filter(({ role }) => latest.has(role));
+  const labelling = visible.filter(({ role }) => opinions.has(role));
   return (debate?.verdict && labelling.length ? labelling : visible).slice(0, MAX_COLUMNS);
 }
 
 /**
- * @param {TurnEvent | undefined} turn
+ * @param {TurnEvent[] | undefined} turns Of one role.
  * @param {Label} label
  * @param {Debate | null} debate
  */
-function markOf(turn, label, debate) {
+function markOf(turns, label, debate) {
   const node = el("span", "mark");
+  const turn = turns?.findLast((one) => debate?.isAbout(one, label.id));
   if (!turn || !debate) {
     node.classList.add("pending");
     if (debate && !debate.verdict) node.append("…");

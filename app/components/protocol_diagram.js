@@ -180,12 +180,14 @@ function latestByRole(turns) {
 }
 
 /**
+ * Group turns by a key, in order.
+ *
  * @template Key
  * @param {TurnEvent[]} turns
  * @param {(turn: TurnEvent) => Key} keyOf
  * @returns {Map<Key, TurnEvent[]>}
  */
-function groupBy(turns, keyOf) {
+export function groupBy(turns, keyOf) {
   /** @type {Map<Key, TurnEvent[]>} */
   const groups = new Map();
   for (const turn of turns) {

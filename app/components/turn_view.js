@@ -257,7 +257,8 @@ function certaintyNodes({ certainty = {} }, debate) {
 
 /**
  * Return the labels that a turn is compared with, or null if there are none. Panelists and advocates answer for
- * themselves, a judge answers everybody, and the others answer the turn before them.
+ * themselves, a judge answers everybody, and the others answer the turn before them. A turn about one label is compared
+ * with decisions on this label.
  *
  * @param {TurnEvent} turn
  * @param {Debate} debate
@@ -265,7 +266,10 @@ function certaintyNodes({ certainty = {} }, debate) {
  */
 function comparedLabels(turn, debate) {
   const { colour } = findRole(debate.run.roles, turn.role);
-  const before = debate.labelTurns.filter((other) => other.turn < turn.turn);
+  const { item } = turn;
+  const before = debate.labelTurns
+    .filter((other) => other.turn < turn.turn && (!item || debate.isAbout(other, item)))
+    .map(({ role, labels }) => ({ role, labels: labels.filter((id) => debate.isAbout(turn, id)) }));
   if (colour === "judge" && before.length) return [...new Set(before.flatMap(({ labels }) => labels))];
   const alone = colour === "panelist" || colour === "advocate";
   return before.filter((other) => !alone || other.role === turn.role).at(-1)?.labels ?? null;

@@ -100,6 +100,16 @@ test("quotes of earlier replies are marked after a later dispute", () => {
   assert.equal(view.node.querySelectorAll(".evidence.disputed").length, 1);
 });
 
+test("a decision on one label is compared with decisions on this label", () => {
+  const view = makeView();
+  const about = (item, ...labels) => ({ item, labels, values: { [item]: labels.length > 0 } });
+  view.showTurn(makeTurn(0, "extractor", { labels: ["a", "c"] }));
+  view.showTurn(makeTurn(1, "extractor", about("b", "b")));
+  view.showTurn(makeTurn(2, "judge", about("a")));
+  view.showTurn(makeTurn(3, "judge", about("b", "b")));
+  assert.deepEqual(texts(view.node, ".decision"), ["assignsFoodPrice", "addsService", "removesFood", "decidesService"]);
+});
+
 test("replies without a quote of the label of a dispute are not drawn again", () => {
   const view = makeView();
   const evidence = [makeEvidence("a", "good", 0, 0)];
@@ -160,6 +170,27 @@ test("the label table shows marks and evidence", () => {
   debate.verdict = { status: "failed", values: { a: null, b: null, c: null } };
   assert.deepEqual(cells(), ["failed", "failed", "failed"]);
   assert.equal(labelTable(debate, run, new Set()).querySelectorAll("th .avatar").length, 2); // the critic assigned none
+});
+
+test("the label table shows what a role decided last on each label", () => {
+  const run = makeRun("multilabel", ["extractor", "judge"]);
+  const debate = new Debate("d1", run);
+  debate.addTurn(makeTurn(0, "extractor", { labels: ["a", "c"] }));
+  for (const [turn, item, values] of [
+    [1, "a", { a: true }],
+    [2, "b", { b: false }],
+  ]) {
+    const labels = values[item] ? [item] : [];
+    debate.addTurn(makeTurn(turn, "judge", { item, labels, values }));
+  }
+  const marks = () =>
+    [...labelTable(debate, run, new Set()).querySelectorAll(".mark")].map(({ className }) => className.split(" ")[1]);
+  assert.deepEqual(marks(), ["present", "present", "absent", "absent", "present", "pending"]);
+  const rated = new Debate("d1", makeRun("rating", ["judge"]));
+  for (const [turn, item] of ["a", "b"].entries()) {
+    rated.addTurn(makeTurn(turn, "judge", { item, values: { [item]: turn + 3 } }));
+  }
+  assert.deepEqual(texts(labelTable(rated, rated.run, new Set()), ".mark"), ["3", "4", "…"]);
 });
 
 test("names outside the codebook are listed with the turn", () => {
