@@ -140,3 +140,18 @@ export function formatRate(rate) {
 export function formatTime(time, { seconds = false } = {}) {
   return time.toTimeString().slice(0, seconds ? 8 : 5);
 }
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Format a time near now: 14:05 (today), Mon 14:05 (less than six days from now), 3 Mar, 3 Mar 2025.
+ *
+ * @param {Date} time
+ */
+export function formatDate(time) {
+  const now = new Date();
+  if (time.toDateString() === now.toDateString()) return formatTime(time);
+  const [weekday, month, , year] = time.toDateString().split(" ");
+  if (Math.abs(time.getTime() - now.getTime()) < 6 * DAY_MS) return `${weekday} ${formatTime(time)}`;
+  return `${time.getDate()} ${month}${time.getFullYear() === now.getFullYear() ? "" : ` ${year}`}`;
+}

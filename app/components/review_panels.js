@@ -2,7 +2,7 @@
 
 import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
 import { isSupported } from "./evidence.js";
-import { formatCount, formatDuration, formatRating, formatTime } from "./format.js";
+import { formatCount, formatDate, formatDuration, formatRating, formatTime } from "./format.js";
 import { findLabel, isOpen, labelName, valueText } from "./labels.js";
 import { isSettled } from "./review_queue.js";
 import { avatar, findRole } from "./roles.js";
@@ -69,7 +69,7 @@ function reasonBadges(reasons) {
  */
 export function queueRow({ id, text_start: text, status, changed_at: changedAt, reasons, skipped }, selected, onClick) {
   const settled = isSettled(status);
-  const time = settled && changedAt ? ` ${formatTime(new Date(1000 * changedAt))}` : "";
+  const time = settled && changedAt ? ` ${formatDate(new Date(1000 * changedAt))}` : "";
   const badges = reasonBadges(reasons);
   if (skipped && !settled) badges.push(el("span", "badge", "skipped"));
   const node = button(

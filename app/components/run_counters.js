@@ -1,7 +1,7 @@
 // The counters above a live run (documents, rate, time, cost, verdicts) and the notice on the state of the run.
 
 import { el, icon, setText } from "./dom.js";
-import { formatCount, formatDuration, formatMoney, formatPlural, formatRate, formatTime, MISSING } from "./format.js";
+import { formatCount, formatDate, formatDuration, formatMoney, formatPlural, formatRate, MISSING } from "./format.js";
 
 /** @import { IconName } from "./dom.js" */
 /** @import { RunStatusEvent } from "./live_client.js" */
@@ -122,7 +122,7 @@ export class RunCounters {
       setDetail(this.time, left ? `${formatDuration(left)} of work left` : "");
     } else {
       setValue(this.time, [left === null ? MISSING : formatDuration(left)]);
-      const end = left === null ? "measuring" : `done at about ${formatTime(new Date(Date.now() + 1000 * left))}`;
+      const end = left === null ? "measuring" : `done at about ${formatDate(new Date(Date.now() + 1000 * left))}`;
       setDetail(this.time, message ? el("span", "ellipsis", message) : end);
     }
   }

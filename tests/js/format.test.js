@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   formatChange,
   formatCount,
+  formatDate,
   formatDuration,
   formatMoney,
   formatPercent,
@@ -43,4 +44,18 @@ test("changes of counts have a sign", () => {
 
 test("ratings have at most two decimals", () => {
   assert.deepEqual([3, 8 / 3, 2.5, "x"].map(formatRating), ["3", "2.67", "2.5", "x"]);
+});
+
+test("a time of another day is shown with its day", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: new Date(2026, 10, 30, 14, 0) });
+  const days = (/** @type {number} */ count) => formatDate(new Date(2026, 10, 30 + count, 9, 5));
+  assert.deepEqual([0, -1, 1, -5, 7, -40].map(days), [
+    "09:05",
+    "Sun 09:05",
+    "Tue 09:05",
+    "Wed 09:05",
+    "7 Dec",
+    "21 Oct",
+  ]);
+  assert.equal(days(-365), "30 Nov 2025");
 });

@@ -106,6 +106,19 @@ test("counters show an unknown price", () => {
   ]);
 });
 
+test("the end of a run that takes days has its day", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: new Date(2026, 10, 30, 14, 5) });
+  const counters = new RunCounters();
+  const end = (/** @type {number} */ hours) => {
+    const status = makeStatus({ eta_seconds: 3600 * hours });
+    counters.addSample(status);
+    counters.draw(status, SETTINGS);
+    return counters.time.detail.textContent;
+  };
+  assert.equal(end(2), "done at about 16:05");
+  assert.equal(end(30), "done at about Tue 20:05");
+});
+
 test("the counter of documents explains the part of the bar that is in progress", () => {
   const counters = new RunCounters();
   const status = makeStatus();
