@@ -319,12 +319,11 @@ class LiveRunState:
             if turn.role:
                 progress[turn.role] = progress.get(turn.role, 0.0) + self._progress(turn)
         last = turns[-1] if turns else None
-        lists = (turn.turn.labels for turn in reversed(turns) if turn.turn and turn.is_done)
         tile: Json = {
             "kind": "tile",
             "document_id": debate.id,
             "progress": {role: round(min(1.0, n / self._expected.get(role, 1)), 3) for role, n in progress.items()},
-            "labels": list(next((labels for labels in lists if labels is not None), ())),
+            "labels": _current_labels(turns),
             "role": last.role if last else "",
             "tail": "",
             "waiting": "",
@@ -348,6 +347,21 @@ class LiveRunState:
         replies, characters = self._length.get(turn.role, (0, 0))
         usual = characters / replies if replies else 700.0
         return min(0.95, len(turn.text) / max(usual, 1.0))
+
+
+def _current_labels(turns: Iterable[_LiveTurn]) -> list[str]:
+    """Return the ids of the labels that the last decisions assign, where a turn decides on all labels or on one."""
+    assigned: dict[str, None] = {}
+    for live_turn in turns:
+        turn = live_turn.turn
+        if turn is None or not live_turn.is_done or turn.labels is None:
+            continue
+        if turn.item:
+            assigned.pop(turn.item, None)
+        else:
+            assigned.clear()
+        assigned |= dict.fromkeys(turn.labels)
+    return list(assigned)
 
 
 def status_of(run: RunRow, state: State | None = None) -> RunStatus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -363,3 +364,17 @@ def test_deltas_from_another_thread_arrive_complete_and_in_order() -> None:
     publisher.join()
     reader.look()
     assert reader.text[0] == "".join(words)
+
+
+def test_tile_has_the_last_decision_on_each_label() -> None:
+    live = LiveRunState(RUN)
+
+    def labels_after(turn: int, item: str, labels: Sequence[str] | None) -> list[str]:
+        live.publish(TurnDone(replace(finished("x", turn=turn, labels=labels), item=item)))
+        return next(event["labels"] for event in live.snapshot(ClientCursor()) if event["kind"] == "tile")
+
+    assert labels_after(0, "", ["a", "c"]) == ["a", "c"]
+    assert labels_after(1, "b", ["b"]) == ["a", "c", "b"]
+    assert labels_after(2, "a", []) == ["c", "b"]
+    assert labels_after(3, "", None) == ["c", "b"]
+    assert labels_after(4, "", ["a"]) == ["a"]
