@@ -130,7 +130,19 @@ class DollarAmount(click.FloatRange):
 
 
 DOLLARS = DollarAmount(min=0, min_open=True)
-PROJECT_PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+class NonEmptyPath(click.Path):
+    """A path that is not empty, as an unset variable of the shell is: it would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a path."""
+        if not str(value):
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PROJECT_PATH = NonEmptyPath(dir_okay=False, path_type=Path)
 
 
 def project_option(required: bool, help: str = "Project file (.duckdb).") -> Callable[[Any], Any]:

@@ -62,7 +62,7 @@ def runs_command(project: Path, as_json: bool) -> None:
 @click.option(
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=console.NonEmptyPath(path_type=Path),
     metavar="FILE",
     help="Output file; a folder for the format huggingface.",
 )

@@ -223,3 +223,15 @@ def test_traceback_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str
     error = ValueError("Input: \x1b[2J\x1b]0;title\x07")
     console.print_traceback(ValueError, error, None)
     assert capsys.readouterr().err.splitlines() == ["ValueError: Input: \ufffd[2J\ufffd]0;title\ufffd"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("annotate", "", "--text", "text", "--codebook", "x.yaml"),
+        ("doctor", "--project", ""),
+        ("export", "--project", "p.duckdb", "--format", "huggingface", "--output", ""),
+    ],
+)
+def test_empty_path_is_refused(command: tuple[str, ...]) -> None:
+    assert "the path is empty" in invoking.moot(*command, code=2).stderr
