@@ -13,7 +13,6 @@ from app.components import component
 from app.state import state
 from app.widgets.alerts import error_boxes, error_notice
 from core.errors import MootError
-from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.project_session import ProjectSession
 
@@ -61,9 +60,7 @@ def read_files(
     files: Sequence[importing.SourceFile], session: ProjectSession | None, destination: importing.Destination
 ) -> None:
     """Read files as the pending import. If they cannot be read, drop them, show the error and draw the page again."""
-    codebook, former_names = None, importing.NO_NAMES
-    if destination != "new" and session is not None and (codebook := codebooks.editor_codebook(session)) is not None:
-        former_names = codebooks.former_names(session, codebook)
+    codebook, former_names = importing.target_codebook(session, destination)
     bar = st.progress(0.0, "Reading")
 
     def progress(share: float, step: str) -> None:

@@ -351,9 +351,7 @@ class ImportPage:
 
         def change(destination: importing.Destination) -> None:
             reset_widgets(*DataState.GOLD_WIDGETS)
-            codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
-            mapping = importing.propose_mapping(self.draft.table, codebook)
-            self.keep(lambda draft: replace(draft, destination=destination, mapping=mapping))
+            self.keep(lambda draft: importing.change_destination(draft, destination, session))
 
         options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
         caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""

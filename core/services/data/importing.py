@@ -175,6 +175,33 @@ def read_again(
     )
 
 
+def target_codebook(
+    session: ProjectSession | None, destination: Destination
+) -> tuple[Codebook | None, Mapping[str, str]]:
+    """Return the codebook that gold is imported for, None for a new project's, and the former names of its labels."""
+    codebook = codebooks.editor_codebook(session) if session is not None and destination != "new" else None
+    if session is None or codebook is None:
+        return None, NO_NAMES
+    return codebook, codebooks.former_names(session, codebook)
+
+
+def change_destination(draft: ImportDraft, destination: Destination, session: ProjectSession | None) -> ImportDraft:
+    """Return the draft with another destination.
+
+    Columns that the user chose stay. If gold is for another codebook then, its columns and values are suggested again.
+    """
+    changed = replace(draft, destination=destination)
+    if (destination == "new") == (draft.destination == "new"):
+        return changed
+    codebook, former_names = target_codebook(session, destination)
+    mapping, chosen = propose_mapping(draft.table, codebook, former_names), draft.mapping
+    if not chosen.reasons:  # it is not the suggested mapping any more
+        gold = tuple(source for source in mapping.gold if source.column != chosen.text)
+        rater = mapping.rater if mapping.rater != chosen.text else None
+        mapping = replace(chosen, gold=gold, rater=rater, value_map=mapping.value_map)
+    return replace(changed, mapping=mapping, former_names=former_names)
+
+
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
     """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
     reading = ReadOptions(header=options.header)

@@ -77,6 +77,15 @@ def test_name_of_a_new_project_is_kept_while_the_user_looks_at_another_page(sess
     assert at.session_state["project"].stem == "my breads"
 
 
+def test_chosen_columns_stay_when_the_destination_changes(session: ProjectSession) -> None:
+    session.store.documents.add([Document("a", {"text": "soup"})])
+    at = upload(b"key,name,text,note\nk1,n1,one,first\nk2,n2,two,second\n")
+    at.selectbox(key="map-text").set_value("note").run()
+    for destination in ("replace", "new"):
+        at.segmented_control(key="data-destination").set_value(destination).run()
+        assert at.selectbox(key="map-text").value == "note"
+
+
 def test_columns_chosen_before_the_page_is_drawn_again_are_all_kept(session: ProjectSession) -> None:
     at = upload(b"key,name,text,note\nk1,n1,one,first\nk2,n2,two,second\n")
     at.selectbox(key="map-text").set_value("note")

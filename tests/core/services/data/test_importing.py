@@ -355,6 +355,22 @@ def test_further_file_is_read_with_the_former_names_of_labels() -> None:
     assert importing.read_again(draft, book, [("b.csv", more)]).mapping.gold == draft.mapping.gold
 
 
+def test_chosen_columns_stay_when_the_destination_changes(session: ProjectSession) -> None:
+    session.store.codebooks.save(old := parse_codebook({"labels": [{"name": "Food"}, {"name": "Bed"}]}))
+    session.store.codebooks.save(codebooks.change_label(old, old.labels[0].id, name="Meals"))
+    rows = b"key,text,note,Food,Price\n1,the soup was good,first,1,0\n2,the bill was high,second,0,1\n"
+    suggested = importing.read_files([("a.csv", rows)])
+    assert [source.column for source in suggested.mapping.gold] == ["Food", "Price"]
+    added = importing.change_destination(replace(suggested, destination="new"), "add", session)
+    assert [source.label for source in added.mapping.gold] == ["Meals"], "Food is its former name"
+    mapping = replace(suggested.mapping, text="note", id="key", context=("text",), gold=(), reasons=())
+    chosen = replace(suggested, destination="add", mapping=mapping)
+    assert importing.change_destination(chosen, "replace", session) == replace(chosen, destination="replace")
+    new = importing.change_destination(chosen, "new", session).mapping
+    assert (new.text, new.id, new.context) == ("note", "key", ("text",))
+    assert [source.column for source in new.gold] == ["Food", "Price"]
+
+
 def test_table_without_a_text_column_is_read_with_a_note() -> None:
     draft = importing.read_files([("n.csv", b"a,b\n1,2\n")])
     assert draft.mapping.text == "a"
