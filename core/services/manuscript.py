@@ -375,7 +375,8 @@ def _agreement(session: ProjectSession, run: RunRow, report: EvaluationReport) -
     """Return sentences on the agreement of several raters; empty for one rater."""
     alphas = {name: format_estimate(estimate) for name, estimate in report.agreement.items()}
     shown = [alpha if name == CHOICE_ITEM else f"{name} {alpha}" for name, alpha in alphas.items()]
-    alpha = f" Krippendorff's alpha of the raters, with 95% intervals: {', '.join(shown)}." if shown else ""
+    intervals = _with_intervals(report.agreement.values())
+    alpha = f" Krippendorff's alpha of the raters{intervals}: {', '.join(shown)}." if shown else ""
     return _ties(session, run, report) + alpha
 
 
@@ -437,8 +438,7 @@ def _regression(analysis: corrected_regression.Analysis | str) -> Block:
 def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
     item, reference = label_noun(report.scores.kind), reference_names(report.reference).noun
     overall = [metric for metric in metrics.metrics(report.scores.kind) if metric.headline]
-    shown = [report.scores[metric.key] for metric in overall]
-    intervals = ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in shown) else ""
+    intervals = _with_intervals(report.scores[metric.key] for metric in overall)
     scores = [(metric.name, _cell(report.scores[metric.key])) for metric in overall]
     if report.excluded and report.strict:
         main = metrics.main_metric(report.scores.kind).name
@@ -459,6 +459,11 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
         f"Scores of each {item} against {reference}{intervals}; {counted}",
         view,
     )
+
+
+def _with_intervals(estimates: Iterable[Estimate]) -> str:
+    """Return the words that say that values have intervals; nothing if none of these has one."""
+    return ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in estimates) else ""
 
 
 def _cell(estimate: Estimate) -> str:

@@ -132,6 +132,7 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
     assert "gold, the majority of ann, ben and cy (n = 3 documents)." in reference
     assert "Where the raters tie (1 value), there is no gold." in reference
     assert "Where only one rater answered (2 values), this answer is gold." in reference
+    assert "Krippendorff's alpha of the raters: Bath " in reference, "too few documents for intervals"
     assert isinstance(table, ManuscriptTable)
     assert [row[:2] for row in table.rows] == [("Bath", "3"), ("Staff", "2")]
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
