@@ -27,6 +27,7 @@ from core.services.runs.planning import Plan
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
 LATEST = "Latest test or run"
+NO_LABELS = "No labels yet. Add one on the Codebook page."
 PARTS = {
     "keywords": "add keyword",
     "include": "include as an example",
@@ -67,7 +68,7 @@ def _editor(session: ProjectSession, status: CodebookStatus) -> None:
     fields = label_editor.Fields(session, "lab")
     book = status.codebook
     if not book.labels:
-        line("No labels yet. Add one on the Codebook page.", "q")
+        line(NO_LABELS, "q")
         return
     label_id = state.lab.label if state.lab.label in {label.id for label in book.labels} else None
     state.lab.label = pick(book, key="lab-label", default=label_id)
@@ -195,6 +196,9 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
             "q",
         )
         return
+    if not status.codebook.labels:
+        line(NO_LABELS, "q")
+        return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = select_label(status.codebook, key="lab-rewrite-label", width=220)
         name = literal(role_model.spec)
@@ -203,7 +207,8 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
         state.lab.proposal = None
         with error_boxes(), st.spinner(f"{name} is writing"):
             state.lab.proposal = suggestions.propose_rewrite(session, plan, label_id, run_id=run_id)
-    if (proposal := state.lab.proposal) is not None:
+    proposal = state.lab.proposal
+    if proposal is not None and proposal.before.id in status.codebook.label_names:  # it may be deleted meanwhile
         _proposal(session, proposal, run_id)
 
 

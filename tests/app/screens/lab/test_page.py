@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from string import ascii_lowercase
 from typing import Any
 
@@ -22,8 +23,10 @@ from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.keyword_matches import UNUSED_DESCRIPTION
 from core.services.lab import history, sweeps, trials
+from core.services.lab.suggestions import Proposal
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
+from core.services.runs import planning
 from tests.app.studio import HOSTILE, button, html, open_page, until_shown
 from tests.core.services.sessions import BOOK, queue_runs, until
 
@@ -494,3 +497,19 @@ def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: Proje
         with pytest.raises(MootError):
             sweeps.start_sweep(filled, SweepSpec("ecj", {}, [RoleModel.parse(model)] * 2, {}, 8))
     assert sweeps.all_sweeps(filled) == []
+
+
+def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> None:
+    planning.save_plan(filled, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
+    first, second = BOOK.labels
+    better = first.model_copy(update={"description": "Better words."})
+    at = open_page("lab")
+    at.session_state["lab_definitions_view"] = "suggestions"
+    at.session_state["lab_proposal"] = Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False)
+    assert "Better words." in re.sub(r"<[^>]+>", "", html(at.run()))
+    rest = codebooks.delete_label(BOOK, first.id)
+    codebooks.save_draft(filled, rest)
+    assert "Better words." not in re.sub(r"<[^>]+>", "", html(at.run()))
+    codebooks.save_draft(filled, codebooks.delete_label(rest, second.id))
+    assert "No labels yet. Add one on the Codebook page." in html(at.run())
+    assert "Propose a rewrite" not in [button.label for button in at.button]
