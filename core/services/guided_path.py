@@ -82,16 +82,19 @@ def overview(session: ProjectSession) -> Overview:
 
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[PathStep]:
-    documents = session.store.documents.count()
+    documents, sizes = session.store.documents.count(), _sizes(session)
     ended = [
-        run for run in session.all_runs() if run.state in ("done", "stopped") and run.verdicts and not run.is_canary
+        run
+        for run in session.all_runs()
+        if run.state in ("done", "stopped") and run.verdicts and not run.is_canary and sizes.get(run.run_id)
     ]
-    full_run = next((run for run in reversed(ended) if run.state == "done" and run.documents >= documents), None)
+    full_run = next((run for run in reversed(ended) if run.state == "done" and sizes[run.run_id] >= documents), None)
     # The step Accuracy asks for reviews of a full run, so this step asks for those of pilots if there are any.
-    pilots = [run for run in ended if run.state != "done" or run.documents < documents]
-    wanted = min(
-        REVIEWS, max((run.documents if run.state == "done" else run.ended for run in pilots or ended), default=0)
+    pilots = [run for run in ended if run.state != "done" or sizes[run.run_id] < documents]
+    reviewable = (
+        sizes[run.run_id] if run.state == "done" else min(sizes[run.run_id], run.ended) for run in pilots or ended
     )
+    wanted = min(REVIEWS, max(reviewable, default=0))
     reviewed = reviewed_documents(session)
     enough = 0 < wanted <= reviewed
     missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted
@@ -100,7 +103,8 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     uses_words = any(role_model.is_builtin and role_model.model == LEXICAL_MODEL for role_model in role_models)
     yield _codebook(session, uses_words=uses_words)
     yield _models(role_models)
-    yield _pilot(session, last, state, ended, reviewed, enough=enough)
+    is_gone = last is not None and not sizes.get(last.run_id)
+    yield _pilot(session, last, state, ended, reviewed, enough=enough, is_gone=is_gone)
     yield PathStep(
         "review",
         "review",
@@ -112,8 +116,18 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     )
     changed = _changes(session, full_run, "whole run")
     is_outdated = bool(changed) and (not reviewed or not missing)
-    yield _whole_run(full_run, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated)
+    covers_all = last is not None and sizes.get(last.run_id, 0) >= documents
+    yield _whole_run(
+        full_run, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated, covers_all=covers_all
+    )
     yield _accuracy(full_run, missing, enough=enough)
+
+
+def _sizes(session: ProjectSession) -> dict[str, int]:
+    """Return the number of each run's documents by its id, without documents that others have replaced."""
+    if any(import_.counts.get("replaced") for import_ in session.store.documents.imports()):
+        return session.store.runs.count_present()
+    return {run.run_id: run.documents for run in session.all_runs()}
 
 
 def _state(done: bool) -> StepState:
@@ -201,12 +215,14 @@ def _pilot(
     reviewed: int,
     *,
     enough: bool,
+    is_gone: bool,
 ) -> PathStep:
     """Return the pilot's step. The first of the ``ended`` runs, which all have verdicts, completes it.
 
     After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
     During its review, examples are no such change, because corrections become examples. After the review, the run on
     all documents comes next. After a run without any verdict, the failed documents or the definitions come first.
+    ``is_gone`` is True if others have replaced all documents of the ``last`` run.
     """
     version = session.store.codebooks.latest()
     saved = version.number if version else 0
@@ -216,6 +232,8 @@ def _pilot(
     if ended and not is_due:
         words = changed or _run_words(ended[0], ended[0].state)
         return PathStep("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
+    if is_gone and state not in UNFINISHED:
+        last = state = None
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
@@ -231,7 +249,7 @@ def _pilot(
     button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
     if state in UNFINISHED:
         return PathStep("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
-    words = changed or _run_words(last, state)
+    words = changed or (_run_words(last, state) if not is_gone else "The documents of the last run were replaced.")
     if ended:
         action = f"Run with v{saved}" if ended[-1].settings.codebook_version != saved else "Run again"
         hint = f"Press {button}. Compare then shows what the change did."
@@ -249,8 +267,9 @@ def _whole_run(
     *,
     reviewed: bool,
     is_outdated: bool,
+    covers_all: bool,
 ) -> PathStep:
-    """Return the step of the run on all documents. It continues the last run if that is such a run.
+    """Return the step of the run on all documents. It continues the last run if that is such a run (``covers_all``).
 
     ``changed`` says what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
     during the review of that run.
@@ -258,7 +277,6 @@ def _whole_run(
     words = "Debate the other documents." if reviewed else "After the review of the pilot."
     words = changed or (_run_words(full_run, "done") if full_run else words)
     done = full_run is not None and not is_outdated
-    covers_all = last is not None and last.documents >= documents
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
     if not done and covers_all and unfinished is not None:
         return PathStep("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)

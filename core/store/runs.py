@@ -184,6 +184,11 @@ class Runs(Repository):
             "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
         )
 
+    def count_present(self) -> dict[str, int]:
+        """Return how many documents of each run the project still has, without runs that have none of them left."""
+        present = "SELECT run_id, count(*) FROM run_documents JOIN documents ON id = document_id GROUP BY run_id"
+        return dict(self._connection.rows(present))
+
     def document_sets(self) -> dict[str, int]:
         """Return a number for each run with documents, which is the same for runs of the same documents."""
         sets = "SELECT run_id, bit_xor(hash(document_id)) FROM run_documents GROUP BY run_id"

@@ -17,7 +17,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world
-from tests.core.services.sessions import decide
+from tests.core.services.sessions import annotate, decide
 from tests.core.store.helpers import make_settings, store_debate
 
 
@@ -247,3 +247,24 @@ def test_canary_run_is_neither_a_pilot_nor_the_run_on_all_documents(workspace: W
         asyncio.run(store_debate(session.project, run.run_id, "a", {}, dict.fromkeys(sample_world.CODEBOOK.items, 1)))
         finish(session, run.run_id)
         assert {step.name: step.state for step in guided_path.overview(session).steps}["whole"] == state
+
+
+def test_runs_count_only_documents_that_others_have_not_replaced(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "replaced")
+    session.store.documents.add([Document(id, {"text": f"clean {id}"}) for id in "abcd"])
+    session.store.codebooks.save(Codebook(labels=(Label(name="Clean", keywords=("clean",)),)))
+    run = annotate(session)
+    decide(session, run.run_id, {id: {} for id in "ab"})
+
+    def steps() -> dict[str, tuple[str, str]]:
+        return {step.name: (step.state, step.action) for step in guided_path.overview(session).steps}
+
+    assert steps()["review"] == ("now", "Review 2 more")
+    session.store.documents.replace_all([Document(id, {"text": f"clean {id}"}) for id in "bcxyz"])
+    assert steps()["review"] == ("now", "Review 1 more"), "of b and c"
+    assert steps()["whole"] == ("later", "Run all 5")
+    decide(session, run.run_id, {"c": {}})
+    assert (next_of(session).name, next_of(session).words) == ("whole", "Debate the other documents.")
+    session.store.documents.replace_all([Document(id, {"text": f"clean {id}"}) for id in "xyz"])
+    assert steps()["pilot"] == ("now", "Run a pilot")
+    assert next_of(session).words == "The documents of the last run were replaced."
