@@ -70,7 +70,7 @@ def grid_view(
         if page.rows:
             _grid(session, run, actor, page.rows, read_at, is_document_open=is_document_open)
         else:
-            _no_documents(run, page, show_all)
+            _no_documents(run, page, show_all, narrowed=queue_filter.narrowed)
         _controls_below(session, run, actor, page)
     attribution = actions.Attribution(actor)
     with counters:
@@ -130,9 +130,14 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
     st.button(label, on_click=clicked, **{"key": f"review-{label.lower()}", **widget})
 
 
-def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
+def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None], *, narrowed: bool) -> None:
+    """Say why there are no documents. ``narrowed`` is True if a filter may leave some out."""
     if page.total == 0 and not run.ended:
         layout.empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
+        return
+    if not narrowed:
+        words = "Others have replaced them. Choose another run above, or start one on the new documents."
+        layout.empty("The documents of this run are not in the project", words, key="review-gone")
         return
     words = "No document matches the search and the filters."
     if layout.empty("No documents found", words, action="Show all", sign="check", key="review-nothing"):

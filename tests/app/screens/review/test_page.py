@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import screens
 from app.state import ReviewState
 from app.widgets.elements import literal
+from core.documents import Document
 from core.services import export
 from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.leaderboard import leaderboard
@@ -295,6 +296,14 @@ def test_search_filters_the_review_rows(screen, project):
     assert "No document matches" in html(app)
     app.button(key="review-nothing-0").click().run()
     assert "8 documents" in html(app)
+
+
+def test_grid_of_a_run_whose_documents_were_replaced_says_so(screen, project):
+    sample_world.build(project)
+    project.store.documents.replace_all([Document("new", {"text": "a new text"})])
+    app = screen("review", review_view="Grid")
+    assert "The documents of this run are not in the project" in html(app)
+    assert "Show all" not in [button.label for button in app.button], "nothing is filtered"
 
 
 def focus_document(app):
