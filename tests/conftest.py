@@ -1,8 +1,9 @@
 """Fixtures and hooks of all tests: isolated folders, order, and skips as failures on request.
 
 Three slow parts of Moot are replaced in most tests:
-- A new project is a copy of an empty one, and its schema is neither applied nor checked. Tests with the fixture
-  ``applied_schema`` create projects as Moot does: ``tests/core/store/test_database.py`` and ``test_migrations.py``.
+- A new project is a copy of an empty one. Its schema is neither applied nor checked, nor is that of a file that was
+  closed and not changed since. Tests with the fixture ``applied_schema`` create and open projects as Moot does:
+  ``tests/core/store/test_database.py`` and ``test_migrations.py``.
 - Files are read in the process of the test. Tests with the fixture ``child_processes`` read them in child processes as
   Moot does: ``tests/core/ingest/test_child_process.py``, ``tests/core/ingest/test_read.py`` and
   ``tests/core/services/test_bundle.py``.
@@ -127,32 +128,47 @@ def training(_no_delays, monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def _copied_projects(tmp_path_factory, _isolated_session):
-    """Create each new project as a copy of an empty one, without applying or checking the schema.
+    """Create each new project as a copy of an empty one, and check no schema of a file that these tests closed.
 
-    Other processes and tests with the fixture ``applied_schema`` create projects as Moot does.
+    A file is known by its size and by the time of its last change, which ``shutil.copy2`` keeps. Other processes and
+    tests with the fixture ``applied_schema`` create and open projects as Moot does.
     """
     from core.store import database, migrations
 
     template = tmp_path_factory.mktemp("template") / "empty.duckdb"
     database.open_file(template).close()
-    connect, migrate = database._connect, migrations.migrate
-    unopened = set()
+    connect, migrate, close = database._connect, migrations.migrate, database.DatabaseConnection.close
+    closed, unchecked = set(), set()
 
-    def connect_copy(path):
+    def identity(path):
+        status = path.stat()
+        return status.st_size, status.st_mtime_ns
+
+    def connect_known(path):
+        unchecked.discard(str(path))  # of an attempt that failed
         if not path.exists():
             shutil.copyfile(template, path)
-            unopened.add(str(path))
+            unchecked.add(str(path))
+        elif identity(path) in closed and not path.with_name(path.name + ".wal").exists():
+            unchecked.add(str(path))
         return connect(path)
 
     def migrate_others(cursor, *, path, upto=None):
-        if path in unopened:
-            unopened.remove(path)
+        if path in unchecked:
+            unchecked.remove(path)
         else:
             migrate(cursor, path=path, upto=upto)
 
+    def close_and_remember(connection):
+        was_open = connection.is_open
+        close(connection)
+        if was_open and connection.path.exists():
+            closed.add(identity(connection.path))
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_connect", connect_copy)
+        patch.setattr(database, "_connect", connect_known)
         patch.setattr(migrations, "migrate", migrate_others)
+        patch.setattr(database.DatabaseConnection, "close", close_and_remember)
         yield connect
 
 

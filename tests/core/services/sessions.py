@@ -47,10 +47,10 @@ def studio(folder: Path, *, documents: int = 4) -> Iterator[tuple[Workspace, Pro
 
 
 def copy_project(source: Path, target: Path) -> None:
-    """Copy a closed project."""
+    """Copy a closed project with its time of change, by which ``tests/conftest.py`` knows it."""
     for suffix in ("", ".replies"):
         if (path := source.with_name(source.name + suffix)).exists():
-            shutil.copyfile(path, target.with_name(target.name + suffix))
+            shutil.copy2(path, target.with_name(target.name + suffix))
 
 
 def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> list[RunRow]:
