@@ -38,7 +38,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "26"
+VERSION = "27"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 NO_MORE = "NO MORE COMMENTS"

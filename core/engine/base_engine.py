@@ -64,8 +64,8 @@ class RunTotals:
         self.so_far = replace(self.so_far, **sums)
 
     def paid(self, reply: Reply) -> None:
-        """Count a new reply."""
-        self.add(calls=1, cached_tokens=reply.usage.cached_tokens)
+        """Count a new reply. A vector is not a call."""
+        self.add(calls=int(reply.finish_reason != "vector"), cached_tokens=reply.usage.cached_tokens)
         self.billed(reply.usage, reply.cost_usd)
 
     def billed(self, usage: Usage, cost_usd: float | None) -> None:

@@ -23,7 +23,7 @@ from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.hashing import digest
 from core.llm.connections import Limits
-from core.llm.embeddings import batches, decode_vector, encode_vector, vector_key
+from core.llm.embeddings import SECONDS, batches, decode_vector, encode_vector, vector_key
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
@@ -156,6 +156,31 @@ async def embed_once(
         await pay(chunk)
     replies = await store.fetch_all(keys.values())
     return np.stack([decode_vector(replies[keys[text]].text) for text in texts])
+
+
+def embed_stored(
+    models: ModelLibrary,
+    store: ReplyStore,
+    role_model: RoleModel,
+    texts: Sequence[str],
+    *,
+    run_id: str = "",
+    attempts: int = 1,
+    on_paid: Callable[[Reply], object] = ignore,
+) -> npt.NDArray[np.float32]:
+    """Return the vectors of texts as ``embed_once`` does, and store the new ones. Raises ModelError.
+
+    Blocks a thread, in a loop of its own: the engine's may wait for this thread. ``on_paid`` is called with each new
+    vector.
+    """
+
+    async def pay(chunk: Sequence[str]) -> None:
+        embed = partial(asyncio.to_thread, embed_texts, models, role_model, chunk, run_id)
+        for vector in await with_retries(embed, attempts, seconds=SECONDS):
+            await store.commit(vector)
+            on_paid(vector)
+
+    return asyncio.run(embed_once(store, role_model, texts, pay))
 
 
 @dataclass(slots=True)
@@ -291,9 +316,12 @@ class ModelCaller:
         max_cost = self.models.cost(role_model, Usage(prompt_tokens=characters)) or 0.0
         async with self._admitted(role_model, characters, 0, max_cost) as settle:
             for reply in await asyncio.to_thread(embed_texts, self.models, role_model, texts, self.run_id):
-                settle(reply.cost_usd)
                 await self.store.commit(reply)
-                self.on_billed(reply.usage, reply.cost_usd)
+                self._bill(settle, reply)
+
+    def _bill(self, settle: Settle, vector: Reply) -> None:
+        settle(vector.cost_usd)
+        self.on_billed(vector.usage, vector.cost_usd)
 
     @asynccontextmanager
     async def _admitted(
@@ -341,9 +369,15 @@ class ModelCaller:
                 )
             )
 
+        loop = asyncio.get_running_loop()
+
+        def on_vector(vector: Reply) -> None:
+            loop.call_soon_threadsafe(self._bill, settle, vector)
+
         try:
             document = request.document or pending.document
-            reply = await models.ask(role_model, request, self.settings, document, on_delta)
+            embed = partial(embed_stored, models, self.store, run_id=self.run_id, on_paid=on_vector)
+            reply = await models.ask(role_model, request, self.settings, document, on_delta, embed)
         except BudgetSpent:
             usage = estimate_usage(request.characters, buffer.length)
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -42,6 +41,8 @@ MIN_CHARACTERS = 100
 """Shortest beginning of a text that stands for it where the whole text exceeds the context."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+ServerEmbed: TypeAlias = Callable[[RoleModel, Sequence[str]], npt.NDArray[np.float32]]
+"""Return the vectors of texts by a model of a server. Blocks, and raises ModelError."""
 _Embedded: TypeAlias = tuple[list[Sequence[float]], int]
 """Vectors and the tokens that were billed for them, 0 if the server does not report them."""
 _REMEDY = "Is it a model for embeddings?"
@@ -67,35 +68,20 @@ def embedder(spec: str, connections: Mapping[str, Connection]) -> Embed | None:
     return ServerEmbedder(connection, role_model.model)
 
 
-class _TokenCount(threading.local):
-    value = 0
-
-
 class ServerEmbedder:
-    """Function that embeds texts with a model of a server, and counts the tokens that the server bills.
-
-    It sends each request once: its callers repeat failed calls.
-    """
+    """Function that embeds texts with a model of a server. It sends each request once: callers repeat failed calls."""
 
     def __init__(self, connection: Connection, model: str) -> None:
         self.connection = connection
         self.model = model
         self._max_characters: int | None = None
         """Characters of a text that fit into the context, once a longer one was refused."""
-        self._tokens = _TokenCount()
-
-    def take_tokens(self) -> int:
-        """Return the tokens of all calls by this thread since its last call of this method."""
-        tokens, self._tokens.value = self._tokens.value, 0
-        return tokens
 
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        vectors, tokens = self.embed(texts)
-        self._tokens.value += tokens
-        return vectors
+        return self.embed(texts)[0]
 
     def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int]:
-        """Return the vectors of texts and the tokens that are billed, which ``take_tokens`` does not count."""
+        """Return the vectors of texts and the tokens that are billed."""
         rows: list[Sequence[float]] = []
         total = 0
         for chunk in batches(texts):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -26,6 +27,7 @@ from core.errors import ModelError, NoSuchModel, UsageError
 from core.llm import embeddings, failures, http, model_info, ollama_chat, openai_chat, probe, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
+from core.llm.embeddings import ServerEmbed
 from core.llm.prices import Prices
 from core.llm.request import ModelRequest, Schema, request_schema
 from core.llm.streaming import OnDelta, estimate_usage, ignore_delta
@@ -38,6 +40,8 @@ SEEDS_APART = 1000
 """Distance between the seeds of two samples of one request; more than a run has iterations."""
 _REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|think", re.IGNORECASE)
 _NOTHING: Mapping[str, Any] = {}
+_embed: ContextVar[ServerEmbed] = ContextVar("embed")
+"""Embeds texts for the request whose reply is being written, in the thread that writes it."""
 
 
 class ModelLibrary:
@@ -58,7 +62,7 @@ class ModelLibrary:
         """Lookups of trained classifiers, one for each open project."""
         self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
-        self._probabilities: dict[str, tuple[embeddings.Embed, LabelProbabilities]] = {}
+        self._probabilities: dict[str, LabelProbabilities] = {}
         self._embedders: dict[tuple[str, str], embeddings.ServerEmbedder] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
@@ -113,10 +117,20 @@ class ModelLibrary:
         return role_model
 
     async def ask(
-        self, role_model: RoleModel, request: Request, settings: RunSettings, document: Document, on_delta: OnDelta
+        self,
+        role_model: RoleModel,
+        request: Request,
+        settings: RunSettings,
+        document: Document,
+        on_delta: OnDelta,
+        embed: ServerEmbed | None = None,
     ) -> Reply:
-        """Send one request and return its reply, without retries. Raises ModelError."""
+        """Send one request and return its reply, without retries. Raises ModelError.
+
+        ``embed`` embeds texts for a built-in model that compares vectors of a server. None stores no vectors.
+        """
         if role_model.is_builtin:
+            _embed.set(embed or self._embed_unstored)
             return await self._ask_builtin(role_model.model, request, settings, document, on_delta)
         return await self._send(role_model, request, settings, on_delta)
 
@@ -125,24 +139,12 @@ class ModelLibrary:
     ) -> Reply:
         name, suffix = builtin_name(model)
         codebook = settings.codebook
-        usage: Usage | None = None
-        cost: float | None = 0.0
         if name != LEXICAL_MODEL:
             classifier = await asyncio.to_thread(self._classifier, suffix)
             part = request.narrow(codebook)
             text = await asyncio.to_thread(classifier_replies.write_reply, request, part, document, classifier)
-        elif (vectors := self._vectors(suffix)) is not None:
-            embed, label_probabilities = vectors
-
-            def write() -> tuple[str, int]:
-                """Return the reply, and the tokens of the vectors, which are counted by thread."""
-                written = baseline.write_reply(request, codebook, document, label_probabilities)
-                return written, embed.take_tokens() if isinstance(embed, embeddings.ServerEmbedder) else 0
-
-            text, tokens = await asyncio.to_thread(write)
-            if isinstance(embed, embeddings.ServerEmbedder):
-                usage = Usage(prompt_tokens=tokens)
-                cost = self.prices.cost(embed.connection, embed.model, usage)
+        elif (label_probabilities := self._label_probabilities(suffix)) is not None:
+            text = await asyncio.to_thread(baseline.write_reply, request, codebook, document, label_probabilities)
         elif len(document.text) > LONG_TEXT:
             text = await asyncio.to_thread(baseline.write_reply, request, codebook, document)
         else:  # the words of a short text are found sooner than a thread is started
@@ -153,7 +155,8 @@ class ModelLibrary:
                 await asyncio.sleep(1 / settings.pace)
         else:
             on_delta(text, False)
-        return Reply(text, usage=usage or estimate_usage(request.characters, len(text)), cost_usd=cost)
+        usage = Usage() if "/" in suffix else estimate_usage(request.characters, len(text))  # else only vectors count
+        return Reply(text, usage=usage, cost_usd=0.0)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""
@@ -308,8 +311,8 @@ class ModelLibrary:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 
-    def _vectors(self, spec: str) -> tuple[embeddings.Embed, LabelProbabilities] | None:
-        """Return these vectors and the comparison of texts with labels by them, None for none. Raises NoSuchModel."""
+    def _label_probabilities(self, spec: str) -> LabelProbabilities | None:
+        """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
         if spec and spec not in self._probabilities:
             try:
                 embed = embeddings.embedder(spec, self.connections)
@@ -317,8 +320,14 @@ class ModelLibrary:
                 raise NoSuchModel(error.message, error.remedy) from error
             if embed is None:
                 return None
-            self._probabilities[spec] = embed, definition_probabilities(embed)
+            if isinstance(embed, embeddings.ServerEmbedder):
+                role_model = self.resolve(RoleModel.parse(spec))
+                embed = lambda texts: _embed.get()(role_model, texts)  # noqa: E731
+            self._probabilities[spec] = definition_probabilities(embed)
         return self._probabilities.get(spec)
+
+    def _embed_unstored(self, role_model: RoleModel, texts: Sequence[str]) -> embeddings.Array:
+        return self.server_embedder(role_model)(texts)
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
         """Return the classifier with this hash. Raises NoSuchModel, which prevents the start of a run.

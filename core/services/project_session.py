@@ -21,8 +21,7 @@ from core.engine.batch_engine import BatchEngine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
-from core.engine.model_calls import embed_once, embed_texts
-from core.engine.retries import with_retries
+from core.engine.model_calls import embed_stored
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_servers import BatchLibrary
@@ -103,19 +102,11 @@ class ProjectSession:
         with suppress(UsageError):
             embed = embeddings.embedder(spec, self.models.connections)
             if isinstance(embed, embeddings.ServerEmbedder):
-                embed = partial(self._embed, self.models.resolve(RoleModel.parse(spec)))
+                role_model = self.models.resolve(RoleModel.parse(spec))
+                replies = self.project.replies
+                embed = partial(embed_stored, self.models, replies, role_model, attempts=EMBED_ATTEMPTS)
             return Embedder(spec, embed) if embed is not None else None
         return None
-
-    def _embed(self, role_model: RoleModel, texts: Sequence[str]) -> embeddings.Array:
-        """Return the vectors of texts by a model of a server. In a loop of its own, as the engine may wait for them."""
-
-        async def pay(chunk: Sequence[str]) -> None:
-            embed = partial(asyncio.to_thread, embed_texts, self.models, role_model, chunk)
-            for vector in await with_retries(embed, EMBED_ATTEMPTS, seconds=embeddings.SECONDS):
-                await self.project.replies.commit(vector)
-
-        return asyncio.run(embed_once(self.project.replies, role_model, texts, pay))
 
     @property
     def path(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,12 +144,29 @@ def test_spent_budget_pauses_before_more_texts_are_embedded(folder: Path, server
 
 
 def test_vectors_of_the_built_in_model_are_part_of_the_cost(folder: Path, server: Server) -> None:
-    (folder / "codebook.yaml").write_text("{kind: choice, labels: [{name: Alpha}, {name: Beta, description: sad}]}")
-    lines = ["id,text,label", *(f"d{number},{text},Alpha" for number, text in enumerate(TEXTS))]
-    (folder / "texts.csv").write_text("\n".join(lines), encoding="utf-8")
-    gold = ("--gold", "label=label")
-    summary = annotate(folder, server, "--model", "builtin/lexical@near/tiny", *PRICE, gold=gold).json
+    summary = _compare_by_vectors(folder, server, "sad")
     assert summary["verdicts"] == len(TEXTS)
     assert sorted(set(server.embedded)) == sorted(server.embedded)
     probed = 1 + server.embedded.index("It rained all day.")  # the probe before the run is not part of its cost
     assert summary["cost_usd"] == summary["prompt_tokens"] == 3 * (len(server.embedded) - probed)
+
+
+def test_vectors_of_the_built_in_model_are_paid_once(folder: Path, server: Server) -> None:
+    first = _compare_by_vectors(folder, server, "sad")
+    again = _compare_by_vectors(folder, server, "gloomy")
+    embedded = Counter(server.embedded)
+    assert {embedded[text] for text in TEXTS} == {1}, "a run with another codebook finds the vectors in the project"
+    assert (first["verdicts"], again["verdicts"]) == (len(TEXTS), len(TEXTS))
+    assert 0 < again["cost_usd"] < first["cost_usd"], "only the new definition is paid"
+    calls = {first["calls"], again["calls"]}
+    assert calls == {3 * len(TEXTS)}, "a reply to each role, vectors are no calls"
+
+
+def _compare_by_vectors(folder: Path, server: Server, definition: str) -> dict[str, Any]:
+    """Annotate with a codebook whose words no text has, so that texts are compared with its definitions by vectors."""
+    labels = f"[{{name: Alpha}}, {{name: Beta, description: {definition}}}]"
+    (folder / "codebook.yaml").write_text(f"{{kind: choice, labels: {labels}}}")
+    lines = ["id,text,label", *(f"d{number},{text},Alpha" for number, text in enumerate(TEXTS))]
+    (folder / "texts.csv").write_text("\n".join(lines), encoding="utf-8")
+    gold = ("--gold", "label=label")
+    return annotate(folder, server, "--model", "builtin/lexical@near/tiny", *PRICE, gold=gold).json

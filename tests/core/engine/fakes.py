@@ -97,7 +97,13 @@ class World:
         return [Document(id, {"text": f"Text of {id}. The staff were kind."}) for id in ids]
 
     async def ask(
-        self, role_model: RoleModel, ask: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
+        self,
+        role_model: RoleModel,
+        ask: Request,
+        run_settings: RunSettings,
+        document: Document,
+        on_delta: OnDelta,
+        *_: object,
     ) -> Reply:
         key = f"{document.id}/{ask.role}/{len(ask.messages)}"
         times = self.seen.get(key, 0)

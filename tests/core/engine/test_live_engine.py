@@ -65,7 +65,7 @@ def test_events_describe_each_turn_in_order(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_text_is_published_while_a_reply_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Thinking(World):
-        async def ask(self, role_model, ask, run_settings, document, on_delta):
+        async def ask(self, role_model, ask, run_settings, document, on_delta, *_):
             on_delta("Hm. ", True)
             await asyncio.sleep(0.01)
             return await super().ask(role_model, ask, run_settings, document, on_delta)
@@ -280,7 +280,12 @@ def test_documents_in_flight_that_fail_after_the_pause_are_not_debated_either() 
     last = base_engine.EQUAL_FAILURES + 2
 
     async def fail_all_but_the_last(
-        role_model: RoleModel, request: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
+        role_model: RoleModel,
+        request: Request,
+        run_settings: RunSettings,
+        document: Document,
+        on_delta: OnDelta,
+        *_: object,
     ) -> Reply:
         number = int(document.id[1:])
         for _ in range(50 * (number + 1)):  # one after another, however slow the machine is
@@ -473,7 +478,7 @@ def test_calls_in_flight_end_when_the_disk_is_full() -> None:
     refused = []
 
     class Full(World):
-        async def ask(self, role_model: RoleModel, ask: Request, run_settings, document: Document, on_delta) -> Reply:
+        async def ask(self, role_model, ask, run_settings, document, on_delta, *_) -> Reply:
             self.delay = 0.0 if document.id == "d0" else 0.2
             return await super().ask(role_model, ask, run_settings, document, on_delta)
 
@@ -489,7 +494,7 @@ def test_calls_in_flight_end_when_the_disk_is_full() -> None:
 def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
     world = World()
 
-    async def stream_and_wait(role_model, ask, run_settings, document, on_delta):
+    async def stream_and_wait(role_model, ask, run_settings, document, on_delta, *_: object):
         on_delta("The aspects are ", False)
         await asyncio.sleep(60)
 

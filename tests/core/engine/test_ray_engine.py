@@ -11,12 +11,14 @@ from pathlib import Path
 import orjson
 import pytest
 
+from core.debate.turns import Reply, Usage
 from core.documents import Document, Precedents
 from core.engine import ray_engine, retries
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies, EmbedTexts
 from core.engine.ray_engine import RayEngine
+from core.engine.ray_worker import append_replies
 from core.errors import UsageError
 from core.llm.connections import Limits, parse_connection
 from core.llm.models import ModelLibrary
@@ -70,6 +72,16 @@ def test_only_the_user_can_access_the_folder_of_a_job(engine: RayEngine, tmp_pat
     asyncio.run(engine._prepare([]))
     for path in (folder, folder / "in", folder / "job.json"):
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_vectors_of_workers_cost_tokens_and_are_no_calls(engine: RayEngine) -> None:
+    paid = Reply(usage=Usage(prompt_tokens=3), cost_usd=0.5, run_id=engine.run_id)
+    replies = replace(paid, key="reply"), replace(paid, key="vector", finish_reason="vector")
+    engine._make_folders("replies", "attempts")
+    append_replies(engine._folder / "replies" / "worker.jsonl", *replies)
+    asyncio.run(engine._merge_calls())
+    totals = engine.totals.so_far
+    assert (totals.calls, totals.prompt_tokens, totals.cost_usd) == (1, 6, 1.0)
 
 
 def linked(path: Path) -> None:

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from aiohttp import web
 
-from core import baseline
 from core.codebook import Codebook, Label
 from core.debate.turns import Request
 from core.documents import Document
@@ -197,34 +197,28 @@ def test_installing_runs_nothing_of_the_current_folder(monkeypatch: pytest.Monke
     assert not (tmp_path / "ran").exists()
 
 
-def test_reply_is_charged_for_its_own_vectors(
-    connections: dict[str, Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    both_written, write_reply = threading.Barrier(2), baseline.write_reply
-
-    def write(*arguments: Any) -> str:
-        reply = write_reply(*arguments)
-        both_written.wait(10)
-        return reply
-
-    def embed(_embedder: embeddings.ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int]:
-        return [[1.0, float(len(text))] for text in texts], 100 * sum(map(len, texts))
-
-    monkeypatch.setattr(embeddings.ServerEmbedder, "_ask", embed)
+def test_concurrent_replies_pay_for_their_own_vectors(connections: dict[str, Connection]) -> None:
     book = Codebook(kind="choice", labels=(Label(name="Alpha"), Label(name="Beta")))
     settings = RunSettings(protocol="single", codebook=book, role_models={}, templates={})
     request = Request("annotator", (Message("user", "Text."),), form="choice")
     role_model = RoleModel.parse("builtin/lexical@near/tiny")
+    both_embed = threading.Barrier(2)
 
-    async def tokens() -> list[int]:
+    async def paid() -> list[list[str]]:
         models = ModelLibrary(connections.values())
 
-        async def ask(text: str) -> int:
-            document = Document(text, {"text": text})
-            return (await models.ask(role_model, request, settings, document, ignore_delta)).usage.prompt_tokens
+        async def ask(text: str, barrier: threading.Barrier) -> list[str]:
+            texts: list[str] = []
 
-        await ask("The definitions are embedded with the first text.")
-        monkeypatch.setattr(baseline, "write_reply", write)
-        return await asyncio.gather(ask("It rained."), ask("We slept until noon."))
+            def embed(_model: RoleModel, chunk: Sequence[str]) -> embeddings.Array:
+                barrier.wait(10)
+                texts.extend(chunk)
+                return np.array([[1.0, float(len(text))] for text in chunk], np.float32)
 
-    assert asyncio.run(tokens()) == [1000, 2000]
+            await models.ask(role_model, request, settings, Document(text, {"text": text}), ignore_delta, embed)
+            return texts
+
+        await ask("The definitions are embedded with the first text.", threading.Barrier(1))
+        return await asyncio.gather(ask("It rained.", both_embed), ask("We slept until noon.", both_embed))
+
+    assert asyncio.run(paid()) == [["It rained."], ["We slept until noon."]]
