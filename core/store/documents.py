@@ -59,6 +59,9 @@ STATE = f"(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents)
 _DIGEST = """sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
     THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END"""
 """SQL of the digest of all text fields: that of the text, and a colon and that of its context if it has one."""
+_HAS_TEXT_DIGESTS = """SELECT EXISTS (FROM run_documents) OR EXISTS (FROM run_precedents)
+    OR EXISTS (FROM events WHERE document_id IS NOT NULL)"""
+"""SQL that is true if ``_TEXT_DIGESTS`` has rows, in a fraction of the time of a query on them."""
 _TEXT_DIGESTS = f"""
 SELECT document_id, CASE WHEN starts_with(digest, current || ':') THEN digest ELSE coalesce(current, digest, '') END
     AS digest
@@ -451,6 +454,8 @@ def _add_import(
 
 def _reused_ids(cursor: Cursor) -> dict[str, str]:
     """Return the digests of incoming documents whose id has runs or reviews of another text, by id."""
+    if not scalar(cursor, _HAS_TEXT_DIGESTS):
+        return {}
     rows = cursor.execute(
         f"SELECT id, {_DIGEST} AS wanted, digest "
         f"FROM (FROM incoming ANTI JOIN documents stored ON incoming.id = stored.id AND {_SAME_TEXT}) "
@@ -583,25 +588,19 @@ def _complete_gold(cursor: Cursor, gold: Columns) -> int:
 
 def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> int:
     """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
-    base = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
-    with incoming(cursor, documents):
-        cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE new_documents AS "
-            "SELECT id, min(position) AS nth FROM incoming WHERE id NOT IN (SELECT id FROM documents) GROUP BY id"
-        )
-        cursor.execute(
-            f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
-            "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source, "
-            "group_name, group_order FROM incoming JOIN new_documents USING (id) WHERE nth = position "
-            "ORDER BY position",
-            [base, import_id],
-        )
     if len(gold["document_id"]):
         with incoming(cursor, gold):
             cursor.execute(
                 f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} "
-                "FROM incoming SEMI JOIN new_documents ON document_id = new_documents.id"
+                "FROM incoming ANTI JOIN documents ON document_id = documents.id"
             )
-    added = scalar(cursor, "SELECT count(*) FROM new_documents")
-    cursor.execute("DROP TABLE new_documents")
-    return added
+    with incoming(cursor, documents):
+        ((added,),) = cursor.execute(
+            f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
+            "SELECT id, (SELECT coalesce(max(position), -1) FROM documents) + row_number() OVER (ORDER BY position), "
+            "?, field, text, context, words, source, group_name, group_order "
+            "FROM (FROM incoming ANTI JOIN documents USING (id) "
+            "QUALIFY row_number() OVER (PARTITION BY id ORDER BY position) = 1) ORDER BY position",
+            [import_id],
+        ).fetchall()
+    return int(added)
