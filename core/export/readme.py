@@ -14,8 +14,9 @@ from core.formatting import escape_markdown, format_count, plural
 class Summary:
     """Contents of the exported rows, counted while they are written.
 
-    ``reviewed`` counts documents with a decision of a person on at least one label, ``reviewers`` are these people.
-    ``without_value`` counts documents with a label that has neither a verdict nor a review.
+    ``reviewed`` counts documents with a decision of a person on at least one label, by ``deciders``. ``reviewers`` may
+    also have discarded documents only. ``without_value`` counts documents with a label that has neither a verdict nor a
+    review.
     """
 
     columns: SharedColumns
@@ -24,6 +25,7 @@ class Summary:
     rows: int = 0
     reviewed: int = 0
     without_value: int = 0
+    deciders: set[str] = field(default_factory=set)
     reviewers: set[str] = field(default_factory=set)
     raters: set[str] = field(default_factory=set)
 
@@ -32,9 +34,12 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
     """Yield the rows, and count them in the summary."""
     for row in rows:
         summary.rows += 1
-        summary.reviewed += REVIEW in row.sources.values()
+        people = {annotator.name for annotator in row.reviewers}
+        if REVIEW in row.sources.values():
+            summary.reviewed += 1
+            summary.deciders |= people
         summary.without_value += any(row.values.get(item) is None for item in codebook.items)
-        summary.reviewers.update(annotator.name for annotator in row.reviewers)
+        summary.reviewers |= people
         summary.raters.update(row.document.gold)
         if row.run_id not in summary.runs:
             models = ", ".join(f"{role}: {model}" for role, model in row.roles.items())
@@ -50,7 +55,7 @@ def origin(summary: Summary, codebook: Codebook) -> list[str]:
     baseline = any("builtin/lexical" in description for description in summary.runs.values())
     counted = format_count(summary.rows, "row") if many else format_count(summary.rows, "document")
     if summary.reviewed:
-        who = format_count(len(summary.reviewers), "person", "people")
+        who = format_count(len(summary.deciders), "person", "people")
         reviewed = f"{summary.reviewed:,} of {counted} have labels decided by {who}; all others have model output only."
     else:
         reviewed = f"No person has reviewed any of the {counted}: all labels are model output."
