@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import aiohttp
@@ -42,6 +43,10 @@ _REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|
 _NOTHING: Mapping[str, Any] = {}
 _embed: ContextVar[ServerEmbed] = ContextVar("embed")
 """Embeds texts for the request whose reply is being written, in the thread that writes it."""
+
+
+def _embed_for_request(role_model: RoleModel, texts: Sequence[str]) -> embeddings.Array:
+    return _embed.get()(role_model, texts)
 
 
 class ModelLibrary:
@@ -321,8 +326,7 @@ class ModelLibrary:
             if embed is None:
                 return None
             if isinstance(embed, embeddings.ServerEmbedder):
-                role_model = self.resolve(RoleModel.parse(spec))
-                embed = lambda texts: _embed.get()(role_model, texts)  # noqa: E731
+                embed = partial(_embed_for_request, self.resolve(RoleModel.parse(spec)))
             self._probabilities[spec] = definition_probabilities(embed)
         return self._probabilities.get(spec)
 
