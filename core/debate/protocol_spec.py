@@ -15,7 +15,7 @@ from core import prompts
 from core.codebook import Codebook, Kind
 from core.debate.context import Protocol
 from core.debate.turns import Role
-from core.debate.votes import RatingAverage
+from core.debate.votes import MajorityVote, VotingRule
 from core.documents import VERDICT
 from core.errors import UsageError
 from core.formatting import did_you_mean
@@ -205,8 +205,8 @@ class ProtocolSpec:
     """Output limits in tokens by family. Other roles have the default."""
     shots: Callable[[Params], int] = lambda _params: 0
     """Returns the number of precedents wanted for each label."""
-    average: Callable[[Params], RatingAverage] = lambda _params: "median"
-    """Returns the average of ratings in a vote."""
+    vote: Callable[[Params, Kind], VotingRule] = lambda _params, _kind: MajorityVote()
+    """Returns the rule by which the roles of one family decide together."""
     templates: Callable[[], Mapping[str, Template]] | None = None
 
     @property
@@ -247,7 +247,7 @@ class ProtocolSpec:
         rule = self.kinds.get(kind)
         if rule is None or not rule.vote or self.deciding_role(params) != VERDICT:
             return ""
-        if kind == "rating" and self.average(params) == "mean":
+        if kind == "rating" and self.vote(params, kind) == MajorityVote("mean"):
             return "Vote: the mean, dimension by dimension."
         tie = f" Tie: {rule.tie}." if rule.tie else ""
         return f"Vote: {rule.vote}.{tie}"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 from core.codebook import Codebook
 from core.debate.context import DebateContext
@@ -30,41 +31,44 @@ def in_consensus(votes: Sequence[Vote], codebook: Codebook, within: float = 0) -
     return bool(votes) and all(_agree([vote.get(item) for vote in votes], within) for item in codebook.items)
 
 
-def count_votes(
-    votes: Sequence[Vote],
-    codebook: Codebook,
-    average: RatingAverage = "median",
-    weights: Sequence[float] | None = None,
-) -> tuple[dict[str, Value | None], dict[str, str]]:
-    """Return (values, reasons) by item.
+class VotingRule(Protocol):
+    """The rule by which a protocol makes one value of those of several voters. Evaluate votes by it, too."""
 
-    The value of a label or choice is the one with more votes than any other; a tie is None, with a reason. ``weights``
-    say how much each vote counts, by default all alike. Ratings take the median (of an even number the mean of the
-    middle two) or the mean, without weights.
+    def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
+        """Return (value, reason) of an item from the value of each voter, None for an abstention.
+
+        Without a value the reason says why.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityVote:
+    """The value with more votes than any other, of ratings the average, if more than half of the voters give one.
+
+    A tie has no value. Ratings take the median (of an even number the mean of the middle two) or the mean, without
+    weights.
     """
-    weighed = list(zip(votes, weights or [1] * len(votes), strict=True))
-    values: dict[str, Value | None] = {}
-    reasons: dict[str, str] = {}
-    for item in codebook.items:
-        values[item], reason = _result(
-            [(vote[item], weight) for vote, weight in weighed if item in vote], codebook, average
-        )
-        if reason:
-            reasons[item] = reason
-    return values, reasons
+
+    average: RatingAverage = "median"
+    weights: Sequence[float] | None = None
+    """How much each vote counts; None for all alike."""
+
+    def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
+        """Return (value, reason) of an item, as ``VotingRule``."""
+        weights = self.weights or [1] * len(values)
+        weighed = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+        if not weighed:
+            return None, "nobody decided it"
+        if not is_majority(len(weighed), len(values)):
+            return None, f"only {len(weighed)} of {len(values)} decided it"
+        return _result(weighed, codebook, self.average)
 
 
-def majority_verdict(
-    context: DebateContext,
-    replies: Sequence[Reply],
-    average: RatingAverage = "median",
-    weights: Sequence[float] | None = None,
-) -> Verdict:
+def majority_verdict(context: DebateContext, replies: Sequence[Reply], rule: VotingRule = MajorityVote()) -> Verdict:
     """Return the verdict of several roles that were asked for a decision each.
 
-    More than half of the replies must be readable; those vote, with their ``weights``. Otherwise the document fails if
-    one of the others met a provider error (a new attempt may help), else it is unresolved. So is an item that half of
-    the roles or more give no value.
+    More than half of the replies must be readable. Otherwise the document fails if one of the others met a provider
+    error (a new attempt may help), else it is unresolved.
     """
     readable = [reply for reply in replies if reply.readable]
     if not is_majority(len(readable), len(replies)):
@@ -73,15 +77,13 @@ def majority_verdict(
                 return context.failed(reply.error)
         problems = dict.fromkeys(reply.reading.problem for reply in replies if reply.reading.problem)
         return context.unresolved(f"{len(readable)} of {len(replies)} could be read: {'; '.join(problems)}")
-    vote_weights = (
-        [weight for reply, weight in zip(replies, weights, strict=True) if reply.readable] if weights else None
-    )
-    votes = [reply.reading.values for reply in readable]
-    values, reasons = count_votes(votes, context.codebook, average, vote_weights)
-    for item in values:
-        count = sum(item in vote for vote in votes)
-        if count and not is_majority(count, len(replies)):
-            values[item], reasons[item] = None, f"only {count} of {len(replies)} decided it"
+    votes = [reply.reading.values if reply.readable else {} for reply in replies]
+    values: dict[str, Value | None] = {}
+    reasons: dict[str, str] = {}
+    for item in context.codebook.items:
+        values[item], reason = rule.decide([vote.get(item) for vote in votes], context.codebook)
+        if reason:
+            reasons[item] = reason
     notes = [f"'{name}' is not a label that was asked about" for reply in readable for name in reply.reading.unknown]
     if len(readable) < len(replies):
         notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")
@@ -105,8 +107,6 @@ def _agree(values: Sequence[Value | None], within: float) -> bool:
 def _result(
     weighed: Sequence[tuple[Value, float]], codebook: Codebook, average: RatingAverage
 ) -> tuple[Value | None, str]:
-    if not weighed:
-        return None, "nobody decided it"
     if codebook.kind == "rating":
         numbers = [float(value) for value, _ in weighed if not isinstance(value, str)]
         rating = statistics.median(numbers) if average == "median" else statistics.fmean(numbers)

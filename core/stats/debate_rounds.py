@@ -14,17 +14,18 @@ Documents are the independent units of the intervals, or groups of them. Shares 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from core.codebook import Kind
 from core.stats.agreement import fleiss_disagreement, krippendorff_disagreement, over_items
-from core.stats.arrays import Codes, Mask, Numbers, check_shapes, is_right, known_median, ratings
+from core.stats.arrays import Codes, Mask, Numbers, check_shapes, distinct_rows, is_right, known_median, ratings
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -68,7 +69,7 @@ class Round:
     consecutive: tuple[tuple[str, str, Estimate], ...]
     """Each agent and the next, and the share of cells on which they agree: judges who answer in sequence."""
     vote: Estimate
-    """Accuracy of the vote (a tie is wrong)."""
+    """Accuracy of what the agents decide together by the rule of the run (a tie is wrong)."""
     mean: Estimate
     """Mean accuracy of the agents."""
     upper_bound: Estimate
@@ -90,24 +91,26 @@ class Bound:
     """``at_first`` minus ``reached``: right answers that the debate lost, less those that it found."""
 
 
-def vote_of(predicted: Sequence[npt.ArrayLike], *, kind: Kind) -> Numbers:
-    """Return the vote of several agents: the most common value, NaN on a tie; for ratings the median."""
+Decide: TypeAlias = Callable[[Sequence[float]], float]
+"""The decision of several agents on one cell from the value of each; NaN for no value."""
+Vote: TypeAlias = Callable[[Mapping[str, Numbers]], Numbers]
+"""The decisions of agents together, ``[document, item]``, from the values by agent; NaN where nothing is decided."""
+
+
+def vote_of(predicted: Sequence[npt.ArrayLike], decide: Decide) -> Numbers:
+    """Return the decisions of several agents together. Cells with the same values are decided once."""
     stack = np.stack([ratings(values_of_agent) for values_of_agent in predicted])
-    if len(stack) == 1:
-        return ratings(predicted[0])
-    if kind == "rating":
-        return known_median(stack)
-    values, votes = count_votes(stack)
-    if not len(values):
-        return np.full(stack.shape[1:], np.nan)
-    is_decided = (votes == votes.max(axis=0)).sum(axis=0) == 1
-    return np.where(is_decided & (votes.max(axis=0) > 0), values[votes.argmax(axis=0)], np.nan)
+    cells = stack.reshape(len(stack), -1).T
+    first, inverse, _ = distinct_rows(np.searchsorted(np.unique(stack[~np.isnan(stack)]), cells))
+    decisions = np.array([decide(cells[row].tolist()) for row in first], dtype=np.float64)
+    return decisions[inverse].reshape(stack.shape[1:])
 
 
 def rounds(
     reference: npt.ArrayLike,
     steps: Sequence[tuple[str, Mapping[str, npt.ArrayLike]]],
     *,
+    vote: Vote,
     kind: Kind = "multilabel",
     design: Design | None = None,
     groups: Codes | None = None,
@@ -115,9 +118,9 @@ def rounds(
     """Return the rounds of a debate from (name, values by agent), in order.
 
     Agents that answered together in an earlier round continue as a group. An agent without any value for a document
-    (NaN throughout) keeps its last values. ``design`` describes how the documents with a reference were selected and
-    which depend on each other, by default all are independent. ``groups`` are those of all documents, ``[document]``.
-    Raises ValueError for shapes that differ.
+    (NaN throughout) keeps its last values. ``vote`` is the rule by which the agents decide together. ``design``
+    describes how the documents with a reference were selected and which depend on each other, by default all are
+    independent. ``groups`` are those of all documents, ``[document]``. Raises ValueError for shapes that differ.
     """
     debate = _Debate(ratings(reference), kind, design or Design(), Design(groups=groups))
     debate_rounds: list[Round] = []
@@ -133,7 +136,7 @@ def rounds(
         for agent, values in answers.items():
             before = earlier.get(agent, values)
             latest[agent] = np.where(_has_answer(values)[:, None], values, before)
-        debate_rounds.append(debate.round(name, earlier, answers, latest))
+        debate_rounds.append(debate.round(name, earlier, answers, latest, vote(latest)))
     return tuple(debate_rounds)
 
 
@@ -191,7 +194,12 @@ class _Debate:
         return _share_of_cells(right, among, self.reference_design)
 
     def round(
-        self, name: str, earlier: Mapping[str, Numbers], answers: Mapping[str, Numbers], latest: Mapping[str, Numbers]
+        self,
+        name: str,
+        earlier: Mapping[str, Numbers],
+        answers: Mapping[str, Numbers],
+        latest: Mapping[str, Numbers],
+        vote: Numbers,
     ) -> Round:
         """Return a round from values by agent: those before it, those given in it, and the latest ones after it."""
         stack = np.stack(list(latest.values()))
@@ -199,7 +207,6 @@ class _Debate:
         right = np.stack([self.right(values) for values in latest.values()])
         is_complete: Mask = np.all(has_value, axis=(0, 2))
         differs = np.any(stack != stack[:1], axis=(0, 2))
-        vote = vote_of(list(latest.values()), kind=self.kind)
         answered, voted = has_value & self.has_reference, self.has_reference & np.any(has_value, axis=0)
         return Round(
             name=name,
@@ -210,7 +217,7 @@ class _Debate:
             documents=int(is_complete.sum()),
             unanimous=ratio(is_complete & ~differs, is_complete, self.document_design),
             agreement=self.agreement(stack),
-            with_majority=self.share_with_majority(stack, vote),
+            with_majority=self.share_with_majority(stack),
             consecutive=tuple(
                 (first, second, self.share_alike(latest[first], latest[second])) for first, second in pairwise(latest)
             ),
@@ -242,13 +249,14 @@ class _Debate:
         disagreement = partial(krippendorff_disagreement, level="ordinal") if is_rating else fleiss_disagreement
         return over_items(disagreement, stack.transpose(1, 2, 0), self.document_design.groups)
 
-    def share_with_majority(self, stack: Numbers, vote: Numbers) -> Estimate:
+    def share_with_majority(self, stack: Numbers) -> Estimate:
         """Return the mean share of agents with the most common value, over cells with values of two or more agents."""
         count = (~np.isnan(stack)).sum(axis=0)
         comparable = count >= 2
-        with_vote = is_right(vote[None, ...], stack, kind=self.kind).sum(axis=0)
-        # On a tie count the agents that gave one of the leading values: at least one.
-        leading = with_vote if self.kind == "rating" else count_votes(stack)[1].max(axis=0, initial=0)
+        if self.kind == "rating":
+            leading = is_right(known_median(stack)[None, ...], stack, kind=self.kind).sum(axis=0)
+        else:  # On a tie count the agents that gave one of the leading values: at least one.
+            leading = count_votes(stack)[1].max(axis=0, initial=0)
         shares = np.where(comparable, leading / np.maximum(count, 1), 0.0)
         return ratio(shares.sum(axis=1), comparable.sum(axis=1), self.document_design)
 

@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_lowercase
 
-from core.codebook import Codebook
+from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import VOTE_RULES, Param, Params, Preset, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Request, Role, Step, Verdict
-from core.debate.votes import in_consensus, is_majority, majority_verdict
+from core.debate.votes import MajorityVote, in_consensus, is_majority, majority_verdict
 from core.formatting import format_count
 
 
@@ -43,9 +43,8 @@ def debate(context: DebateContext) -> Step[Verdict]:
         agreed = is_majority(len(votes), len(roles)) and in_consensus(votes, context.codebook, context.params["within"])
         if agreed or not votes:
             break
-    is_rating = context.codebook.kind == "rating"  # the median has no weights, whatever is stored
-    weights = None if is_rating else _weights(str(context.params["weights"]))
-    verdict = majority_verdict(context, [transcript.latest[role.name] for role in roles], weights=weights)
+    rule = _vote(context.params, context.codebook.kind)
+    verdict = majority_verdict(context, [transcript.latest[role.name] for role in roles], rule)
     if not is_majority(len(votes), len(roles)):  # without enough votes, there is neither a consensus nor a majority
         return verdict
     return replace(verdict, notes=(_outcome(context, number, agreed=agreed), *verdict.notes))
@@ -81,6 +80,11 @@ def _requests(
         )
         for role in roles
     ]
+
+
+def _vote(params: Params, kind: Kind) -> MajorityVote:
+    # The median has no weights, whatever is stored.
+    return MajorityVote(weights=None if kind == "rating" else _weights(str(params["weights"])))
 
 
 def _weights(text: str) -> list[float] | None:
@@ -144,6 +148,7 @@ SPEC = ProtocolSpec(
         ),
     ),
     check=_check,
+    vote=_vote,
     presets={
         "paper": Preset(
             "Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}, "paper"

@@ -348,6 +348,7 @@ SPEC = ProtocolSpec(
         "choice": DecisionRule("shares within groups, averaged over groups: the largest", "unresolved"),
         "rating": DecisionRule("the mean within groups, then across groups"),
     },
+    vote=lambda params, _kind: GroupMean(tuple(member.group.name for member in persona_set_of(params).members)),
     output_limits={"persona": 2048, "aggregator": 4096},
     debate=debate,
     params=_PARAMS,
@@ -379,18 +380,15 @@ def _average(codebook: Codebook, speakers: Sequence[_Speaker]) -> tuple[Verdict,
     are noted with the personas that gave none.
     """
     finals = [(speaker.member, _values(speaker.final)) for speaker in speakers]
+    rule = GroupMean(tuple(member.group.name for member, _ in finals))
     values: dict[str, Value | None] = {}
     reasons: dict[str, str] = {}
     means: list[str] = []
     for item in codebook.items:
-        values_by_group: dict[str, list[Value]] = {}
-        for member, final in finals:
-            if item in final:
-                values_by_group.setdefault(member.group.name, []).append(final[item])
-        if not values_by_group:
-            values[item], reasons[item] = None, "no persona gave a value that can be read"
+        values[item], words = rule.decide([final.get(item) for _, final in finals], codebook)
+        if not any(item in final for _, final in finals):
+            reasons[item] = words
             continue
-        values[item], words = _decide_item(codebook, values_by_group)
         if values[item] is None:
             reasons[item] = f"the panel is divided: {words}"
         means.append(f"{codebook.item_title(item)}: {words}")
@@ -422,6 +420,24 @@ def group_distance(
         elif values:
             distances.append(sum(value != persona_values[item] for value in values) / len(values))
     return max(distances)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean:
+    """The mean within groups, then across groups; of labels that of their shares. A tie has no value."""
+
+    groups: Sequence[str]
+    """The group of each voter."""
+
+    def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
+        """Return the value of an item and the means in words, as ``VotingRule``."""
+        values_by_group: dict[str, list[Value]] = {}
+        for group, value in zip(self.groups, values, strict=True):
+            if value is not None:
+                values_by_group.setdefault(group, []).append(value)
+        if not values_by_group:
+            return None, "no persona gave a value that can be read"
+        return _decide_item(codebook, values_by_group)
 
 
 def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from core.codebook import Kind
 from core.debate.context import DebateContext
 from core.debate.few_shot import select_examples, template_rows
 from core.debate.protocol_spec import (
@@ -36,7 +37,7 @@ from core.debate.protocol_spec import (
     similarity_param,
 )
 from core.debate.turns import Role, Step, Verdict
-from core.debate.votes import RatingAverage, majority_verdict
+from core.debate.votes import MajorityVote, majority_verdict
 
 
 class Method(NamedTuple):
@@ -88,7 +89,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
     samples = context.params["k"] if method.is_sampled else 1
     answers = yield from context.ask_all(replace(request, sample=number) for number in range(samples))
     if method.is_sampled:
-        return majority_verdict(context, answers, _average(context.params))
+        return majority_verdict(context, answers, _vote(context.params, context.codebook.kind))
     return context.verdict(context.require(answers[0]))
 
 
@@ -117,8 +118,8 @@ def _shots(params: Params) -> int:
     return 0 if least is None else max(least, int(params["shots"]))
 
 
-def _average(params: Params) -> RatingAverage:
-    return "mean" if params["method"] == "form" else "median"
+def _vote(params: Params, _kind: Kind) -> MajorityVote:
+    return MajorityVote("mean" if params["method"] == "form" else "median")
 
 
 def _temperature(params: Params) -> dict[str, float]:
@@ -183,7 +184,7 @@ SPEC = ProtocolSpec(
     },
     temperature=_temperature,
     shots=_shots,
-    average=_average,
+    vote=_vote,
     output_limits={"annotator": 2048},
     debate=debate,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.debate import protocols, turns
+from core.debate.votes import MajorityVote
 from core.documents import VERDICT, Reference
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -18,12 +19,12 @@ from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_by_debates, cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers, codes_of_groups
-from core.stats.debate_rounds import vote_of
+from core.stats.debate_rounds import Vote, vote_of
 from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample
 from core.store.annotation_sources import GOLD, REVIEWED, source_of
 from core.store.annotations import Grid as Grid
-from core.store.annotations import is_own
+from core.store.annotations import decode_value, is_own
 from core.store.project import Store
 from core.store.sampling_frames import Selection
 
@@ -258,7 +259,7 @@ TIED = 9_999.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """One step: the members of a family of roles in one round, and their joint result.
+    """One step: the members of a family of roles in one round, and the joint result of the family.
 
     A second extractor has no part in the result: the critic and the judge only see the list of the first one.
     """
@@ -270,7 +271,10 @@ class Stage:
     round: int
     members: Mapping[str, Grid]
     predicted: Grid
-    """``TIED`` where the members had values and none of these won."""
+    """What the family decides by the voting rule of the run, each with its last values: ``TIED`` where none won.
+
+    Only on documents that the step is about.
+    """
 
 
 @cached_while(lambda _, run: (run.state, run.turns, run.verdicts, run.unresolved, run.failed))
@@ -284,19 +288,22 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
     for (role, round), grid in zip(rounds, grids, strict=True):
         groups.setdefault((turns.family(role), round), {})[role] = grid
-    titles, spec = step_titles(run), protocols.known(run.settings)
-    voting = {role.name for role in protocols.roles_of(run.settings) if role.votes} if spec else set(titles)
+    titles = step_titles(run)
+    vote = voting_rule(run)
+    latest: dict[str, Grid] = {}
     repeated_families = {family for family, round in groups if round}
     stages_found = []
     for family, round in _in_rounds(list(groups)):
         members = groups[family, round]
-        voters = {role: grid for role, grid in members.items() if role in voting} or members
-        title = titles.get(next(iter(voters)), family) if len(voters) == 1 else f"{title_of(family)}s"
+        voters = [role for role in voters_of(run, members) if role in members]
+        answered = np.any([~np.isnan(members[role]).all(axis=1) for role in voters], axis=0)[:, None]
+        latest = last_values(latest, members)
+        title = titles.get(voters[0], family) if len(voters) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in repeated_families else title
         name = f"{family} {round + 1}" if family in repeated_families else family
-        vote = vote_of(list(voters.values()), kind=codebook.kind)
-        has_value = np.any([~np.isnan(grid) for grid in voters.values()], axis=0)
-        predicted = np.where(np.isnan(vote) & has_value, TIED, vote)
+        votes = {role: latest[role] for role in voters_of(run, members) if role in latest}
+        decided, has_value = vote(votes), np.any([~np.isnan(grid) for grid in votes.values()], axis=0)
+        predicted = np.where(answered, np.where(np.isnan(decided) & has_value, TIED, decided), np.nan)
         stages_found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(stages_found)
 
@@ -311,16 +318,55 @@ def _in_rounds(order: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def last_lists(stages_in_order: Iterable[Stage]) -> dict[str, Grid]:
-    """Return the last list of each role, by role, from the steps of a run in order.
-
-    For each document, a list of a later round replaces the whole list of an earlier round.
-    """
+    """Return the last list of each role, by role, from the steps of a run in order."""
     last: dict[str, Grid] = {}
     for stage in stages_in_order:
-        for role, predicted in stage.members.items():
-            answered = ~np.isnan(predicted).all(axis=1, keepdims=True)
-            last[role] = np.where(answered, predicted, last[role]) if role in last else predicted
+        last = last_values(last, stage.members)
     return last
+
+
+def last_values(earlier: Mapping[str, Grid], later: Mapping[str, Grid]) -> dict[str, Grid]:
+    """Return the last list of each role: for each document, a later list replaces the whole earlier one."""
+    last = dict(earlier)
+    for role, grid in later.items():
+        answered = ~np.isnan(grid).all(axis=1, keepdims=True)
+        last[role] = np.where(answered, grid, last[role]) if role in last else grid
+    return last
+
+
+def voters_of(run: RunRow, roles: Collection[str]) -> list[str]:
+    """Return the roles that decide together with these roles of one family: all of it that vote, answered or not.
+
+    The roles themselves if none of them votes, or if this version of Moot does not have the protocol.
+    """
+    given, families = list(roles), {turns.family(role) for role in roles}
+    known = protocols.roles_of(run.settings) if protocols.known(run.settings) else ()
+    voters = [role.name for role in known if role.votes and role.family in families]
+    return given if set(given).isdisjoint(voters) else voters
+
+
+def voting_rule(run: RunRow) -> Vote:
+    """Return the rule by which roles of one family decide together in the run, for grids by role.
+
+    A role without a grid abstains. A lone voter decides.
+    """
+    codebook, spec = run.settings.codebook, protocols.known(run.settings)
+    rule = spec.vote(protocols.params_of(run.settings), codebook.kind) if spec else MajorityVote()
+
+    def decide(cell: Sequence[float]) -> float:
+        value, _ = rule.decide([decode_value(codebook, number) for number in cell], codebook)
+        if value is None:
+            return np.nan
+        return float(codebook.label_numbers[value] if isinstance(value, str) else value)
+
+    def vote(grids: Mapping[str, Grid]) -> Grid:
+        voters = voters_of(run, grids)
+        if len(voters) == 1:
+            return grids[voters[0]]
+        missing = np.full_like(next(iter(grids.values())), np.nan)
+        return vote_of([grids.get(role, missing) for role in voters], decide)
+
+    return vote
 
 
 def step_titles(run: RunRow) -> dict[str, str]:

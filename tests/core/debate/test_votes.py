@@ -8,10 +8,18 @@ from hypothesis import strategies as st
 
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reading, Reply, ReplyError
-from core.debate.votes import count_votes, in_consensus, is_majority, majority_verdict
+from core.debate.votes import MajorityVote, in_consensus, is_majority, majority_verdict
 from tests.core.debate.canned_debates import CODEBOOKS, PRICE, ROOM, SERVICE, context_of
 
 MULTI, CHOICE, RATING = CODEBOOKS["multilabel"], CODEBOOKS["choice"], CODEBOOKS["rating"]
+
+
+def count_votes(votes, codebook, average="median", weights=None):
+    """Return values and reasons of the items by the majority rule, from the votes by item."""
+    rule = MajorityVote(average, weights)
+    decided = {item: rule.decide([vote.get(item) for vote in votes], codebook) for item in codebook.items}
+    values = {item: value for item, (value, _) in decided.items()}
+    return values, {item: reason for item, (_, reason) in decided.items() if reason}
 
 
 def lists(*present: set[str]) -> list[dict[str, bool]]:

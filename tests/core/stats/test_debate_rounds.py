@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import statistics
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from core.codebook import Kind
-from core.stats.debate_rounds import bound, rounds, vote_of
+from core.stats.debate_rounds import bound, vote_of
+from core.stats.debate_rounds import rounds as debate_rounds
 from core.stats.flips import objections
 from core.stats.intervals import Estimate, wilson
 from core.stats.metric_intervals import Design
@@ -14,12 +18,33 @@ from core.stats.panels import before_after
 NAN = float("nan")
 
 
-def test_votes_take_majority_or_median() -> None:
-    votes = [[[1, 0]], [[1, 1]], [[0, NAN]]]
-    assert vote_of(votes, kind="multilabel").tolist()[0][0] == 1
-    assert np.isnan(vote_of(votes, kind="multilabel")[0][1])  # a tie
-    assert vote_of([[[1.0]], [[2.0]], [[5.0]]], kind="rating").tolist() == [[2.0]]
-    assert np.isnan(vote_of([[[NAN]], [[NAN]]], kind="multilabel")).all()
+def most_common(values):
+    """Return the most common value of some agents, NaN on a tie and without any."""
+    counts = Counter(value for value in values if value == value).most_common()
+    is_tie = len(counts) > 1 and counts[0][1] == counts[1][1]
+    return NAN if is_tie or not counts else counts[0][0]
+
+
+def median(values):
+    return statistics.median(value for value in values if value == value)
+
+
+def rounds(*arguments, decide=most_common, **options):
+    """Return the rounds of agents that decide together by ``decide``."""
+    return debate_rounds(*arguments, vote=lambda grids: vote_of(list(grids.values()), decide), **options)
+
+
+def test_cells_with_the_same_values_are_decided_once() -> None:
+    asked = []
+
+    def decide(values):
+        asked.append(values)
+        return sum(value for value in values if value == value)
+
+    votes = [[[1, 0.5], [1, NAN]], [[3, 1], [3, NAN]], [[NAN, 2], [NAN, NAN]]]
+    np.testing.assert_array_equal(vote_of(votes, decide), [[4, 3.5], [4, 0]])
+    np.testing.assert_array_equal(sorted(asked), sorted([[1, 3, NAN], [0.5, 1, 2], [NAN, NAN, NAN]]))
+    assert vote_of(np.zeros((3, 0, 2)), decide).shape == (0, 2)
 
 
 def test_rounds_worked_example() -> None:
@@ -169,7 +194,7 @@ def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
         ("other", {"X": [[1.0]], "Y": [[1.0]]}),
         ("turn 2", {"B": [[4.0]], "C": [[4.0]]}),
     ]
-    last = rounds([[4.0]], steps, kind="rating")[2]
+    last = rounds([[4.0]], steps, kind="rating", decide=median)[2]
     assert [(agent.agent, agent.accuracy.value) for agent in last.agents] == [("A", 0.0), ("B", 1.0), ("C", 1.0)]
     assert (last.vote.value, last.mean.value) == (1.0, pytest.approx(2 / 3))
 

@@ -282,7 +282,7 @@ def test_bound_of_first_answers_is_their_own_and_not_a_gain_over_the_verdict(ses
 
 def test_first_round_has_no_counts_of_kept_and_changed_answers():
     steps = [("Round 1", {"a": [[1], [0]], "b": [[1], [0]]}), ("Round 2", {"a": [[1], [1]], "b": [[1], [0]]})]
-    rows = debate_effect._agents(rounds([[1], [1]], steps), {"a": "Ada", "b": "Bo"})
+    rows = debate_effect._agents(rounds([[1], [1]], steps, vote=lambda agents: agents["a"]), {"a": "Ada", "b": "Bo"})
     assert [[*row[:2], *row[3:]] for row in rows] == [
         ["Round 1", "Ada", "", "", ""],
         ["Round 1", "Bo", "", "", ""],

@@ -37,7 +37,8 @@ def test_part_without_documents_has_no_scores() -> None:
 
 def test_agreement_of_judges_is_shown_by_part() -> None:
     def part(second: int):
-        return rounds([[1], [1]], [("Judges", {"judge_1": [[1], [1]], "judge_2": [[1], [second]]})])
+        judges = {"judge_1": [[1], [1]], "judge_2": [[1], [second]]}
+        return rounds([[1], [1]], [("Judges", judges)], vote=lambda grids: grids["judge_1"])
 
     rows = list(agreement_rows([part(0), part(1)], {"judge_1": "Judge 1"}))
     shown = [[re.sub("<[^>]+>", "", cell) for cell in row] for row in rows]

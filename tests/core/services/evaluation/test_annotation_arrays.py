@@ -1,0 +1,152 @@
+"""Tests of the steps of a debate: several roles decide together by the voting rule of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+from core.debate.context import DebateContext, parse_reply
+from core.debate.protocols import find
+from core.debate.turns import Reply
+from core.documents import VERDICT, Document
+from core.runs import RunSettings
+from core.services.evaluation import annotation_arrays, debate_effect
+from core.store.annotations import decode_value
+from tests.core.debate.canned_debates import CODEBOOKS, LABELS, decision_text, run_debate
+from tests.core.services import sample_world
+from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
+
+NAMES = [label.name for label in LABELS]
+
+
+def store_random_run(project, protocol, kind, given, seed=1, count=40):
+    """Store a run with random replies, two fifths of them unreadable, and the verdicts of its protocol on them."""
+    rng = random.Random(seed)
+    codebook, spec = CODEBOOKS[kind], find(protocol, given)
+    params = spec.parse_params(given)
+    settings = RunSettings(
+        protocol=protocol,
+        codebook=codebook,
+        role_models={role.name: ROLE_MODEL for role in spec.roles(params)},
+        templates=spec.load_templates(params),
+        params=params,
+    )
+    documents = [Document(f"d{number}", {"text": "The staff were kind."}) for number in range(count)]
+    project.store.documents.add(documents)
+    run_id = project.store.runs.create(settings, [document.id for document in documents]).run_id
+
+    def respond(request, _number):
+        if request.form == "text" or rng.random() < 0.4:
+            return "I cannot say."
+        names = rng.sample(NAMES, rng.randrange(4)) if kind == "multilabel" else [rng.choice(NAMES)]
+        return decision_text(kind, *names, ratings={name: rng.randint(1, 5) for name in NAMES})
+
+    async def store():
+        for document in documents:
+            turns = []
+
+            def keep(request, number, document=document, turns=turns):
+                text = respond(request, number)
+                reading = parse_reply(request, Reply(text), codebook, document).reading
+                turns.append((request.role, request.round, reading.values if reading.readable else None))
+                return text
+
+            verdict, _ = run_debate(spec, DebateContext(document, settings, {}), keep)
+            for number, (role, round, values) in enumerate(turns):
+                key = f"{document.id}/{number}"
+                await project.replies.commit(make_reply(key, run_id=run_id))
+                turn = make_turn(run_id, document.id, number, role, key, values=values)
+                project.sink.turn(dataclasses.replace(turn, round=round))
+            await project.sink.verdict(make_verdict(run_id, document.id, verdict.values))
+
+    asyncio.run(store())
+    return project.store.runs.get(run_id)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind", "params"),
+    [
+        ("discussion", "multilabel", {"rounds": 0}),
+        ("discussion", "choice", {"rounds": 0, "weights": "5, 1, 1"}),
+        ("discussion", "choice", {"rounds": 0, "weights": "1, 1.5, 1, 1.2", "annotators": 4}),
+        ("discussion", "rating", {"rounds": 0, "annotators": 4}),
+        ("panel", "multilabel", {"turns": 0}),
+        ("panel", "choice", {"turns": 0}),
+        ("panel", "rating", {"turns": 0}),
+    ],
+)
+def test_roles_decide_by_the_voting_rule_of_the_run(project, protocol, kind, params):
+    run = store_random_run(project, protocol, kind, params)
+    session, codebook = sample_world.session_on(project), CODEBOOKS[kind]
+    stage, *_ = annotation_arrays.stages(session, run)
+    verdicts = project.store.annotations.grid(run.run_id, codebook, VERDICT)
+    answered = np.any([~np.isnan(grid) for grid in stage.members.values()], axis=0)
+    undecided = np.isnan(verdicts) & answered
+    assert undecided.any() or (protocol, kind) == ("panel", "rating")
+    assert (stage.predicted[undecided] == annotation_arrays.TIED).all()
+    decided = np.where(stage.predicted == annotation_arrays.TIED, np.nan, stage.predicted)
+    np.testing.assert_array_equal(decided, verdicts)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind", "params"),
+    [
+        ("discussion", "choice", {"weights": "5, 1, 1"}),
+        ("discussion", "multilabel", {"weights": "1, 1.5, 1, 1.2", "annotators": 4}),
+        ("discussion", "rating", {"within": 0}),
+    ],
+)
+def test_last_round_of_a_discussion_decides_as_the_run(project, protocol, kind, params):
+    run = store_random_run(project, protocol, kind, params)
+    stages = annotation_arrays.stages(sample_world.session_on(project), run)
+    assert len(stages) == 3
+    verdicts = project.store.annotations.grid(run.run_id, CODEBOOKS[kind], VERDICT)
+    last = np.full(verdicts.shape, np.nan)
+    for stage in stages:  # a document on which the annotators agreed is not discussed again
+        answered = ~np.isnan(stage.predicted).all(axis=1, keepdims=True)
+        last = np.where(answered, stage.predicted, last)
+    np.testing.assert_array_equal(np.where(last == annotation_arrays.TIED, np.nan, last), verdicts)
+
+
+def test_weights_and_quorum_are_no_effect_of_the_debate(project):
+    """Nobody changes an answer, so that no round changes the vote."""
+    given = {"weights": "5, 1, 1", "rounds": 1}
+    spec = find("discussion")
+    params = spec.parse_params(given)
+    codebook = CODEBOOKS["choice"]
+    settings = RunSettings(
+        protocol="discussion",
+        codebook=codebook,
+        role_models={role.name: ROLE_MODEL for role in spec.roles(params)},
+        templates={},
+        params=params,
+    )
+    right, wrong, _ = (label.id for label in codebook.labels)
+    gold = {"gold": {"label": right}}
+    project.store.documents.add(Document(id, {"text": "t"}, gold=gold) for id in ("weighted", "alone"))
+    run_id = project.store.runs.create(settings, ["weighted", "alone"]).run_id
+    answers = {"weighted": (right, wrong, wrong), "alone": (right, None, None)}
+
+    async def store():
+        for id, given in answers.items():
+            for number in range(6):
+                label = given[number % 3]
+                role, key = f"annotator_{'abc'[number % 3]}", f"{id}/{number}"
+                await project.replies.commit(make_reply(key, run_id=run_id))
+                turn = make_turn(run_id, id, number, role, key, values=label and {"label": label})
+                project.sink.turn(dataclasses.replace(turn, round=number // 3))
+            verdict = {"label": right if id == "weighted" else None}
+            await project.sink.verdict(make_verdict(run_id, id, verdict))
+
+    asyncio.run(store())
+    session = sample_world.session_on(project)
+    effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
+    assert [round.vote.value for round in effect.rounds] == [0.5, 0.5]  # the vote of one of three is not enough
+    assert [share.value for share in effect.flip_table.shares] == [1, 1]
+    first = annotation_arrays.stages(session, project.store.runs.get(run_id))[0].predicted[:, 0]
+    assert decode_value(codebook, first[0]) == right
+    assert first[1] == annotation_arrays.TIED
