@@ -70,10 +70,17 @@ wrong AS (
     JOIN ({gold}) AS truth USING (document_id, item)
     WHERE differs(verdict.value, truth.value)
 ),
-split AS (
-    SELECT document_id FROM verdicts SEMI JOIN changed USING (document_id)
+judged AS MATERIALIZED (
+    SELECT run_id, document_id, values FROM verdicts SEMI JOIN changed USING (document_id)
     WHERE list_contains($siblings, run_id) AND status = 'verdict'
-    GROUP BY document_id HAVING min(hash(values)) <> max(hash(values))
+),
+split AS (  -- few documents have other texts of values; only their items are compared
+    SELECT DISTINCT document_id FROM (
+        SELECT document_id FROM annotations SEMI JOIN judged USING (run_id, document_id) SEMI JOIN (
+            SELECT document_id FROM judged GROUP BY document_id HAVING min(hash(values)) <> max(hash(values))
+        ) USING (document_id)
+        WHERE annotator = 'verdict' GROUP BY document_id, item HAVING any_differ(value)
+    )
 ),
 decided AS (
     SELECT document_id, status FROM verdicts SEMI JOIN changed USING (document_id) WHERE run_id = $run

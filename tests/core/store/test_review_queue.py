@@ -347,6 +347,18 @@ def test_ratings_differ_from_one_point_on(project, rating, reasons):
     assert line.reasons == reasons
 
 
+@pytest.mark.parametrize(("rating", "differs"), [(2.3333, False), (3, True)])
+def test_runs_disagree_from_one_point_on(project, rating, differs):
+    codebook = Codebook(kind="rating", labels=(Label(name="Helpful", id="helpful"),))
+    project.store.documents.add(make_documents(1))
+    runs = [project.store.runs.create(make_settings(codebook), ["d0"]).run_id for _ in range(2)]
+    for run_id, value in zip(runs, (2, rating), strict=True):
+        asyncio.run(store_debate(project, run_id, "d0", {"judge": None}, {"helpful": value}))
+    project.store.review_reasons.refresh(runs[0], runs)
+    (line,) = project.store.review_queue.lines(Viewpoint(runs[0])).rows
+    assert ("samples" in line.reasons) == differs
+
+
 def test_roles_that_decide_one_label_in_each_turn_are_compared_label_by_label(tmp_path):
     documents = {
         "agree": (True, False),
