@@ -135,9 +135,9 @@ def annotate_file(
         settings = existing.trainer.pin_classifier(settings)
         if plan.ambiguous:  # fails before anything is written if the prepass does not exist
             ambiguity.difference_rates(existing, plan.ambiguous)
-    for note in (*built.notes, *run_warnings.settings_warnings(settings, workspace.models)):
+    for note in run_warnings.settings_warnings(settings, workspace.models):
         console.print_message(note)
-    _print_counts(built)
+    _print_reading(built, " (stored in the project)")
     draft = to_import.draft
     if built.rejected and draft.mapping.rater is None and (rater := propose_mapping(draft.table, codebook).rater):
         console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
@@ -156,11 +156,7 @@ def annotate_file(
     if count := to_import.other_ids:
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
     stored, rows = annotation.create_runs(session, to_import, codebook, plan)
-    if conflicts := stored.counts["gold_conflicts"]:
-        console.print_message(
-            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the gold in "
-            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
-        )
+    _print_conflicts(session, stored.counts["gold_conflicts"])
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
@@ -168,21 +164,32 @@ def annotate_file(
     return _execute(session, [row.run_id for row in rows])
 
 
-def _print_counts(built: BuiltDocuments) -> None:
-    """Print how many rows were not read as they are, and the first rejected ones."""
+def _print_reading(built: BuiltDocuments, kept_in: str = "") -> None:
+    """Print how a file was read, how many rows were not read as they are, and the first rejected ones."""
+    for note in built.notes:
+        console.print_message(note)
     if built.unknown_gold:
         console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")
     if built.rejected:
         rejected = len(built.rejected)
         merged = f"merged {built.merged}, " if built.merged else ""
         counts = f"read {built.read}, kept {built.kept}, {merged}rejected {rejected}"
-        console.print_message(f"{counts} (stored in the project):")
+        console.print_message(f"{counts}{kept_in}:")
         for row in built.rejected[:SHOWN_REJECTED]:
             console.print_message(f"  {row}")
         if rejected > SHOWN_REJECTED:
             console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
     elif built.merged:
         console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
+
+
+def _print_conflicts(session: ProjectSession, count: int) -> None:
+    """Print how many gold values of a file differ from those of the project, if any does."""
+    if count:
+        console.print_message(
+            f"{format_count(count, 'gold value')} {plural(count, 'differs', 'differ')} from the gold in "
+            f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+        )
 
 
 def _check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
@@ -273,7 +280,10 @@ def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Cod
 def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     row = console.known_run(session, run_id)
-    added = annotation.extend_run(session, run_id, preview_file(source, row.settings.codebook, session), limit)
+    preview = preview_file(source, row.settings.codebook, session)
+    _print_reading(preview.built, " (stored in the project)")
+    stored, added = annotation.extend_run(session, run_id, preview, limit)
+    _print_conflicts(session, stored.counts["gold_conflicts"])
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 
@@ -659,7 +669,9 @@ def keywords_command(
     codebook = read_codebook(codebook_file)
     wanted = {codebook.require(name).id for name in names}
     source = ImportOptions((input,), ColumnMapping(text), header=header)
-    documents = preview_file(source, codebook, None).built.documents
+    built = preview_file(source, codebook, None).built
+    _print_reading(built)
+    documents = built.documents
     proposals = propose_keywords(codebook, [document.text for document in documents])
     proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
     without = labels_without_keywords(codebook, proposals)

@@ -26,7 +26,10 @@ def create_runs(
     return stored, planning.create_runs(session, settings, document_ids, iterations=plan.iterations, rejected=rejected)
 
 
-def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> int:
-    """Store documents in the project, add the first ``limit`` of them to a run, and return how many it did not have."""
-    store_documents(session, preview)
-    return session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
+def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> tuple[Import, int]:
+    """Store documents in the project, and add the first ``limit`` of them to a run.
+
+    Return the import, and how many of these documents the run did not have.
+    """
+    stored = store_documents(session, preview)
+    return stored, session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])

@@ -62,3 +62,11 @@ def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
     texts, codebook = files
     result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--label", "Fish", code=2)
     assert "has no label 'Fish'" in result.stderr
+
+
+def test_rejected_rows_are_named(files: tuple[Path, Path]) -> None:
+    texts, codebook = files
+    texts.write_text("id;text\n1;A finch sang.\n2;A finch; and more\n3;Two finches.\n", encoding="utf-8")
+    result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--json")
+    assert result.json["documents"] == 2
+    assert "read 3, kept 2, rejected 1:" in result.stderr

@@ -111,6 +111,17 @@ def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     assert annotate(tmp_path, "--extend", code=2).json == {}
 
 
+def test_extending_reports_rejected_rows_and_other_gold(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    for s, broken in ((True, ""), (False, "\n{")):
+        lines = [json.dumps({"id": f"d{n}", "text": text, "s": s}) for n, text in enumerate(TEXTS)]
+        (tmp_path / "texts.jsonl").write_text("\n".join(lines) + broken, encoding="utf-8")
+        more = ("--resume", "r0001", "--extend") if broken else ()
+        told = annotate(tmp_path, "--gold", "Service=s", *more).stderr
+    assert f"read {len(TEXTS) + 1}, kept {len(TEXTS)}, rejected 1" in told
+    assert f"{len(TEXTS)} gold values differ from the gold in p.duckdb, which stays" in told
+
+
 def test_documents_with_new_ids_are_annotated_and_added_to_a_run(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     annotate(tmp_path)
