@@ -114,6 +114,18 @@ export function ownsKey(target, key) {
 }
 
 /**
+ * Return the key of an event as a shortcut names it: in lower case, and on a keyboard of another script the Latin letter
+ * or digit in its place.
+ *
+ * @param {KeyboardEvent} event
+ */
+export function shortcutOf({ key, code }) {
+  if (key.length > 1) return key;
+  const latin = key > "~" ? /^(?:Key|Digit)(.)$/.exec(code)?.[1] : undefined;
+  return (latin ?? key).toLowerCase();
+}
+
+/**
  * Create an icon. Screen readers skip it.
  *
  * @param {IconName} name

@@ -1,6 +1,6 @@
 // The table of runs, which can be sorted, selected, pinned and renamed with the mouse or the keyboard.
 
-import { button, el, focusedIn, icon } from "./dom.js";
+import { button, el, focusedIn, icon, shortcutOf } from "./dom.js";
 import { formatScore } from "./format.js";
 import { intervalBar } from "./interval_bar.js";
 import { isUnchanged, mountView } from "./streamlit_bridge.js";
@@ -222,7 +222,7 @@ class LeaderboardView {
       F2: () => this.rename(id),
       Enter: () => this.open(id),
     });
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const action = actions[shortcutOf(event)];
     if (!action || (event.target instanceof HTMLButtonElement && [" ", "Enter"].includes(event.key))) return;
     event.preventDefault();
     action();

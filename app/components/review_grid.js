@@ -3,7 +3,7 @@
 // Every edit is sent to the studio at once (review_client.js). A cell shows its edit until the page has rows that were
 // read after the edit was saved, so an older answer does not revert a second click. The page reruns a little later.
 
-import { el, setText } from "./dom.js";
+import { el, setText, shortcutOf } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
 import { samplingOf } from "./review_queue.js";
 import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
@@ -248,13 +248,14 @@ export function handleKey(params) {
 
 /** @param {CellParams & { event: KeyboardEvent }} params @returns {(() => void) | null} */
 function actionOf({ api, node, column, event }) {
-  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  const { ctrlKey, metaKey, altKey, shiftKey } = event;
+  const key = shortcutOf(event);
   const undo = (/** @type {"undo" | "redo"} */ name) => {
     // It may reopen a document that is earlier in the queue: no row counts as drawn until the page has new rows.
     for (const { data } of displayedNodes(api)) data._sampling = null;
     act(api, name, {});
   };
-  if ((ctrlKey || metaKey) && key.toLowerCase() === "z") return () => undo(shiftKey ? "redo" : "undo");
+  if ((ctrlKey || metaKey) && key === "z") return () => undo(shiftKey ? "redo" : "undo");
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " " && isLabel(column)) return () => toggle(api, node, column.getColId());
   if (/^[1-9]$/.test(key)) {

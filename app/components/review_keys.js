@@ -1,6 +1,6 @@
 // The keys of Focus: their events, the buttons that show them, the line of keys and the help.
 
-import { button, el, isTyping, keyHint, ownsKey } from "./dom.js";
+import { button, el, isTyping, keyHint, ownsKey, shortcutOf } from "./dom.js";
 import { progressNodes } from "./review_panels.js";
 
 /** @import { ActionQueue } from "./action_queue.js" */
@@ -134,7 +134,7 @@ export class ReviewKeys {
       return;
     }
     const action = this.actionOf(event, source);
-    if (!DIGIT.test(event.key)) this.endDigits();
+    if (!DIGIT.test(shortcutOf(event))) this.endDigits();
     this.setPicksTag(false);
     await action?.();
   }
@@ -146,15 +146,16 @@ export class ReviewKeys {
    * @param {EventTarget | null} source
    * @returns {(() => unknown) | null}
    */
-  actionOf({ key, ctrlKey, metaKey, altKey, shiftKey }, source) {
+  actionOf(event, source) {
+    const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
     const control = ctrlKey || metaKey;
-    const name = key.length === 1 ? key.toLowerCase() : key;
+    const name = shortcutOf(event);
     if (control && name === "z") return this.actions[shiftKey ? "y" : "u"];
     if (control || altKey || ownsKey(source, key)) return null;
-    if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
+    if (this.help.matches(":popover-open")) return name === "?" ? () => this.help.hidePopover() : null;
     const { picksTag } = this;
-    if (DIGIT.test(key)) return () => (picksTag ? this.onTagDigit(Number(key)) : this.onDigit(Number(key)));
-    if (key === "Escape") return picksTag ? () => this.setPicksTag(false) : null;
+    if (DIGIT.test(name)) return () => (picksTag ? this.onTagDigit(Number(name)) : this.onDigit(Number(name)));
+    if (name === "Escape") return picksTag ? () => this.setPicksTag(false) : null;
     if (name === "e") return () => this.setPicksTag(!picksTag);
     return this.actions[name] ?? null;
   }

@@ -378,6 +378,24 @@ test("a digit after the key E sets an error type, otherwise a label", async () =
   }
 });
 
+test("the keys work on a keyboard of another script", async () => {
+  await openView({}, null, { tags: ["ambiguous text"] });
+  const press = (/** @type {object} */ key) => {
+    window.dispatchEvent(new window.KeyboardEvent("keydown", key));
+    return settled();
+  };
+  await press({ key: "у", code: "KeyE" }); // Russian
+  assert.ok(document.querySelector(".picks-tag"));
+  await press({ key: "۱", code: "Digit1" }); // Persian
+  assert.equal(document.querySelector(".pill").ariaPressed, "true");
+  await press({ key: "۱", code: "Digit1" });
+  assert.equal(presentButton().ariaPressed, "false");
+  await press({ key: "z", code: "KeyY" }); // German: the letter counts, not its place
+  assert.notEqual(document.querySelector(".save-state").textContent, "Nothing to redo");
+  await press({ key: "Я", code: "KeyZ", ctrlKey: true, shiftKey: true });
+  assert.equal(document.querySelector(".save-state").textContent, "Nothing to redo");
+});
+
 test("undo of an action in another run keeps the shown document and names what was undone", async () => {
   const answers = [{ saved: "Undone: document d9 of Run r2", touched: ["d9"] }];
   await openView({ answers });

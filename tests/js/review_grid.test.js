@@ -57,8 +57,12 @@ test("a digit selects the label of a single choice", () => {
   /** @type {unknown[]} */
   const set = [];
   const node = { data: {}, setDataValue: (/** @type {unknown[]} */ ...change) => set.push(change) };
-  for (const key of ["2", "1", "9"]) {
-    const event = new window.KeyboardEvent("keydown", { key });
+  for (const [key, code] of [
+    ["2", "Digit2"],
+    ["۱", "Digit1"],
+    ["9", "Digit9"],
+  ]) {
+    const event = new window.KeyboardEvent("keydown", { key, code });
     handleKey(/** @type {any} */ ({ api: { getGridOption: () => context }, node, event }));
   }
   assert.deepEqual(set, [
