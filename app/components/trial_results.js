@@ -10,7 +10,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 /** @import { Kind, LabelData, Labels, Value } from "./labels.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
-/** @typedef {"broken" | "fixed" | "changed" | "wrong" | "same"} Effect */
+/** @typedef {"regressed" | "mixed" | "corrected" | "changed" | "wrong" | "same"} Effect */
 /** @typedef {{ item: string, effect: Effect, before: Value, after: Value }} Change */
 /** @typedef {{ document_id: string, effect: Effect, excerpt: string, cells: Change[] }} Row */
 /**
@@ -34,14 +34,15 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
 /** @type {Record<Effect, string>} */
 const TITLES = {
-  broken: "Regressed",
-  fixed: "Corrected",
+  regressed: "Regressed",
+  mixed: "Regressed on one label, corrected on another",
+  corrected: "Corrected",
   changed: "Changed, neither corrected nor regressed",
   wrong: "Still wrong",
   same: "Unchanged",
 };
 /** @type {Effect[]} */
-const LISTED = ["broken", "fixed", "changed", "wrong"];
+const LISTED = ["regressed", "mixed", "corrected", "changed", "wrong"];
 const MAX_CHANGES = 4;
 const CHARACTER_WIDTH = 7.25;
 
@@ -64,7 +65,7 @@ export default function (component) {
 }
 
 /**
- * Return the documents in the order of the list: broken ones first, unchanged ones last.
+ * Return the documents in the order of the list: regressed ones first, unchanged ones last.
  *
  * @param {TrialData} data
  */
@@ -81,8 +82,9 @@ function summary({ counts, sentence, note }) {
   return el(
     "div",
     "summary",
-    number(counts.broken, "regressed", "wrong"),
-    number(counts.fixed, "corrected", "right"),
+    number(counts.regressed, "regressed", "wrong"),
+    counts.mixed ? number(counts.mixed, "both", "") : null,
+    number(counts.corrected, "corrected", "right"),
     number(counts.same + counts.wrong + counts.changed, rest, ""),
     el("div", "note", el("b", "", sentence), note),
   );
@@ -100,7 +102,7 @@ function cells({ rows }, onPick) {
 }
 
 /**
- * Create the list of documents, broken ones first.
+ * Create the list of documents, regressed ones first.
  *
  * @param {TrialData} data
  * @param {(id: string) => void} onPick
@@ -117,8 +119,8 @@ function documentList(data, onPick) {
     list.append(...rows.map((row) => documentRow(row, data, labels, () => onPick(row.document_id))));
   }
   if (!list.hasChildNodes()) {
-    const { broken, fixed, changed } = data.counts;
-    const moved = broken + fixed + changed > 0;
+    const { regressed, mixed, corrected, changed } = data.counts;
+    const moved = regressed + mixed + corrected + changed > 0;
     list.append(el("h3", "", moved ? "Documents of the held-out split are not listed." : "No document changed."));
   }
   return list;
@@ -156,7 +158,7 @@ function changeNode({ item, effect, before, after }, kind, labels) {
   return el(
     "span",
     "change",
-    effect === "broken" ? icon("fail", "wrong") : effect === "fixed" ? icon("check", "right") : null,
+    effect === "regressed" ? icon("fail", "wrong") : effect === "corrected" ? icon("check", "right") : null,
     kind === "choice" ? null : name,
     el("span", "before", valueText(before, labels, "unresolved")),
     el("span", "arrow", "→"),

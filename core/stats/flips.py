@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,11 @@ class FlipTable:
     """The same for each label: ``[label][role]``."""
 
 
+Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "wrong", "right"]
+"""What a change did to a document: a label became wrong and none was corrected, both, a label was corrected and none
+became wrong, unchanged and wrong on a label, or unchanged and right."""
+
+
 class Changes(NamedTuple):
     """Cells that count by their change, masks ``[document, label]``."""
 
@@ -97,6 +102,14 @@ class Changes(NamedTuple):
     regressed: Mask
     kept_right: Mask
     kept_wrong: Mask
+
+    @property
+    def outcomes(self) -> npt.NDArray[np.str_]:
+        """The ``Outcome`` of each document."""
+        corrected, regressed, _, wrong = (cells.any(axis=1) for cells in self)
+        return np.select(
+            [corrected & regressed, corrected, regressed, wrong], ["mixed", "corrected", "regressed", "wrong"], "right"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,12 +38,12 @@ from core.services.evaluation.run_comparison import (
     OUTCOMES,
     ComparedRun,
     Comparison,
-    Outcome,
     Outcomes,
     comparison_report,
 )
 from core.services.project_session import ProjectSession
 from core.stats.comparison import Pair, rule
+from core.stats.flips import Outcome
 from core.stats.intervals import format_estimate
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.significance import McNemar

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask, in_order_of
 from core.stats.comparison import Pair, Side, compare_annotators
+from core.stats.flips import Outcome
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design
 from core.stats.scoring import Scores
@@ -187,7 +188,6 @@ def _main_score_by_iteration(
 
 MAX_COMPARED = 6
 """Maximum number of runs that a page compares."""
-Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]
 OUTCOMES: Mapping[Outcome, str] = {
     "regressed": "regressed: a label became wrong and none was corrected",
     "mixed": "mixed: a label was corrected and another became wrong",
@@ -229,18 +229,11 @@ def outcomes(comparison: Comparison, pair: Pair) -> Outcomes:
     """Return the outcomes of a pair of the comparison."""
     codebook = comparison.columns[0].run.settings.codebook
     rows = np.flatnonzero(np.any(pair.changes, axis=(0, 2)))
-    corrected, regressed, _, kept_wrong = (cells[rows] for cells in pair.changes)
-    is_corrected, is_regressed, is_wrong = (cells.any(axis=1) for cells in (corrected, regressed, kept_wrong))
-    kinds = np.select(
-        [is_corrected & is_regressed, is_corrected, is_regressed, is_wrong],
-        ["mixed", "corrected", "regressed", "wrong"],
-        "right",
-    )
     return Outcomes(
         documents=tuple(comparison.documents[row] for row in rows),
-        kinds=tuple(kinds.tolist()),
-        corrected=corrected,
-        regressed=regressed,
+        kinds=tuple(pair.changes.outcomes[rows].tolist()),
+        corrected=pair.changes.corrected[rows],
+        regressed=pair.changes.regressed[rows],
         names=tuple(codebook.item_title(item) for item in codebook.items),
     )
 

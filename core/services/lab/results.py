@@ -10,19 +10,20 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.documents import Value
-from core.stats.arrays import Codes, Mask, Numbers
+from core.stats.arrays import Codes, Numbers
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.flips import Tally
 from core.stats.intervals import FEW_DOCUMENTS, Estimate
 from core.stats.metric_intervals import Design
 from core.store.annotations import decode_value
 
-Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
-EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
-"""Reading order. ``changed`` has another value and is neither corrected nor regressed: as right or wrong as before,
-without a reference, or without a complete verdict in one of the runs.
+Effect: TypeAlias = Literal["regressed", "mixed", "corrected", "changed", "wrong", "same"]
+EFFECT_ORDER: tuple[Effect, ...] = ("regressed", "mixed", "corrected", "changed", "wrong", "same")
+"""Reading order. The first three are an ``Outcome``, as on Compare.
 
-``wrong`` and ``same`` have the same values, with and without a wrong one.
+``changed`` has another value and is neither corrected nor regressed: as right or wrong as before, without a reference,
+or without a complete verdict in one of the runs. ``wrong`` and ``same`` have the same values, with and without a wrong
+one.
 """
 
 
@@ -34,12 +35,12 @@ class CellChange:
     before: Value | None
     after: Value | None
     reference: Value | None
-    effect: Effect
+    effect: Literal["corrected", "regressed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """A document: broken if any of its labels was, else fixed if any was."""
+    """A document with those of its labels that changed."""
 
     document_id: str
     effect: Effect
@@ -76,7 +77,7 @@ class TrialResult:
     @property
     def is_unchanged(self) -> bool:
         """True if no document has another value."""
-        return not any(document.effect in ("broken", "fixed", "changed") for document in self.documents)
+        return not any(document.effect in EFFECT_ORDER[:4] for document in self.documents)
 
     @property
     def sentence(self) -> str:
@@ -109,9 +110,10 @@ def trial_result(
     (pair,) = compared.pairs
     old_values, new_values = before.verdicts, after.verdicts
     moved = ~((old_values == new_values) | (np.isnan(old_values) & np.isnan(new_values)))
-    kinds: tuple[Effect, ...] = ("fixed", "broken")
-    effects = np.select([pair.changes.corrected, pair.changes.regressed], kinds, "changed").tolist()
-    wrong: Mask = np.any(pair.changes.kept_wrong, axis=1)
+    effects = np.select([*pair.changes[:2]], ["corrected", "regressed"], "changed").tolist()
+    outcomes = pair.changes.outcomes
+    unchanged = np.select([moved.any(axis=1), outcomes == "wrong"], ["changed", "wrong"], "same")
+    document_effects = np.where(np.isin(outcomes, EFFECT_ORDER[:3]), outcomes, unchanged).tolist()
     document_results = []
     for row, document in enumerate(documents):
         cells = tuple(
@@ -125,8 +127,6 @@ def trial_result(
             for column, item in enumerate(codebook.items)
             if moved[row, column]
         )
-        unchanged: Effect = "wrong" if wrong[row] else "same"
-        effect = next((kind for kind in EFFECT_ORDER[:3] if any(cell.effect == kind for cell in cells)), unchanged)
-        document_results.append(DocumentResult(document, effect, cells))
+        document_results.append(DocumentResult(document, document_effects[row], cells))
     document_results.sort(key=lambda result: EFFECT_ORDER.index(result.effect))
     return TrialResult(tuple(document_results), first.main, second.main, pair)

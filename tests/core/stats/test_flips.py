@@ -191,3 +191,12 @@ def test_flip_table_invariants(seed: int, documents: int, items: int, roles: int
     assert scores.n == table.documents
     if table.cells:
         assert table.shares[-1].value == pytest.approx(1 - (scores["hamming_loss"].value or 0))
+
+
+def test_outcome_of_a_document_is_that_of_all_its_labels() -> None:
+    # One document for each outcome; the last one has no reference.
+    reference = np.array([[1, 1], [1, 1], [1, 1], [1, 1], [1, 1], [-1, -1]])
+    before = np.array([[1, 0], [1, 0], [0, 0], [0, 1], [1, 1], [0, 0]])
+    after = np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1], [1, 1]])
+    changes = trace(reference, [("before", before), ("after", after)]).changes(0, 1)
+    assert changes.outcomes.tolist() == ["regressed", "mixed", "corrected", "wrong", "right", "right"]

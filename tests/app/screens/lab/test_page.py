@@ -83,7 +83,7 @@ def test_definition_is_edited_tested_and_saved(filled: ProjectSession) -> None:
     (trial,) = filled.store.lab.trials()
     until(lambda: not trials.is_trial_active(filled, trial))
     result = trials.trial_result(filled, trial)
-    assert result.count("broken") == len(result.documents) > 0
+    assert result.count("regressed") == len(result.documents) > 0
     at.run()
     assert "0 replies reused" in html(at)
     at.text_input(key="lab_note").set_value("only rudeness").run()

@@ -43,9 +43,9 @@ def counts(result: TrialResult) -> list[tuple[str, int, int]]:
 def test_documents_are_sorted_by_effect_regressions_first():
     result = result_of(REFERENCE, BEFORE, AFTER)
     assert [(document.document_id, document.effect) for document in result.documents] == [
-        ("d0", "broken"),
-        ("d6", "broken"),
-        ("d1", "fixed"),
+        ("d0", "regressed"),
+        ("d6", "mixed"),
+        ("d1", "corrected"),
         ("d4", "changed"),
         ("d5", "changed"),
         ("d2", "wrong"),
@@ -54,8 +54,8 @@ def test_documents_are_sorted_by_effect_regressions_first():
     assert result.labelled == 6
     both = result.documents[1].cells
     assert [(cell.item, cell.before, cell.after, cell.effect) for cell in both] == [
-        ("a", False, True, "fixed"),
-        ("b", True, False, "broken"),
+        ("a", False, True, "corrected"),
+        ("b", True, False, "regressed"),
     ]
     opened = next(document for document in result.documents if document.document_id == "d5").cells
     assert [(cell.item, cell.before, cell.after, cell.reference) for cell in opened] == [("a", None, True, True)]
@@ -111,7 +111,7 @@ def test_switch_of_a_choice_counts_for_both_labels():
         np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
     )
     result = result_of(reference, before, after, book)
-    assert [document.effect for document in result.documents] == ["broken", "fixed", "fixed"]
+    assert [document.effect for document in result.documents] == ["regressed", "corrected", "corrected"]
     # d0 misses A and takes B instead: in F1, both labels are worse.
     assert counts(result) == [("A", 2, 1), ("B", 2, 1)]
     assert (result.cells.corrected, result.cells.regressed) == (2, 1)
@@ -134,9 +134,9 @@ def test_rating_is_right_if_it_is_less_than_a_point_off():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
     result = result_of(reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
-    assert [document.effect for document in result.documents] == ["fixed", "changed"], "d1 was undecided before"
+    assert [document.effect for document in result.documents] == ["corrected", "changed"], "d1 was undecided before"
     mean = np.array([[3.5, 3.5]])  # mean of two raters: less than a point away counts as right
-    assert result_of(mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].effect == "fixed"
+    assert result_of(mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].effect == "corrected"
 
 
 def test_main_score_of_ratings_is_the_mean_correlation():

@@ -177,9 +177,9 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     trial = finish_trial(session, trials.start_trial(session, trials.definition_change(session), sample))
     result = trials.trial_result(session, trial.trial)
     assert len(result.documents) == 20
-    assert result.count("broken") > 0
+    assert result.count("regressed") > 0
     compared = next(row for row in result.comparison.labels if row.name == label.name)
-    assert compared.test.only_first == result.count("broken")
+    assert compared.test.only_first == result.count("regressed")
     assert result.after.value < result.before.value
     broken = result.documents[0]
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
@@ -206,8 +206,9 @@ def test_figures_of_a_trial_equal_those_of_compare(session):
         (label.difference, label.test, label.adjusted, label.verdict) for label in pair.labels
     ]
     outcomes = run_comparison.outcomes(compared, pair).counts
-    assert result.count("broken") == outcomes["regressed"] + outcomes["mixed"] > 0
-    assert (result.count("fixed"), result.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
+    assert result.count("regressed") == outcomes["regressed"] > 0
+    assert result.count("mixed") == outcomes["mixed"]
+    assert (result.count("corrected"), result.count("wrong")) == (outcomes["corrected"], outcomes["wrong"])
     names = zip((trial.before, trial.after), (column.run.title for column in compared.columns), strict=True)
     sentence = result.sentence
     for name, title in names:
@@ -303,13 +304,13 @@ def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
         trial = finish_trial(session, trials.start_trial(session, change, sample)).trial
         result = trials.trial_result(session, trial)
         counts = [sum(int(id[1:]) % 2 == parity for id in sample.ids) for parity in (0, 1)]
-        assert (result.count("broken"), result.comparison.scores.n, result.labelled) == (
+        assert (result.count("regressed"), result.comparison.scores.n, result.labelled) == (
             counts[1],
             counts[1],
             counts[1],
         )
         assert (result.before.value, result.after.value, result.comparison.main.difference.value) == (1.0, 0.0, -1.0)
-        broken = next(document for document in result.documents if document.effect == "broken").cells[0]
+        broken = next(document for document in result.documents if document.effect == "regressed").cells[0]
         assert (broken.before, broken.after, broken.reference) == (service, tower, service)
         other = next(document for document in result.documents if int(document.document_id[1:]) % 2 == 0).cells[0]
         assert (other.before, other.reference, other.effect) == (clean, None, "changed"), "the label was removed"
