@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -79,11 +79,12 @@ _SENSITIVE = re.compile(
 """Personal health, religion and finances, which the paper leaves out (section 7)."""
 
 
-def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
+def exclusion(text: str, earlier: Container[str] = ()) -> str:
     """Return the rule of ``EXCLUSIONS`` that excludes a text, empty if the text may be asked about.
 
-    ``earlier`` are the texts that the same author wrote before. Sources: the spam and greetings filter of Ma et al.
-    2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1. The rules are our own.
+    ``earlier`` has the ``repetition_key`` of each text that the same author wrote before. Sources: the spam and
+    greetings filter of Ma et al. 2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1.
+    The rules are our own.
     """
     words = _words(_LINK.sub(" ", text))
     if not text.strip():
@@ -98,9 +99,14 @@ def exclusion(text: str, earlier: Iterable[str] = ()) -> str:
         return "too short"
     if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
         return "spam"
-    if any(_words(earlier_text) == words for earlier_text in earlier):
+    if repetition_key(text) in earlier:
         return "repeated"
     return "sensitive" if _SENSITIVE.search(text) else ""
+
+
+def repetition_key(text: str) -> str:
+    """Return what two texts have in common if one repeats the other: their words, in lower case."""
+    return " ".join(_words(text))
 
 
 SPAM_SHARE, SPAM_TEXTS = 0.5, 5

@@ -50,7 +50,7 @@ def main() -> None:
         case "Settings":
             _settings(session)
         case _:
-            if author and current.has_consent(author):
+            if author and author in current.consenting:
                 _write(session, current, author)
             else:
                 _consent(session, current)

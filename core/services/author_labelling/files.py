@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from core.author_labelling.questions import (
     Submission,
     value_of,
 )
-from core.author_labelling.screening import exclusion, mask
+from core.author_labelling.screening import exclusion, mask, repetition_key
 from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
@@ -119,21 +120,22 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     current = load_labelling(session)
     names = load_settings(session).names
     entries: list[Entry] = []
-    agreed = set[str]()
+    agreed = current.consenting
     documents: list[Document] = []
-    texts: dict[str, list[str]] = {}
+    texts: Counter[str] = Counter()
+    keys: defaultdict[str, set[str]] = defaultdict(set)
     document_ids = set[str]()
     for entry in current.log:
         if isinstance(entry, Submission):
             document_ids.add(entry.document_id)
-            texts.setdefault(entry.author, []).append(entry.text)
+            texts[entry.author] += 1
+            keys[entry.author].add(repetition_key(entry.text))
     for number, line in enumerate(read_text(path, max_bytes=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = _ChatRow.model_validate_json(line)
-            earlier = texts.setdefault(row.author, [])
-            chat = _entries(current, row, names, earlier)
+            chat = _entries(current, row, names, keys[row.author])
         except ValueError as error:
             problem = format_problem(error) if isinstance(error, ValidationError) else error
             raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
@@ -141,27 +143,28 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         if submission.document_id in document_ids:
             continue
         document_ids.add(submission.document_id)
-        if row.author not in agreed and not current.has_consent(row.author):
+        if row.author not in agreed:
             entries.append(Consent(row.author, row.at, digest(CONSENT)))
-        agreed.add(row.author)
+            agreed.add(row.author)
         entries += chat
         if not submission.excluded:
-            documents.append(document_of(submission, len(earlier)))
-        earlier.append(submission.text)
+            documents.append(document_of(submission, texts[row.author]))
+        texts[row.author] += 1
+        keys[row.author].add(repetition_key(submission.text))
     session.store.author_log.append(entries, documents=documents, gold=_gold(current, entries))
     return sum(isinstance(entry, Submission) for entry in entries)
 
 
-def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
-    """Return the entries of one line. ``earlier`` are the texts of its author before.
+def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: set[str]) -> list[Entry]:
+    """Return the entries of one line. ``earlier`` has the ``repetition_key`` of each earlier text of its author.
 
     Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
     that are empty, or repeated once they are masked.
     """
-    messages = [ConversationMessage(message.role, mask(message.text, names).text) for message in row.messages]
+    masked = [mask(message.text, names) for message in row.messages]
+    messages = [ConversationMessage(one.role, safe.text) for one, safe in zip(row.messages, masked, strict=True)]
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
-    counts = mask(row.messages[-1].text, names).counts
     text, before = messages[-1].text, tuple(messages[:-1])
     rule = exclusion(text, earlier)
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
@@ -200,7 +203,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         predictions=predictions,
         selected=tuple(predictions),
         questions=tuple(questions),
-        masked=counts,
+        masked=masked[-1].counts,
         codebook_version=current.version,
     )
     entries: list[Entry] = [submission, *answers]

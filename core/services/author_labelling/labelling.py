@@ -34,7 +34,7 @@ from core.author_labelling.questions import (
     format_conversation,
     value_of,
 )
-from core.author_labelling.screening import Masked, exclusion, mask, without_spam_authors
+from core.author_labelling.screening import Masked, exclusion, mask, repetition_key, without_spam_authors
 from core.author_labelling.selection import AnswerEffect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
@@ -128,12 +128,11 @@ class AuthorLabelling:
         """Return an author's texts, oldest first."""
         return [entry for entry in self.log if isinstance(entry, Submission) and entry.author == author]
 
-    def has_consent(self, author: str) -> bool:
-        """Return True if the author agreed to the current text."""
-        return any(
-            isinstance(entry, Consent) and entry.author == author and entry.text == digest(CONSENT)
-            for entry in self.log
-        )
+    @property
+    def consenting(self) -> set[str]:
+        """The authors who agreed to the current text."""
+        text = digest(CONSENT)
+        return {entry.author for entry in self.log if isinstance(entry, Consent) and entry.text == text}
 
     def impression(self, document_id: str) -> Impression | None:
         """Return the recommendation shown after a text, None without one."""
@@ -167,7 +166,7 @@ def give_consent(session: ProjectSession, author: str) -> str:
     author = " ".join(author.split())[:60]
     if not author:
         raise UsageError("A name or code is missing.", "Any code will do, for example p1.")
-    if not load_labelling(session).has_consent(author):
+    if author not in load_labelling(session).consenting:
         session.store.author_log.append([Consent(author, time.time(), digest(CONSENT))])
     return author
 
@@ -191,7 +190,7 @@ def submit(
     without the author's consent, and a ModelError if the model does not answer; nothing is stored then.
     """
     current = load_labelling(session)
-    if not current.has_consent(author):
+    if author not in current.consenting:
         raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
     if not text.strip():
         raise UsageError("The text is empty.", "Write or paste one.")
@@ -200,7 +199,7 @@ def submit(
     earlier = current.submissions(author)
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
-    rule = exclusion(masked.text, [other.text for other in earlier])
+    rule = exclusion(masked.text, {repetition_key(other.text) for other in earlier})
     submission = Submission(
         document_id=id,
         author=author,
