@@ -125,6 +125,8 @@ class CodebookState:
     """Rejected inputs that are not corrected yet: widget key to (input, reason)."""
     document: Value[int] = Value(1)
     """Widget: position of the document in the prompt preview."""
+    note: Value[str] = Value("")
+    """Widget: note for the next saved version."""
     unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
     """Keywords without a match that the user removed last: label id, all its keywords before, and the removed ones."""
 
@@ -143,8 +145,8 @@ class CodebookState:
         self.rejected = {other: rejected for other, rejected in self.rejected.items() if other != key}
 
     def forget_inputs(self) -> None:
-        """Drop rejected inputs and removed keywords, because another codebook replaces the edited one."""
-        for value in (CodebookState.rejected, CodebookState.unmatched, LabState.problem):
+        """Drop rejected inputs, removed keywords and the note, because another codebook replaces the edited one."""
+        for value in (CodebookState.rejected, CodebookState.unmatched, CodebookState.note, LabState.problem):
             value.reset()
 
 
@@ -155,6 +157,8 @@ class PersonasState:
     """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
+    note: Value[str] = Value("")
+    """Widget: note for the next saved version."""
 
 
 class ModelsState:

@@ -10,7 +10,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.pages import page_link
-from app.state import CodebookState, reset_widgets, state, with_value
+from app.state import CodebookState, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.elements import discard_popover, download, field_name, icon_button, icon_popover, line, saved
@@ -33,7 +33,6 @@ from core.services.runs import planning
 
 _LABELS = component("label_list")
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
-NOTE = "codebook-note"
 
 
 def main() -> None:
@@ -84,8 +83,8 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
             help=codebook_versions.SAVE_HELP,
         ):
             with error_boxes():
-                if fields.save(st.session_state.get(NOTE, "")):
-                    reset_widgets(NOTE)
+                if fields.save(state.codebook.note):
+                    CodebookState.note.reset()
                 st.rerun()
 
 
@@ -246,7 +245,12 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
             rows.append((f"v{version.number}", note, format_date(version.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:
-            st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")
+            st.text_input(
+                f"Note for v{status.next_version}",
+                key=CodebookState.note.key,
+                placeholder="Summary of the changes",
+                persist_state="session",
+            )
 
 
 # -- the middle column

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from app import context
 from app.pages import open_page
-from app.state import PersonasState, bound, reset_widgets, state, with_default
+from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows
 from app.widgets.elements import (
@@ -39,7 +39,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
-NOTE, NEW_GROUP, GROUPS, PER_GROUP = "personas-note", "personas-first", "persona-groups", "persona-each"
+NEW_GROUP, GROUPS, PER_GROUP = "personas-first", "persona-groups", "persona-each"
 FIELDS = (
     ("name", "Name", ""),
     ("dimension", "Evaluation dimension", "The one aspect that the persona judges."),
@@ -103,16 +103,21 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
-            discard_popover({"Restore the saved version": partial(personas.discard, session)})
+            discard_popover({"Restore the saved version": partial(_discard, session)})
             if st.button(f"Save as v{number}", type="primary", key="personas-save"):
-                version = personas.save(session, status.personas, st.session_state.get(NOTE, ""))
-                reset_widgets(NOTE)
+                version = personas.save(session, status.personas, state.personas.note)
+                PersonasState.note.reset()
                 state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
                 st.rerun()
         elif status.saved is not None and st.button("Use in a run", icon=":material/forum:"):
             planning.save_plan(session, personas.with_panel(planning.load_plan(session)))
             state.run.show_setup(True)
             open_page("run")
+
+
+def _discard(session: ProjectSession) -> None:
+    personas.discard(session)
+    PersonasState.note.reset()
 
 
 def _size(persona_set: PersonaSet) -> str:
@@ -326,7 +331,8 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
         else:
             line("No version yet. Panel runs use the default personas.", "q xs")
         if status.dirty:
-            st.text_input(f"Note for v{status.next_version}", key=NOTE)
+            note = PersonasState.note.key
+            st.text_input(f"Note for v{status.next_version}", key=note, persist_state="session")
     run = personas.last_panel(session)
     if run is not None:
         with panel("Cost per group", run.title, key="persona-costs"):

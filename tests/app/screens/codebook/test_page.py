@@ -39,10 +39,22 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     at.button(key="use-restaurant_aspects").click().run()
     assert "v1 draft" in html(at)
     assert codebooks.current(session) is None
-    at.text_input(key="codebook-note").set_value("to begin with")
+    at.text_input(key="codebook_note").set_value("to begin with")
     at.button(key="codebook-save").click().run()
     assert "Saved as v1" in html(at)
     assert [version.note for version in codebooks.history(session)] == ["to begin with"]
+
+
+def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft(saved: ProjectSession) -> None:
+    codebooks.save_draft(saved, codebooks.change(codebooks.current(saved), domain="hotels"))
+    at = open_page("codebook")
+    at.text_input(key="codebook_note").set_value("hotels only").run()
+    for page in ("data", "codebook"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.text_input(key="codebook_note").value == "hotels only"
+    at.button(key="draft-discard-1").click().run()
+    at.text_input(key="codebook-book-domain").set_value("ships").run()
+    assert at.text_input(key="codebook_note").value == ""
 
 
 def test_new_label_type_warns_about_documents_reviewed_with_another_one(saved: ProjectSession) -> None:

@@ -35,7 +35,7 @@ def documents(at):
 def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -> None:
     at = open_page("personas")
     assert "2 personas in 1 group on the panel" in html(at), "the default panel has two simple roles"
-    assert not [field for field in at.text_input if field.key == "personas-note"], "there is nothing to save yet"
+    assert not [field for field in at.text_input if field.key == "personas_note"], "there is nothing to save yet"
     source = SAMPLES / "panel" / "reading_at_home.md"
     documents(at).set_value([(source.name, source.read_bytes(), "text/markdown")]).run()
     assert source.name in html(at)
@@ -53,7 +53,7 @@ def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -
     at.text_input(key="persona-name-0").set_value("Nuria").run()
     assert personas.persona_status(session).personas.members[0].persona.model_dump()["traits"] == "patient"
     assert "Nuria" in html(at)
-    at.text_input(key="personas-note").set_value("first panel")
+    at.text_input(key="personas_note").set_value("first panel")
     at.button(key="personas-save").click().run()
     assert "Saved as v1" in html(at)
     (version,) = session.store.personas.history()
@@ -228,3 +228,16 @@ def test_generation_goes_on_in_sight_when_its_documents_are_removed(session: Pro
     at.button(key="icon-source-remove-guests.txt").click().run()
     assert [bar.proto.text for bar in at.get("progress")] == ["Reading guests.txt"]
     assert "The personas are generated from their statements" not in html(at)
+
+
+def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft(session: ProjectSession) -> None:
+    personas.save(session, personas.persona_status(session).personas)
+    at = open_page("personas")
+    at.text_area(key="persona-traits-0").set_value("patient").run()
+    at.text_input(key="personas_note").set_value("patient readers").run()
+    for page in ("data", "personas"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.text_input(key="personas_note").value == "patient readers"
+    at.button(key="draft-discard-1").click().run()
+    at.text_area(key="persona-traits-0").set_value("hurried").run()
+    assert at.text_input(key="personas_note").value == ""
