@@ -196,7 +196,7 @@ export class DebateTiles {
       return;
     }
     const { roles, labels, kind } = this.run;
-    const present = tile.status === "verdict" ? presentLabels(tile.values, kind) : tile.labels;
+    const present = tile.status === "verdict" ? presentLabels(tile.values, kind, labels) : tile.labels;
     const role = tile.role ? findRole(roles, tile.role) : null;
     const head = JSON.stringify([id, present, tile.status, tile.role, Boolean(tile.waiting)]);
     if (view.shownHead !== head) {

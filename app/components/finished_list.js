@@ -113,7 +113,7 @@ export class FinishedList {
   /** @param {FinishedRow} row */
   createRow({ document_id: id, status, values, text_start: text }) {
     const { labels, kind } = this.run;
-    const compact = compactValues(presentLabels(values, kind), values, labels, kind);
+    const compact = compactValues(presentLabels(values, kind, labels), values, labels, kind);
     const head = el("div", "finished-head", el("span", "id ellipsis", id), ...compact, statusIcon(status));
     const node = button("finished-row choice", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
     node.dataset.id = id;

@@ -93,16 +93,19 @@ export function labelTag(label, { absent = false, rating = null } = {}) {
 }
 
 /**
- * Return the ids of the labels that are present, chosen or rated.
+ * Return the ids of the labels that are present, chosen or rated, in the order of the codebook.
  *
- * @param {Values | null | undefined} values
+ * @param {Values | null | undefined} values An object, in which ids that are numbers come first.
  * @param {Kind} kind
+ * @param {Labels} labels
  * @returns {string[]}
  */
-export function presentLabels(values, kind) {
+export function presentLabels(values, kind, labels) {
   if (!values) return [];
   if (kind === "choice") return typeof values.label === "string" ? [values.label] : [];
-  return Object.keys(values).filter((id) => (kind === "rating" ? values[id] !== null : values[id] === true));
+  const present = Object.keys(values).filter((id) => (kind === "rating" ? values[id] !== null : values[id] === true));
+  const order = [...labels.keys()];
+  return present.sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
 /**

@@ -347,7 +347,7 @@ function itemRemarks(item, document, labels) {
   if (edited.includes(item) && !isOpen(verdict[item]) && verdict[item] !== value) {
     remarks.push(el("span", "remark own", `changed from ${valueText(verdict[item], labels)}`));
   }
-  if (isOpen(value) && !hidden) remarks.push(el("span", "remark unres", whyUnresolved(item, document)));
+  if (isOpen(value) && !hidden) remarks.push(el("span", "remark unres", whyUnresolved(item, document, labels)));
   if (isMean(value)) remarks.push(el("span", "remark mean", `mean ${formatRating(value)}, kept if you submit`));
   if (item in gold && value !== null && value !== gold[item]) {
     remarks.push(el("span", "remark unres", `gold: ${valueText(gold[item], labels)}`));
@@ -361,12 +361,14 @@ function itemRemarks(item, document, labels) {
  *
  * @param {string} item
  * @param {ReviewDocument} document
+ * @param {Labels} labels
  */
-function whyUnresolved(item, { unresolved, values, error, ended }) {
+function whyUnresolved(item, { unresolved, values, error, ended }, labels) {
   if (error) return "debate failed: please decide";
   if (ended === "open") return "not debated yet";
-  const shared = new Set(Object.values(unresolved)).size === 1;
-  const first = Object.keys(unresolved).find((each) => isOpen(values[each]));
+  const reasons = Object.values(unresolved);
+  const shared = reasons.length > 1 && new Set(reasons).size === 1;
+  const first = [...labels.keys()].find((each) => each in unresolved && isOpen(values[each]));
   return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";
 }
 

@@ -23,7 +23,7 @@ export function verdictNodes(verdict, { labels, kind }) {
   const badge = decided
     ? el("span", "badge right", icon("done"), "verdict")
     : el("span", "badge unres", icon("help"), "unresolved");
-  const ids = presentLabels(verdict.values, kind);
+  const ids = presentLabels(verdict.values, kind, labels);
   const tags = ids.map((id) =>
     labelTag(findLabel(labels, id), { rating: kind === "rating" ? verdict.values[id] : null }),
   );

@@ -15,11 +15,17 @@ test("a label outside the codebook has no colour and is named as unknown", () =>
 });
 
 test("labels are present by kind of codebook", () => {
-  assert.deepEqual(presentLabels({ a: true, b: false, c: null }, "multilabel"), ["a"]);
-  assert.deepEqual(presentLabels({ label: "b" }, "choice"), ["b"]);
-  assert.deepEqual(presentLabels({ label: null }, "choice"), []);
-  assert.deepEqual(presentLabels({ a: 3, b: null }, "rating"), ["a"]);
-  assert.deepEqual(presentLabels(null, "multilabel"), []);
+  const labels = createLabels(LABELS);
+  assert.deepEqual(presentLabels({ a: true, b: false, c: null }, "multilabel", labels), ["a"]);
+  assert.deepEqual(presentLabels({ label: "b" }, "choice", labels), ["b"]);
+  assert.deepEqual(presentLabels({ label: null }, "choice", labels), []);
+  assert.deepEqual(presentLabels({ a: 3, b: null }, "rating", labels), ["a"]);
+  assert.deepEqual(presentLabels(null, "multilabel", labels), []);
+});
+
+test("labels are present in the order of the codebook, also if an id is a number", () => {
+  const labels = createLabels([...LABELS, { id: "41732890", name: "View", colour: 4 }]);
+  assert.deepEqual(presentLabels({ a: true, c: true, 41732890: true }, "multilabel", labels), ["a", "c", "41732890"]);
 });
 
 test("ratings are shown in the order of the codebook", () => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import "./dom.js";
 import focus from "../../app/components/review_focus.js";
 import { formRows, roleLegend } from "../../app/components/review_panels.js";
+import { createLabels } from "../../app/components/labels.js";
 import { LABELS, makeRun } from "./factories.js";
 
 test("labels of a failed debate ask for a decision and do not repeat the error", () => {
@@ -16,6 +17,28 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
   assert.deepEqual(remarks("503"), Array(3).fill("debate failed: please decide"));
   assert.deepEqual(remarks(""), ["503", "unresolved: please decide", "unresolved: please decide"]);
   assert.deepEqual(remarks("", "open"), Array(3).fill("not debated yet"));
+});
+
+test("the shared reason of unresolved labels is at the first one, also if an id is a number", () => {
+  const labels = [...LABELS.slice(0, 1), { id: "41732890", name: "View", colour: 4 }];
+  const open = { a: null, 41732890: null };
+  const unresolved = { a: "no list", 41732890: "no list" };
+  const document = {
+    values: open,
+    verdict: open,
+    unresolved,
+    roles: {},
+    gold: {},
+    edited: [],
+    outdated: [],
+    error: "",
+  };
+  const rows = formRows(document, { ...makeRun(), labels: createLabels(labels) }, 0, () => {});
+  const remarks = rows.map((row) => row.querySelector(".remark.unres")?.textContent);
+  assert.deepEqual(remarks, ["no list", "unresolved: please decide"]);
+  const choice = { ...document, values: { label: null }, verdict: { label: null }, unresolved: { label: "no label" } };
+  const part = formRows(choice, { ...makeRun("choice"), labels: createLabels(labels) }, 0, () => {})[0];
+  assert.equal(part.textContent, "no label");
 });
 
 test("the form names the roles whose letters it shows", () => {
