@@ -402,6 +402,8 @@ class FocusView {
     for (const document of documents) if (document) this.queue.update(document);
     const changed = documents.find((document) => document !== null); // null: the document is not in this run
     if (changed) await this.show(changed.id);
+    this.queue.remove(touched.slice(REFRESHED_AFTER_UNDO));
+    await this.queue.refresh();
     this.loadProgress();
   }
 

@@ -135,6 +135,15 @@ export class ReviewQueueList {
     this.total = Math.max(this.total, this.rows.length);
   }
 
+  /**
+   * Remove rows whose documents have changed. The studio lists them again if they wait.
+   *
+   * @param {string[]} ids
+   */
+  remove(ids) {
+    this.rows = this.rows.filter(({ id }) => !ids.includes(id));
+  }
+
   draw() {
     const { list } = this;
     const decided = this.isOrdered ? this.rows.filter(({ status }) => isSettled(status)).length : 0;

@@ -367,8 +367,13 @@ test("a key for the document takes the focus from a button elsewhere", async () 
 });
 
 test("an empty queue beside a decided document says so", async () => {
-  const answers = [{ saved: "14:05", touched: ["d1"] }];
-  const { update } = await openView({ rows: [], total: 0, documents: 3, answers }, "d1");
+  const row = { id: "d1", status: "Draft", skipped: false, reasons: [], text_start: "text", sampling: null };
+  /** @type {object[]} */
+  const rows = [];
+  const { update } = await openView(({ actions }) => {
+    if (actions) rows.push(row);
+    return { rows, total: rows.length, documents: 3, answers: [{ saved: "14:05", touched: ["d1"] }] };
+  }, "d1");
   assert.equal(document.querySelector(".queue .empty b").textContent, "All 3 documents are decided");
   assert.ok(document.querySelector(".form-row"));
   window.dispatchEvent(new window.KeyboardEvent("keydown", { key: "u" })); // undo: the document waits again
@@ -432,6 +437,23 @@ test("undo of an action in another run keeps the shown document and names what w
   assert.equal(document.querySelector(".middle .panel-head .mono").textContent, "d1");
   const message = /** @type {HTMLElement} */ (document.querySelector(".save-state"));
   assert.deepEqual([message.textContent, message.title], Array(2).fill("✓ Undone: document d9 of Run r2"));
+});
+
+test("the queue counts all documents that wait again after undo", async () => {
+  const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+  const waiting = ["d1", "d2"];
+  const submitted = Array.from({ length: 40 }, (_, place) => `s${place}`); // at once, in the grid
+  await openView(({ actions = [] }) => {
+    if (actions.length) waiting.unshift(...submitted.splice(0));
+    const answers = [{ saved: "Undone", touched: waiting.slice(0, -2) }];
+    return { rows: waiting.map((id) => ({ ...row, id })), total: waiting.length, answers };
+  });
+  const count = () => document.querySelector(".queue .badge").textContent;
+  assert.equal(count(), "2 waiting");
+  await keyPress("u");
+  assert.equal(count(), "42 waiting");
+  assert.equal(document.querySelectorAll(".queue-row").length, 42);
+  assert.equal(document.querySelector(".queue-row.selected .id").textContent, "s0");
 });
 
 test("the left arrow key at the end of the queue shows its last document", async () => {
