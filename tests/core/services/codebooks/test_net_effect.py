@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from core import baseline
 from core.codebook import Codebook, Label
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.stats.flips import trace
+from core.stats.scoring import score
 from core.store.project import Project
 from tests.core.services.evaluation.test_run_comparison import session_with_runs
 from tests.core.services.sessions import decide
@@ -42,6 +45,31 @@ def test_change_in_macro_f1_matches_hand_counts() -> None:
     # A label that is never found has an F1 of 0, and so has the mean of no label.
     assert net_effect(BOOK, after, KNOWN[:1]).f1_change == 1.0
     assert net_effect(BOOK, after, KNOWN[4:]).f1_change == 0.0
+
+
+SENTENCES = ("The staff waved.", "A gondolier sang.", "Soup for the staff.", "We slept.", "A gondolier and soup.")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(SENTENCES), st.dictionaries(st.sampled_from(BOOK.items), st.booleans(), min_size=1)),
+        min_size=1,
+    )
+)
+def test_effect_is_that_of_two_runs_in_evaluate(known: list[tuple[str, dict[str, bool]]]) -> None:
+    after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
+    after = codebooks.change_label(after, FOOD, keywords=())
+    items = sorted({item for _, labels in known for item in labels})
+    reference = np.array([[labels.get(item, -1) for item in items] for _, labels in known])
+    before, now = (
+        np.array([[item in baseline.select(book, text) for item in items] for text, _ in known]).astype(int)
+        for book in (BOOK, after)
+    )
+    effect = net_effect(BOOK, after, known)
+    changes = trace(reference, [("before", before), ("after", now)]).changes(0, 1)
+    assert (effect.corrected, effect.regressed) == (changes.corrected.sum(), changes.regressed.sum())
+    scores = [score("multilabel", reference, values, items, intervals=False)["macro_f1"] for values in (before, now)]
+    assert effect.f1_change == pytest.approx((scores[1].value or 0) - (scores[0].value or 0))
 
 
 def test_more_right_decisions_do_not_pay_if_they_lower_macro_f1() -> None:
