@@ -262,7 +262,8 @@ class Codebook(_Frozen):
     @property
     def closed(self) -> Codebook:
         """This codebook without open labels, which only the authors of texts are asked about."""
-        return self.model_copy(update={"labels": tuple(label for label in self.labels if not label.open)})
+        labels = tuple(label for label in self.labels if not label.open)
+        return self if labels == self.labels else self.model_copy(update={"labels": labels})
 
     @cached_property
     def items(self) -> tuple[str, ...]:

@@ -672,9 +672,9 @@ def keywords_command(
     built = preview_file(source, codebook, None).built
     _print_reading(built)
     documents = built.documents
-    proposals = propose_keywords(codebook, [document.text for document in documents])
+    proposals = propose_keywords(codebook.closed, [document.text for document in documents])
     proposals = tuple(proposal for proposal in proposals if not wanted or proposal.label_id in wanted)
-    without = labels_without_keywords(codebook, proposals)
+    without = labels_without_keywords(codebook.closed, proposals)
     if output is not None:
         write_yaml(with_keywords(codebook, proposals), output)
     keywords: list[dict[str, Any]] = [

@@ -213,6 +213,7 @@ class ClassifierTrainer:
         latest = self._store.codebooks.latest()
         if latest is None:
             return
+        latest = replace(latest, codebook=latest.codebook.closed)
         examples = [
             example
             for example in self._store.classifiers.training_examples()

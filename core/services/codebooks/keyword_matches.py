@@ -185,12 +185,12 @@ class KeywordProposals:
 
 @cached_by_reviews
 def propose(session: ProjectSession, codebook: Codebook) -> KeywordProposals:
-    """Return the keywords that the project's documents suggest for a codebook.
+    """Return the keywords that the project's documents suggest for a codebook, none for open labels.
 
     A word that would break at least as many of the built-in model's decisions on labelled documents as it corrects,
     and breaks any, is not proposed.
     """
-    sample = _texts(session)
+    codebook, sample = codebook.closed, _texts(session)
     proposals = propose_keywords(codebook, [document.text for document in sample])
     labelled = _known_labels(session, codebook, sample)
     net = net_effect(codebook, with_keywords(codebook, proposals), labelled) if labelled else None
@@ -252,7 +252,7 @@ class VectorsAdvice:
 
 def advise_vectors(session: ProjectSession) -> VectorsAdvice:
     """Return where vectors would help with the codebook in the editor, by the words found in the documents."""
-    return _advise_vectors(session, codebooks.codebook_status(session).codebook)
+    return _advise_vectors(session, codebooks.codebook_status(session).codebook.closed)
 
 
 @cached_by_documents

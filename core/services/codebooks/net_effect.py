@@ -72,9 +72,10 @@ def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tu
 def net_effect(before: Codebook, after: Codebook, labelled: LabelledTexts) -> NetEffect:
     """Return the net effect of a change on documents with known labels.
 
-    All labels count, because a word that one label gains may be another's no longer. A choice is one decision, which is
-    right if all labels are.
+    All labels but open ones count, because a word that one label gains may be another's no longer. A choice is one
+    decision, which is right if all labels are.
     """
+    before, after = before.closed, after.closed
     lexicons = lexicon_of(before), lexicon_of(after)
     changed = changed_words(*lexicons)
     same_rest = lexicons[0].rest_label == lexicons[1].rest_label

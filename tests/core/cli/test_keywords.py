@@ -70,3 +70,11 @@ def test_rejected_rows_are_named(files: tuple[Path, Path]) -> None:
     result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--json")
     assert result.json["documents"] == 2
     assert "read 3, kept 2, rejected 1:" in result.stderr
+
+
+def test_open_labels_have_no_keywords(files: tuple[Path, Path]) -> None:
+    texts, codebook = files
+    codebook.write_text(f"{BOOK}  - {{name: Mood, open: options, include: [It rained.]}}\n", encoding="utf-8")
+    texts.write_text("text\nIt rained.\nIt rained and rained.\n", encoding="utf-8")
+    result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--json").json
+    assert (result["keywords"], result["labels_without_keywords"]) == ([], ["Engines"])

@@ -127,6 +127,14 @@ def test_documents_behind_a_reviewed_batch_are_scored(session: ProjectSession, m
     assert set(_certainty(session, "d40")) == {CLEAN, SERVICE}
 
 
+def test_open_labels_have_no_certainty(session: ProjectSession) -> None:
+    mood = Label(name="Mood", open="options", include=("night",))
+    session.store.codebooks.save(BOOK.model_copy(update={"labels": (mood, *BOOK.labels)}))
+    _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    assert status(session).ready
+    assert set(_certainty(session, "d40")) == {CLEAN, SERVICE}
+
+
 def test_interrupted_scoring_goes_on(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as closing:
         closing.setattr(ClassifierTrainer, "_score_documents", lambda *_: False)
