@@ -48,7 +48,8 @@ function opinionsByRole(debate) {
 }
 
 /**
- * Return the roles with a column: all roles during the debate, and those that assigned labels after its end.
+ * Return the roles with a column: all roles during the debate, and those that assigned labels after its end. If there is
+ * no room for all roles, those that have assigned labels come first.
  *
  * @param {Debate | null} debate
  * @param {RunInfo} run
@@ -59,7 +60,9 @@ function opinionsByRole(debate) {
 function columns(debate, run, hiddenRoles, opinions) {
   const visible = [...run.roles.values()].filter(({ role }) => !hiddenRoles.has(role));
   const labelling = visible.filter(({ role }) => opinions.has(role));
-  return (debate?.verdict && labelling.length ? labelling : visible).slice(0, MAX_COLUMNS);
+  const wanted = debate?.verdict && labelling.length ? labelling : visible;
+  const first = [...new Set([...labelling, ...wanted])].slice(0, MAX_COLUMNS);
+  return wanted.filter((role) => first.includes(role));
 }
 
 /**

@@ -193,6 +193,17 @@ test("the label table shows what a role decided last on each label", () => {
   assert.deepEqual(texts(labelTable(rated, rated.run, new Set()), ".mark"), ["3", "4", "…"]);
 });
 
+test("the label table has the roles that assigned labels if there is no room for all roles", () => {
+  const run = makeRun("multilabel", ["magistrate", "prosecutor", "defender", "clerk", "judge_1", "judge_2", "judge_3"]);
+  const debate = new Debate("d1", run);
+  const shown = () => [...labelTable(debate, run, new Set()).querySelectorAll("th .avatar")].map(({ title }) => title);
+  assert.deepEqual(shown(), ["Magistrate", "Prosecutor", "Defender", "Clerk", "Judge 1", "Judge 2"]);
+  for (const [turn, role] of ["magistrate", "judge_1", "judge_2", "judge_3"].entries()) {
+    debate.addTurn(makeTurn(turn, role, { labels: ["a"] }));
+  }
+  assert.deepEqual(shown(), ["Magistrate", "Prosecutor", "Defender", "Judge 1", "Judge 2", "Judge 3"]);
+});
+
 test("names outside the codebook are listed with the turn", () => {
   const view = makeView();
   view.showTurn(makeTurn(0, "extractor", { labels: ["a"], unknown: ["Parking", "View"] }));
