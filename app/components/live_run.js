@@ -361,7 +361,7 @@ class LiveRunView {
     if (!this.view) return;
     const known = this.view.debate.turns.get(event.turn);
     this.view.showTurn(event);
-    if (event.done) this.documentChanged = true; // to mark its evidence
+    if (event.done || !known) this.documentChanged = true; // to mark its evidence, and that of the label it is about
     if (known?.done !== event.done || known.waiting !== event.waiting) this.scheduler.mark("debate");
     this.scrollToEnd();
     this.scheduler.mark();

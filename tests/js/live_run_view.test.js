@@ -102,6 +102,21 @@ test("a replay draws the document again when a turn begins or ends, and not with
   assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
 });
 
+test("a turn about a label tints the evidence of this label from its beginning", (context) => {
+  const events = [makeStatus({ in_flight: 1 }), tile()];
+  receive({ type: "snapshot", instance: "i1", events });
+  pass(context, 400);
+  const evidence = [makeEvidence("a", "good", 0), makeEvidence("b", "good", 0)];
+  const done = makeTurn(0, "extractor", { text: "Food, Service", labels: ["a", "b"], evidence });
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [done] });
+  pass(context, 400);
+  const tint = () => root.querySelector(".document .evidence").className;
+  assert.equal(tint(), "evidence l1 shared");
+  receive({ type: "batch", events: [makeTurn(1, "judge", { item: "b", text: "The", done: false })] });
+  pass(context, 400);
+  assert.equal(tint(), "evidence l2 shared");
+});
+
 test("a reply that was being written when the studio ended is not shown after its restart", (context) => {
   const events = [makeStatus({ in_flight: 1 }), tile()];
   receive({ type: "snapshot", instance: "i1", events });
