@@ -40,5 +40,7 @@ function reasonTexts({ reasons }, labels) {
   const texts = Object.values(reasons);
   if (texts.length > 1 && new Set(texts).size === 1) return texts.slice(0, 1);
   const rows = Object.entries(reasons).slice(0, MAX_REASONS);
-  return rows.map(([id, reason]) => (labels.has(id) ? `${findLabel(labels, id).name}: ${reason}` : reason));
+  const named = rows.map(([id, reason]) => (labels.has(id) ? `${findLabel(labels, id).name}: ${reason}` : reason));
+  const more = texts.length - rows.length;
+  return more ? [...named, `and ${more} more`] : named;
 }

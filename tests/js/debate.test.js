@@ -146,6 +146,15 @@ test("a verdict shows the reasons of unresolved items", () => {
   assert.equal(view.verdict.textContent, "failed503");
 });
 
+test("a verdict says that it has more reasons than it shows", () => {
+  const view = makeView();
+  const reasons = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x${index}`, `reason ${index}`]));
+  const verdict = { kind: "verdict", document_id: "d1", status: "unresolved", values: {}, notes: [], error: "" };
+  view.showVerdict({ ...verdict, reasons });
+  const shown = texts(view.verdict, ".tiny.unres");
+  assert.deepEqual([shown.length, shown.at(-1)], [13, "and 8 more"]);
+});
+
 test("inputs of a turn are named", () => {
   const run = makeRun();
   const inputs = (role, ...from) => describeInputs(makeTurn(3, role, { replies_to: from }), run.roles);
