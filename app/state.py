@@ -145,8 +145,10 @@ class CodebookState:
         self.rejected = {other: rejected for other, rejected in self.rejected.items() if other != key}
 
     def forget_inputs(self) -> None:
-        """Drop rejected inputs, removed keywords and the note, because another codebook replaces the edited one."""
-        for value in (CodebookState.rejected, CodebookState.unmatched, CodebookState.note, LabState.problem):
+        """Drop rejected inputs, removed keywords and notes, because another codebook replaces the edited one."""
+        codebook, lab = CodebookState, LabState
+        values: tuple[Value[Any], ...] = (codebook.rejected, codebook.unmatched, codebook.note, lab.note, lab.problem)
+        for value in values:
             value.reset()
 
 

@@ -186,6 +186,7 @@ def note_field(number: int) -> None:
         key=LabState.note.key,
         label_visibility="collapsed",
         placeholder=f"Note for v{number}: what changed, in a few words",
+        persist_state="session",
     )
 
 
@@ -200,7 +201,8 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion:
 def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
     prompt_templates.save_draft(session, slot, version.text, version)
     state.lab.replace_editor_text()
-    LabState.problem.reset()
+    for value in (LabState.problem, LabState.note):
+        value.reset()
 
 
 def promote(session: ProjectSession, plan: Plan, slot: Slot, version: PromptVersion) -> None:

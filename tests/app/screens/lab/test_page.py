@@ -513,3 +513,15 @@ def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> No
     codebooks.save_draft(filled, codebooks.delete_label(rest, second.id))
     assert "No labels yet. Add one on the Codebook page." in html(at.run())
     assert "Propose a rewrite" not in [button.label for button in at.button]
+
+
+def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft(filled: ProjectSession) -> None:
+    codebooks.save_draft(filled, codebooks.change(BOOK, domain="hotels"))
+    at = open_page("lab")
+    at.text_input(key="lab_note").set_value("hotels only").run()
+    for page in ("models", "lab"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.text_input(key="lab_note").value == "hotels only"
+    at.button(key="draft-discard-1").click().run()
+    codebooks.save_draft(filled, codebooks.change(BOOK, domain="ships"))
+    assert at.run().text_input(key="lab_note").value == ""
