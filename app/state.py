@@ -372,6 +372,8 @@ class AuthorsState:
     """Id of the current conversation."""
     document: Value[str] = Value("")
     """Text that was sent last and is asked about."""
+    rejected_catalogue: Value[tuple[str, str] | None] = Value(None)
+    """Catalogue of suggestions that could not be saved, and the reason."""
     shown_at: Value[dict[str, float]] = Value({})
     """Unix time at which each question was first shown in this tab."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from html import escape
 from typing import Any
 
 import streamlit as st
@@ -18,7 +19,7 @@ from app.widgets.elements import line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
 from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
-from core.errors import UsageError
+from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, join_names
 from core.services.author_labelling import files, labelling
 from core.services.project_session import ProjectSession
@@ -419,13 +420,29 @@ def _suggestion_settings(session: ProjectSession, settings: labelling.LabellingS
         **field("warm_up"),
         help="Warm-up: this many answers are collected before anything is suggested.",
     )
+    rejected = state.authors.rejected_catalogue
     st.text_area(
         "Catalogue of suggestions (YAML)",
         height=220,
-        **field("catalogue"),
+        **bound(
+            "authors-set-catalogue",
+            settings.catalogue if rejected is None else rejected[0],
+            partial(_save_catalogue, session),
+        ),
         placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
         help="Entries with name, text, keywords for the baseline, and values by name of a label.",
     )
+    if rejected is not None:
+        st.html(f'<div class="moot-wrong" role="alert">{escape(rejected[1])}</div>')
+
+
+def _save_catalogue(session: ProjectSession, text: str) -> None:
+    """Save the catalogue of suggestions. An invalid one stays in its field with the reason."""
+    try:
+        _save_setting(session, "catalogue", text)
+        AuthorsState.rejected_catalogue.reset()
+    except MootError as error:
+        state.authors.rejected_catalogue = (text, str(error))
 
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
