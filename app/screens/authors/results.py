@@ -14,7 +14,7 @@ from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import DisplayedMetric, estimate_html, metric_strip, share_html
 from core.author_labelling.comparison import GroupReport
-from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent
+from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent, plural
 from core.services.author_labelling import files, labelling, report
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -112,12 +112,18 @@ def comparison_panel(session: ProjectSession) -> None:
                 rows,
             )
             strata = [
-                (group.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", share_html(stratum.accuracy))
+                (
+                    group.group,
+                    f"{stratum.agreeing} {plural(stratum.agreeing, 'agrees', 'agree')}",
+                    f"{stratum.questions:,}",
+                    share_html(stratum.accuracy),
+                )
                 for group in results.groups
                 for stratum in group.strata
             ]
-            with st.expander("By number of agreeing annotators"):
-                table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
+            if strata:  # questions with several answers
+                with st.expander("By number of agreeing annotators"):
+                    table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
             line(
                 "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
             )

@@ -165,7 +165,7 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
     scores = evaluation.scores
     is_sample = evaluation.basis.design == "sample"
     documents = f"estimated from {evaluation.n:,}" if evaluation.basis.is_estimate else f"{{right}} of {evaluation.n:,}"
-    captions = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
+    captions = {"subset_accuracy": documents, "accuracy": format_count(scores.cells, "label")}
     if scores.kind == "choice":
         captions = {"accuracy": documents}
     numbers = []

@@ -138,8 +138,14 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     assert "No questions left" in html(at)
     show(at, "Results")
     assert "<td>people</td>" in html(at)
+    assert not at.expander, "no question has several answers"
     assert at.number_input(key="authors-copies").value == COPIES
     assert ">Predicted correctly</th>" in html(at)
+    show(at, "Answer for others")
+    at.text_input(key="authors-annotator").set_value("cy").run()
+    button(at, question.options[1])
+    show(at, "Results")
+    assert ">1 agrees</td>" in html(at)
 
 
 def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession) -> None:
@@ -154,6 +160,9 @@ def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession
     at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()
     assert "catalogue" in html(at)
     assert labelling.load_settings(session).catalogue == ""
+    assert at.text_area(key="authors-set-catalogue").value == "- {name: A}", "the user may correct it"
+    at.text_area(key="authors-set-catalogue").set_value("").run()
+    assert "moot-wrong" not in html(at)
 
 
 def test_suggestion_is_shown_on_request_and_rated_once(session: ProjectSession) -> None:

@@ -204,6 +204,12 @@ def test_key_metrics_equal_those_of_the_report(session, project):
     assert shown["Exact match"] == format_number(report["subset_accuracy"])
 
 
+def test_accuracy_of_one_label_counts_one_label(session, project):
+    codebook = Codebook(labels=(Label(name="Sport", id="s"),))
+    debates(project, codebook, {"d0": {"s": True}}, {"d0": ({"s": True}, {"s": True})})
+    assert "1 label, " in metric_strip(draw(session, "evaluate"))["Label accuracy"]
+
+
 def test_alternative_annotator_test_shows_shares_without_decimals_and_their_intervals(session, project):
     project.store.documents.add(
         Document(f"d{n}", {"text": "t"}, gold={rater: both("a" if n % 3 else "b") for rater in ("x", "y", "z")})
