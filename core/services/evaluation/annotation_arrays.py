@@ -383,12 +383,14 @@ def decider(run: RunRow) -> str:
 def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[Stage]:
     """Return the steps of a debate; the last one is the verdict.
 
-    The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
+    The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision,
+    and a vote of samples is no debate.
     Steps after it change nothing and are left out. One entry means that nothing was debated.
     """
     decides = decider(run)
     deciding = [index for index, stage in enumerate(stages_in_order) if decides in stage.members]
-    if decides == VERDICT and stages_in_order and len(stages_in_order[-1].members) > 1:
+    samples_vote = len(run.settings.role_models) == 1
+    if decides == VERDICT and stages_in_order and (samples_vote or len(stages_in_order[-1].members) > 1):
         deciding = [len(stages_in_order) - 1]
     if not deciding:
         return [*stages_in_order, Stage(decides, step_titles(run)[decides], decides, 0, {}, verdict)]

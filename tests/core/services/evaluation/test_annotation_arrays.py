@@ -112,6 +112,15 @@ def test_last_round_of_a_discussion_decides_as_the_run(project, protocol, kind, 
     np.testing.assert_array_equal(np.where(last == annotation_arrays.TIED, np.nan, last), verdicts)
 
 
+def test_vote_of_samples_is_no_step_after_one_of_them(project):
+    run = store_random_run(project, "single", "choice", {"method": "vote", "k": 5})
+    session = sample_world.session_on(project)
+    verdicts = project.store.annotations.grid(run.run_id, CODEBOOKS["choice"], VERDICT)
+    (only,) = annotation_arrays.steps(run, annotation_arrays.stages(session, run), verdicts)
+    np.testing.assert_array_equal(only.predicted, verdicts)
+    assert debate_effect.debate_effect(session, run).flip_table is None
+
+
 def test_weights_and_quorum_are_no_effect_of_the_debate(project):
     """Nobody changes an answer, so that no round changes the vote."""
     given = {"weights": "5, 1, 1", "rounds": 1}
