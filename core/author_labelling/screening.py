@@ -164,14 +164,17 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
         "name": lambda text: _names(text, names),
     }
     masks = {f"[{kind}]" for kind in finders}
-    for kind, find in finders.items():
-        parts, end = list[str](), len(text)  # from the end of the text to its beginning
-        for first, last in sorted(find(text), reverse=True):
-            if last <= end and text[max(0, first - 1) : last + 1] not in masks:  # not twice
-                parts += [text[last:end], f"[{kind}]"]
-                counts[kind] += 1
-                end = first
-        text = text[:end] + "".join(reversed(parts))
+    before = None
+    while text != before:  # a number may be found only after the one beside it is masked
+        before = text
+        for kind, find in finders.items():
+            parts, end = list[str](), len(text)  # from the end of the text to its beginning
+            for first, last in sorted(find(text), reverse=True):
+                if last <= end and text[max(0, first - 1) : last + 1] not in masks:  # not twice
+                    parts += [text[last:end], f"[{kind}]"]
+                    counts[kind] += 1
+                    end = first
+            text = text[:end] + "".join(reversed(parts))
     return Masked(text, dict(counts))
 
 

@@ -141,6 +141,11 @@ def test_masking_again_changes_nothing(text: str) -> None:
     assert mask(once.text).text == once.text
 
 
+def test_number_that_is_found_after_the_one_beside_it_is_masked() -> None:
+    masked = mask("01705550100 4111 1111 1111 1111")
+    assert (masked.text, masked.counts) == ("[phone] [card]", {"phone": 1, "card": 1})
+
+
 def test_luhn_by_hand() -> None:
     # The Luhn sum of 79927398713, with every second digit from the right doubled, is 67 + 3 = 70.
     assert passes_luhn("79927398713")
