@@ -340,8 +340,14 @@ class FocusView {
 
   /** @param {string} id @param {ReviewStatus} status */
   setStatus(id, status) {
-    if (this.document?.id === id) this.document.status = status;
-    this.queue.setStatus(id, status);
+    const { document, queue } = this;
+    if (document?.id === id) {
+      // A document that was opened by its id may wait further down. Once it is decided, its row counts as decided.
+      const isDecided = isSettled(status) && !isSettled(document.status);
+      if (isDecided && queue.isOrdered && !queue.find(id)) queue.update(document);
+      document.status = status;
+    }
+    queue.setStatus(id, status);
   }
 
   /** @param {string} item @param {Value} value */
@@ -427,11 +433,15 @@ class FocusView {
     if (!this.document) return;
     const { id, status } = this.document;
     if (isSettled(status)) {
-      this.act("reopen").then(() => this.documents.delete(id)); // earlier, it could be loaded as it was before
+      this.act("reopen").then(() => {
+        this.documents.delete(id); // earlier, it could be loaded as it was before
+        this.loadProgress();
+      });
       this.setStatus(id, "Draft");
       this.form.draw(this.document);
     } else {
-      this.act("discard", { sampling: samplingOf(this.queue.rows, this.queue.find(id)) });
+      const sampling = samplingOf(this.queue.rows, this.queue.find(id));
+      this.act("discard", { sampling }).then(() => this.loadProgress());
       this.setStatus(id, "Discarded");
       await this.showNext();
     }

@@ -387,6 +387,36 @@ const keyPress = (/** @type {string} */ key) => {
   return settled();
 };
 
+test("a discarded and a reopened document change the number of decided ones", async () => {
+  const row = { skipped: false, reasons: [], text_start: "text", sampling: null, status: "Pending" };
+  /** @type {string[]} */
+  const stored = [];
+  await openView(({ actions = [] }) => {
+    stored.push(...actions.map(({ action }) => action));
+    const decided =
+      stored.filter((name) => name === "discard").length - stored.filter((name) => name === "reopen").length;
+    const rows = ["d1", "d2"].map((id) => ({ ...row, id }));
+    return { rows, total: 2, documents: 2, decided, urgent: 0, seconds: null };
+  });
+  const waiting = () => [".queue .badge", ".keys .muted"].map((part) => document.querySelector(part).textContent);
+  assert.deepEqual(waiting(), ["2 waiting", "2 waiting, 0 with a reason"]);
+  await keyPress("d");
+  await settled();
+  assert.deepEqual(waiting(), ["1 waiting", "1 waiting, 0 with a reason"]);
+  await keyPress("ArrowLeft");
+  await keyPress("d");
+  await settled();
+  assert.deepEqual(waiting(), ["2 waiting", "2 waiting, 0 with a reason"]);
+});
+
+test("a document that was opened by its id no longer waits once it is submitted", async () => {
+  await openView({ total: 2 }, "d2");
+  const listed = () => [...document.querySelectorAll(".queue-row .id")].map((id) => id.textContent);
+  assert.deepEqual([document.querySelector(".queue .badge").textContent, listed()], ["2 waiting", ["d1"]]);
+  await keyPress("Enter");
+  assert.deepEqual([document.querySelector(".queue .badge").textContent, listed()], ["1 waiting", ["d2", "d1"]]);
+});
+
 test("a digit after the key E sets an error type, otherwise a label", async () => {
   await openView({}, null, { tags: ["ambiguous text", "edge case"] });
   const tags = () => [...document.querySelectorAll(".pill")].map(({ ariaPressed }) => ariaPressed);
