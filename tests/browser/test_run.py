@@ -30,7 +30,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     folder = tmp_path_factory.mktemp("studio")
     preferences = folder / "config" / "moot" / "preferences.json"
     preferences.parent.mkdir(parents=True)
-    preferences.write_text('{"pace": 20}')  # without a chosen pace, a run after the first is instant
+    preferences.write_text('{"pace": 40}')  # without a chosen pace, a run after the first is instant
     with studio(folder) as running:
         yield running
 
@@ -50,7 +50,7 @@ def finished_count(page: Page) -> int:
 
 
 def start(page: Page) -> None:
-    """Start a run on all documents, which takes minutes at this pace, and wait for the first verdict."""
+    """Start a run on all documents, which takes a minute at this pace, and wait for the first verdict."""
     page.get_by_role("button", name=re.compile("^Start all ")).click()
     wait_for_button(page, "Pause")
     page.wait_for_function(f"() => ({FINISHED})() >= 1", polling=100)
