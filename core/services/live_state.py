@@ -306,8 +306,12 @@ class LiveRunState:
                 cursor.tiles_revision = self._revision
             focus = cursor.focus or ""
             if (debate := self._flight.get(focus) or self._finished.get(focus)) is not None:
-                if NOTHING < cursor.focus_revision < debate.started:  # the client may show an earlier debate
+                # The client may show an earlier debate, also one from before a lost connection. Turns that were read
+                # from the store have attempt 0.
+                is_earlier = any(0 < attempt < debate.started for attempt, _ in cursor.cursors.values())
+                if is_earlier or NOTHING < cursor.focus_revision < debate.started:
                     events.append({"kind": "restart", "document_id": focus})
+                    cursor.cursors.clear()
                 events += _debate_events(debate, cursor.cursors, now, cursor.focus_revision)
             cursor.focus_revision = self._revision
             return events

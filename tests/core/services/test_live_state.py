@@ -200,8 +200,12 @@ def test_document_that_is_debated_again_starts_empty_at_the_client() -> None:
     live.publish(done("After all, the aspect a is present."))
     assert [event["kind"] for event in reader.look()] == ["tile", "restart", "turn"]
     assert reader.text[0] == "After all, the aspect a is present."
-    (turn,) = [event for event in live.snapshot(ClientCursor("d1", cursors)) if event["kind"] == "turn"]
-    assert (turn["offset"], turn["text"]) == (0, "After all, the aspect a is present."), "after a lost connection"
+    after_lost_connection = ClientCursor("d1", cursors)
+    (_, restart, turn) = live.snapshot(after_lost_connection)
+    assert restart == {"kind": "restart", "document_id": "d1"}, "else the client keeps the second turn and the verdict"
+    assert (turn["offset"], turn["text"]) == (0, "After all, the aspect a is present.")
+    live.publish(started(turn=1, role="judge"))
+    assert [event["kind"] for event in live.changes(after_lost_connection)] == ["tile", "turn"]
 
 
 def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
