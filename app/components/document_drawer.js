@@ -367,7 +367,7 @@ class DrawerView {
       const own = this.data.runs.find((one) => one.id === run);
       /** @type {RunInfo} */
       const info = { labels: this.labels, roles: createRoles(own?.roles ?? []), kind: this.data.kind };
-      const view = new DebateView(new Debate(id, info));
+      let view = new DebateView(new Debate(id, info));
       const empty = el(
         "p",
         "secondary small",
@@ -375,8 +375,9 @@ class DrawerView {
       );
       const body = el("div", "", empty);
       const show = (/** @type {LiveEvent} */ event) => {
-        if ((event.kind !== "turn" && event.kind !== "verdict") || event.document_id !== id) return;
-        view.show(event);
+        if (event.kind === "run_status" || event.kind === "tile" || event.document_id !== id) return;
+        if (event.kind === "restart") view = new DebateView(new Debate(id, info));
+        else view.show(event);
         if (view.node.parentNode !== body) body.replaceChildren(view.node);
       };
       events.forEach(show);

@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import "./dom.js";
 import drawer, { isWrong } from "../../app/components/document_drawer.js";
 import { openDocument } from "../../app/components/open_document.js";
+import { makeTurn } from "./factories.js";
 
 const LABELS = [
   { id: "a", name: "Alpha", colour: 1 },
@@ -278,6 +279,43 @@ test("a button that was pressed keeps the focus", async () => {
   openDocument("d9", { ids: ["d1", "d9", "d3"], title: "x" });
   assert.equal(root.querySelector("[role=status]").textContent, "Loading the document …");
   assert.equal(document.activeElement.textContent, "↓");
+});
+
+test("a debate that begins again replaces the earlier one", async () => {
+  /** @type {any} */
+  let socket;
+  globalThis.WebSocket = class {
+    readyState = 1;
+    constructor() {
+      socket = this;
+    }
+    send() {}
+    close() {}
+  };
+  const verdict = {
+    kind: "verdict",
+    document_id: "d1",
+    status: "failed",
+    values: {},
+    reasons: {},
+    notes: [],
+    error: "503",
+  };
+  const turns = ["extractor", "critic"].map((role, turn) => makeTurn(turn, role));
+  const answer = globalThis.fetch;
+  globalThis.fetch = async (...request) => {
+    const response = await answer(...request);
+    const debated = { ...makeDocument("d1"), debates: [{ run: "r1", events: [...turns, verdict], active: true }] };
+    return { ...response, json: async () => ({ ...(await response.json()), document: debated }) };
+  };
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  const shown = () =>
+    [...root.querySelectorAll(".turn .role-name, div.verdict:not(.hidden)")].map((node) => node.textContent);
+  assert.deepEqual(shown(), ["Extractor", "Critic", "failed503"]);
+  const events = [{ kind: "restart", document_id: "d1" }, makeTurn(0, "extractor", { attempt: 1, text: "Anew" })];
+  socket.onmessage({ data: JSON.stringify({ type: "batch", events }) });
+  assert.deepEqual(shown(), ["Extractor"]);
 });
 
 test("a typed and deleted note does not hide a note that is stored later", async () => {
