@@ -573,7 +573,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         columns = ColumnMapping(**{name: options[name] for name in mapped})
         gold = {name: options[name] for name in ("gold", "gold_same_names", "gold_values")}
         source = ImportOptions(options["inputs"], columns, header=options["header"], limit=options["limit"], **gold)
-        if resume:
+        if resume is not None:
             session = workspace.open(path, create=False)
             if options["extend"]:
                 extend_run(session, resume, source, options["limit"])

@@ -400,4 +400,4 @@ def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
     latest = session.latest_run()
     if latest is None:
         raise UsageError(f"{session.path.name} has no runs yet.", "Start one with moot annotate or on the Run page.")
-    return session.run(run_id or latest)
+    return session.run(latest if run_id is None else run_id)

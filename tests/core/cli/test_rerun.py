@@ -271,6 +271,16 @@ def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:
     assert "ignored" not in moot(*export).stderr
 
 
+def test_empty_run_is_not_the_latest_and_not_a_new_one(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    annotate(tmp_path)
+    project = ("--project", tmp_path / "p.duckdb")
+    assert "Run '' does not exist" in annotate(tmp_path, "--resume", "", code=2).stderr
+    for command in (("evaluate", "--run", ""), ("rerun", "")):
+        assert "Run '' does not exist" in moot(*command, *project, code=2).stderr
+    assert rows(tmp_path, "SELECT count(*) FROM runs") == [(1,)]
+
+
 def test_file_of_unknown_format_is_refused_before_anything_else(tmp_path: Path) -> None:
     project, output = tmp_path / "chats.duckdb", tmp_path / "labels.txt"
     refused = moot("authors", "--project", project, "--sample", "--export", output, code=2)
