@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import streamlit as st
 from markupsafe import Markup
 
@@ -117,8 +119,14 @@ def _imported_classifier(session: ProjectSession) -> None:
             "of this project stays unchanged."
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
-            state.run_id = classifier.annotate_with_imported(session, imported).run_id
-            open_page("run")
+            _watch(classifier.annotate_with_imported(session, imported))
+
+
+def _watch(run: RunRow) -> NoReturn:
+    """Open a run on the Run page, also if a new one was being set up there."""
+    state.run_id = run.run_id
+    state.run.show_setup(False)
+    open_page("run")
 
 
 def _classifier_buttons(session: ProjectSession) -> None:
@@ -130,8 +138,7 @@ def _classifier_buttons(session: ProjectSession) -> None:
             key="classifier-annotate",
             help="Starts a free local run. Compare it on Evaluate.",
         ):
-            state.run_id = classifier.annotate(session).run_id
-            open_page("run")
+            _watch(classifier.annotate(session))
         download(
             "Classifier file",
             lambda: classifier.load(session).body,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.screens.review import progress
 from app.screens.review.accuracy import accuracy_sentence
 from app.screens.review.agreement import _observed_html
 from app.widgets import codebook_versions
@@ -176,6 +177,27 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     assert "All documents with a verdict are reviewed, so the estimates are exact." in shown
     assert "100.0% to 100.0%" not in shown
     assert "Price &lt;b&gt;" in shown
+
+
+def _buttons_page() -> None:
+    from app import context
+    from app.screens.review import progress
+
+    progress._classifier_buttons(context.workspace().sessions()[0])  # type: ignore[arg-type]
+
+
+def test_run_of_the_classifier_is_shown_although_a_new_run_was_being_set_up(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, opened = annotation_arrays.ranked_runs(session)[0], []
+    actions.submit(session, run.run_id, [f"d{n}" for n in range(9)], actions.Attribution("ada"))
+    session.trainer.wait(60)
+    monkeypatch.setattr(progress, "open_page", opened.append)
+    at = AppTest.from_function(_buttons_page, default_timeout=60)
+    at.session_state["run_setup_open"] = True
+    at.run().button(key="classifier-annotate").click().run()
+    assert (opened, at.session_state["run_id"]) == (["run"], "r0002")
+    assert not at.session_state["run_setup_open"]
 
 
 def _import_page() -> None:
