@@ -294,9 +294,8 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         if queued:
             line("Queue:", "q", width="content")
         for row in queued:
-            repeats = row.settings.iteration and not row.is_canary
             st.button(
-                literal(f"{row.title}, {name_iteration(row.settings)}" if repeats else row.title),
+                literal(row.title),
                 icon=":material/close:",
                 icon_position="right",
                 key=f"unqueue-{row.run_id}",

@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from app.state import state
+from app.widgets.elements import literal
 from core.codebook import Codebook, Label
 from core.llm.connections import parse_connection
 from core.runs import RoleModel, StopCode, StopReason
@@ -329,6 +330,7 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
     until(lambda: session.state("r0001") == "running")
     at.run()
     assert "iteration 1 of 3" in html(at)
+    assert literal("ECJ, word-list baseline, iteration 2") in labels(at)
     at.button(key="unqueue-r0002").click().run()
     assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
