@@ -320,8 +320,8 @@ def _review_words(run: RunRow | None, reviewed: int) -> str:
 
 
 def last_run(session: ProjectSession) -> tuple[RunRow | None, State | None]:
-    """Return the latest run and its state, None without a run."""
-    run_id = session.latest_run()
+    """Return the active run, else the latest one, and its state; None without a run."""
+    run_id = next(iter(session.active_runs()), None) or session.latest_run()
     run = session.store.runs.get(run_id) if run_id else None
     return (run, session.state(run.run_id)) if run else (None, None)
 

@@ -52,12 +52,12 @@ def rows_in(documents: Sequence[str], wanted: Iterable[str]) -> Codes:
 
 
 def ranked_runs(session: ProjectSession) -> list[RunRow]:
-    """Return the runs to choose from: finished ones first, canary runs last, each the latest first.
+    """Return the runs to choose from: finished ones first, queued ones after others, canary runs last.
 
-    Archived runs are left out.
+    Of each kind the latest is first. Archived runs are left out.
     """
     latest_first = [row for row in reversed(session.all_runs()) if row.details.status != "archived"]
-    return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
+    return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary, row.state == "queued"))
 
 
 def load_arrays(store: Store, run_id: str, codebook: Codebook, reference: Reference = GOLD) -> AnnotationArrays:

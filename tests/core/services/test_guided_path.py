@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.debate.turns import ReplyError
@@ -11,6 +13,7 @@ from core.documents import Document, Rejected
 from core.runs import CANARY, NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
 from core.services.codebooks import codebook as codebooks
+from core.services.evaluation.annotation_arrays import ranked_runs
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 from core.services.runs import planning
@@ -268,3 +271,15 @@ def test_runs_count_only_documents_that_others_have_not_replaced(workspace: Work
     session.store.documents.replace_all([Document(id, {"text": f"clean {id}"}) for id in "xyz"])
     assert steps()["pilot"] == ("now", "Run a pilot")
     assert next_of(session).words == "The documents of the last run were replaced."
+
+
+def test_first_of_the_active_runs_is_the_last_run(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = projects.create_project(workspace, "queue")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    first, second = (session.store.runs.create(make_settings(sample_world.CODEBOOK), ["a"]) for _ in range(2))
+    session.store.runs._writer.do(set_state(first.run_id, "running", NOT_STOPPED, 1.0))
+    monkeypatch.setattr(session, "active_runs", lambda: (first.run_id, second.run_id))
+    last, _ = guided_path.last_run(session)
+    assert last is not None
+    assert last.run_id == first.run_id
+    assert [run.run_id for run in ranked_runs(session)] == [first.run_id, second.run_id], "which has verdicts first"
