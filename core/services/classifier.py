@@ -201,10 +201,11 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
         raise InputError(
             f"{name} does not describe its training.", "Choose a .skops file that Moot exported."
         ) from error
-    matched = _match_labels(codebook, latest.codebook, name)
+    target = latest.codebook.closed
+    matched = _match_labels(codebook, target, name)
     ids = {label.id for label in matched.labels}
-    known = tuple(label.name for label in latest.codebook.labels if label.id in ids)
-    unknown = tuple(label.name for label in latest.codebook.labels if label.id not in ids)
+    known = tuple(label.name for label in target.labels if label.id in ids)
+    unknown = tuple(label.name for label in target.labels if label.id not in ids)
     facts = {**facts, "codebook": matched.model_dump(mode="json")}
     body = classifier.dumps(trained, facts)
     hash = digest([name, facts["codebook"], data.hex()], size=6)

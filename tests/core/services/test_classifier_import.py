@@ -59,7 +59,8 @@ def test_imported_classifier_annotates_labels_of_the_same_name(
     workspace: Workspace, tmp_path: Path, data: bytes
 ) -> None:
     here = Codebook(labels=(Label(name="Noise"), Label(name="#service", id="s1"), Label(name="CLEANLINESS", id="c1")))
-    session = filled(workspace, tmp_path / "here.duckdb", here)
+    mood = Label(name="Mood", open="word")  # only authors answer it
+    session = filled(workspace, tmp_path / "here.duckdb", here.model_copy(update={"labels": (*here.labels, mood)}))
     result = import_classifier(session, data, "hotel.skops")
     assert (result.documents, result.known, result.unknown) == (60, ("#service", "CLEANLINESS"), ("Noise",))
     assert import_classifier(session, data, "hotel.skops") == result  # importing again has the same result
