@@ -79,7 +79,8 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         "",
         f"# {escape_markdown(codebook.name)}",
     ]
-    lines += ["", f"One row is one {escape_markdown(codebook.unit)}.", "", *origin(summary, codebook)]
+    unit = escape_markdown(codebook.unit) + (" in one run" if len(summary.runs) > 1 else "")
+    lines += ["", f"One row is one {unit}.", "", *origin(summary, codebook)]
     if summary.reviewed:
         lines += ["", "A label is a person's decision where `reviewed` names it, otherwise the verdict of the run."]
     if codebook.guideline:

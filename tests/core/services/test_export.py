@@ -355,6 +355,8 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
     assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
     assert f"- Run {other}: Two only, ecj (".encode() in readme
+    folder = export.export(session, run_id, "huggingface", tmp_path / "out", other_runs=[other])
+    assert "One row is one text in one run." in (folder / "README.md").read_text("utf-8")
 
 
 def test_run_over_imports_with_different_columns_is_exported_and_bundled(session, run_id, tmp_path):
