@@ -19,8 +19,6 @@ from core.errors import ProjectError, ProjectLocked
 from core.store.project import Project
 from core.store.reply_cache import ReplyLog
 
-pytestmark = pytest.mark.usefixtures("applied_schema")
-
 OPEN_SCRIPT = """
 import sys
 from core.store.project import Project
