@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import duckdb
 import pytest
 
@@ -13,6 +15,20 @@ from core.store.project import Project
 from core.store.review_queue import Viewpoint
 
 pytestmark = pytest.mark.usefixtures("applied_schema")
+
+
+@pytest.fixture(scope="module")
+def created(tmp_path_factory):
+    """Return a closed project without contents; copies of it take less time than new projects."""
+    path = tmp_path_factory.mktemp("created") / "project.duckdb"
+    Project(path).close()
+    return path
+
+
+@pytest.fixture
+def closed(created, path):
+    """Return a copy of a closed project."""
+    return shutil.copyfile(created, path)
 
 
 def _version(connection):
@@ -112,30 +128,27 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_file_with_foreign_database_objects_is_refused(path, attack):
-    Project(path).close()
-    with duckdb.connect(str(path)) as connection:
+def test_file_with_foreign_database_objects_is_refused(closed, attack):
+    with duckdb.connect(str(closed)) as connection:
         connection.execute(attack)
     with pytest.raises(ProjectError, match=r"changed by another|development version|file of another program"):
-        Project(path)
+        Project(closed)
 
 
-def test_versions_that_are_computed_are_not_read(path, monkeypatch):
-    Project(path).close()
-    with duckdb.connect(str(path)) as connection:
+def test_versions_that_are_computed_are_not_read(closed, monkeypatch):
+    with duckdb.connect(str(closed)) as connection:
         connection.execute(
             "DROP TABLE moot_schema; CREATE TABLE moot_schema "
             "(version INTEGER, unix_time DOUBLE, digest VARCHAR AS (repeat('x', 3000000000)))"
         )
     monkeypatch.setattr(migrations, "_applied", lambda _: pytest.fail("foreign SQL ran"))
     with pytest.raises(ProjectError, match="file of another program"):
-        Project(path)
+        Project(closed)
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "/etc/elsewhere", "r0001\n", ""])
-def test_run_whose_name_leads_out_of_a_folder_is_refused(path, name):
-    Project(path).close()
-    with duckdb.connect(str(path)) as connection:
+def test_run_whose_name_leads_out_of_a_folder_is_refused(closed, name):
+    with duckdb.connect(str(closed)) as connection:
         values = {
             "run_id": name,
             "number": 1,
@@ -148,7 +161,7 @@ def test_run_whose_name_leads_out_of_a_folder_is_refused(path, name):
         row = {column: values.get(column, "" if kind == "VARCHAR" else 0) for column, kind in others.fetchall()}
         connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * len(row))})", list(row.values()))
     with pytest.raises(ProjectError, match="name of a run"):
-        Project(path)
+        Project(closed)
 
 
 def test_used_project_can_be_reopened(path):
