@@ -62,7 +62,7 @@ export class Replay {
  * @returns {TurnEvent[]}
  */
 function scriptOf(turn, text) {
-  const words = text.match(/\s*\S+\s*|\s+/g) ?? [text];
+  const words = text.match(/\s*\S{1,12}\s*|\s+/gu) ?? [text]; // Chinese, for example, has no spaces
   const running = { ...turn, done: false, labels: null, values: null, evidence: [], replay: true };
   return [
     ...words.map((word, index) => ({ ...running, text: word, restart: index === 0 })),

@@ -102,6 +102,19 @@ test("a replay draws the document again when a turn begins or ends, and not with
   assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
 });
 
+test("a replay shows a reply without spaces bit by bit", (context) => {
+  receive({ type: "snapshot", instance: "i1", events: [makeStatus(), tile({ status: "verdict", values: {} })] });
+  pass(context, 400);
+  const text = "这家餐厅的服务很好😀".repeat(20);
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [makeTurn(0, "judge", { text }), verdict] });
+  pass(context, 400);
+  [...root.querySelectorAll("button")].find(({ textContent }) => textContent === "Replay").click();
+  pass(context, 200);
+  const [shown] = texts(root, ".reply");
+  assert.ok(shown.length > 0 && shown.length < text.length / 2);
+  assert.ok(text.startsWith(shown) && shown.isWellFormed());
+});
+
 test("a turn about a label tints the evidence of this label from its beginning", (context) => {
   const events = [makeStatus({ in_flight: 1 }), tile()];
   receive({ type: "snapshot", instance: "i1", events });
