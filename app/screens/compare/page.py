@@ -30,6 +30,7 @@ from core.formatting import (
     format_points,
     format_price,
     join_names,
+    plural,
 )
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays, coverage, latent_truth, run_comparison
@@ -64,7 +65,8 @@ def main() -> None:
     runs = [run for run in all_runs if run.verdicts]
     if len(runs) < 2:
         words = "Two runs on the same documents can be compared: another protocol, model or prompt."
-        words += f" {len(runs)} of {len(all_runs)} runs have a verdict." if len(all_runs) > 1 else ""
+        if len(all_runs) > 1:
+            words += f" {len(runs)} of {len(all_runs)} runs {plural(len(runs), 'has', 'have')} a verdict."
         pages: dict[str, PageName] = {"Open Run": "run"} if all_runs else {}
         layout.empty_page("Compare", "Nothing to compare yet", words, pages, sign="bars")
         return

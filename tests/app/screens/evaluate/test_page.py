@@ -377,6 +377,9 @@ def test_run_without_verdicts_says_what_it_lacks(session, project):
 
 def test_compare_needs_two_runs(session, project):
     assert "Nothing to compare yet" in texts(draw(session, "compare"))
+    debates(project, CHOICE, {"d0": {"label": "s"}}, {"d0": ({"label": "s"}, {"label": "s"})})
+    project.store.runs.create(make_settings(CHOICE), ["d0"])
+    assert "1 of 2 runs has a verdict." in texts(draw(session, "compare"))
 
 
 def test_compare_offers_other_runs_if_the_viewed_one_has_its_own_labels(session, project):
