@@ -16,6 +16,7 @@ from app.widgets.elements import discard_popover, heading, line, literal, saved,
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
+from core.codebook import Label
 from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services.codebooks import codebook as codebooks
@@ -209,10 +210,11 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
             state.lab.proposal = suggestions.propose_rewrite(session, plan, label_id, run_id=run_id)
     proposal = state.lab.proposal
     if proposal is not None and proposal.before.id in status.codebook.label_names:  # it may be deleted meanwhile
-        _proposal(session, proposal, run_id)
+        _proposal(session, proposal, status.codebook.label(proposal.before.id), run_id)
 
 
-def _proposal(session: ProjectSession, proposal: suggestions.Proposal, run_id: str | None) -> None:
+def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: Label, run_id: str | None) -> None:
+    """Draw the proposed fields of a label. Those that were edited since cannot be accepted, which would undo that."""
     changes = proposal.changes
     cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
@@ -224,6 +226,7 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, run_id: s
     for part, change in changes.items():
         effect = suggestions.field_effect(session, proposal, part, run_id)
         pays = effect is None or effect.pays
+        is_edited = getattr(label, part) != getattr(proposal.before, part)
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
             why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
             words = f"<dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd>"
@@ -232,6 +235,8 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, run_id: s
                 "Accept" if pays else "Accept anyway",
                 type="secondary" if pays else "tertiary",
                 key=f"lab-take-{part}",
+                disabled=is_edited,
+                help="You have edited this field since. Propose a rewrite again." if is_edited else None,
                 on_click=_accept_field,
                 args=(session, proposal, part),
             )

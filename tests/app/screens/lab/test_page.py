@@ -507,6 +507,9 @@ def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> No
     at.session_state["lab_definitions_view"] = "suggestions"
     at.session_state["lab_proposal"] = Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False)
     assert "Better words." in re.sub(r"<[^>]+>", "", html(at.run()))
+    assert not at.button(key="lab-take-description").disabled
+    codebooks.save_draft(filled, codebooks.change_label(BOOK, first.id, description="My words."))
+    assert at.run().button(key="lab-take-description").disabled, "it would replace the user's words"
     rest = codebooks.delete_label(BOOK, first.id)
     codebooks.save_draft(filled, rest)
     assert "Better words." not in re.sub(r"<[^>]+>", "", html(at.run()))
