@@ -280,7 +280,7 @@ STEP_PAGES = ("run", "review")
 
 
 def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) -> None:
-    """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
+    """Draw the card. If the next step or its button has changed since the page was drawn, draw the page again."""
     if page == "data" and (pending := context.pending_import()) is not None:
         hint = "Check the columns and the preview, then press Import."
         if pending.job is not None:
@@ -292,7 +292,8 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
         with suppress(MootError):  # the project was closed in another tab, which the run status says
             overview = guided_path.overview(session)
     step = overview.next
-    if (step and step.name) != (drawn.next and drawn.next.name):
+    has_moved = (step and step.name) != (drawn.next and drawn.next.name)
+    if has_moved or _next_label(step, page) != _next_label(drawn.next, page):
         st.rerun()
     marks = "".join(f'<i class="{step.state}" title="{escape(step.title)}"></i>' for step in overview.steps)
     head = "All steps done"
@@ -318,9 +319,14 @@ def _path_html(head: str, count: str, marks: str, words: str) -> str:
 def next_step(overview: guided_path.Overview, page: str) -> None:
     """Draw the button for the next step at the end of a page, unless the step is done on this page."""
     step = overview.next
-    if step is not None and step.page != page:
+    if step is not None and (label := _next_label(step, page)):
         with st.container(horizontal=True, horizontal_alignment="right", key="page-end"):
-            _step_button(step, f"Next: {step.action.lower()}", "next-step")
+            _step_button(step, label, "next-step")
+
+
+def _next_label(step: guided_path.PathStep | None, page: str) -> str:
+    """Return the label of the button at the end of a page, empty without a button."""
+    return f"Next: {step.action.lower()}" if step is not None and step.page != page else ""
 
 
 def _step_button(step: guided_path.PathStep, label: str, key: str, *, stretch: bool = False) -> None:

@@ -166,6 +166,23 @@ def test_steps_and_run_are_drawn_again_together(monkeypatch: pytest.MonkeyPatch)
     assert intervals == [1.0]
 
 
+@pytest.mark.parametrize(("page", "is_drawn_again"), [("run", True), ("review", False)])
+def test_page_is_drawn_again_if_the_button_at_its_end_changed(
+    page: str, is_drawn_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fragment of the sidebar draws the card alone. Review has no button to itself."""
+
+    def overview(action: str) -> guided_path.Overview:
+        return guided_path.Overview(None, (guided_path.PathStep("review", "review", "Review", "now", "", action, ""),))
+
+    drawn, reruns = iter([overview("Review 10"), overview("Review 25")]), []
+    monkeypatch.setattr(guided_path, "overview", lambda session: next(drawn))
+    monkeypatch.setattr(st, "fragment", lambda draw, run_every=None: draw)
+    monkeypatch.setattr(st, "rerun", lambda: reruns.append(page))
+    sidebar.project_status(ProjectSession(Path("hotel-aspects.duckdb")), page)  # type: ignore[arg-type]
+    assert reruns == [page] * is_drawn_again
+
+
 def test_names_are_escaped(studio: AppTest) -> None:
     studio.run()
     assert HOSTILE not in html(studio)
