@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -66,23 +66,24 @@ class Coverage:
     runs: int = 1
     """Number of runs with these numbers each, or, if ``pooled``, over which both are summed."""
     pooled: bool = False
+    missing: str = ""
+    """Words for a missing reference, if other than usual: documents of several raters may have no majority."""
 
     def count(self, *reasons: Reason) -> int:
         """Return how many documents are left out for one of these reasons."""
         return sum(self.left_out.get(reason, 0) for reason in reasons)
 
-    def describe(self, reference: Reference = "gold", missing: str = "") -> str:
+    def describe(self, reference: Reference = "gold") -> str:
         """Return "n = 120 documents; excluded: 3 unresolved; not counted: 12 without gold", without empty parts.
 
-        ``missing`` replaces the usual words for a missing reference, such as "gold". Over several runs that differ, the
-        numbers are verdicts: "n = 697 verdicts of 11 runs".
+        Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
         """
         if self.pooled:
             text = f"n = {format_count(self.n, 'verdict')} of {self.runs:,} runs"
         else:
             over = f" in each of {self.runs:,} runs" if self.runs > 1 else ""
             text = f"n = {format_count(self.n, 'document')}{over}"
-        missing = missing or reference_names(reference).missing
+        missing = self.missing or reference_names(reference).missing
         parts: dict[str, list[str]] = {"excluded": [], "not counted": []}
         for reason, count in self.left_out.items():
             part = "not counted" if reason in WITHOUT_REFERENCE else "excluded"
@@ -123,7 +124,8 @@ def of_documents(
         code = _ORDER.index(f"no_{label_noun(run.settings.codebook.kind)}_reference")
         reason_codes = np.where(lacks_item, np.maximum(reason_codes, code), reason_codes)
     outside = np.full(unshared, _ORDER.index("one_run_only"))
-    return _count_codes(np.concatenate([np.where(is_counted, _COUNTS, reason_codes), outside]))
+    codes = np.concatenate([np.where(is_counted, _COUNTS, reason_codes), outside])
+    return _count_codes(codes, _missing_reference(session, [run], reference))
 
 
 @cached_scores
@@ -139,7 +141,8 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
     first = [stage.predicted for stage in annotation_arrays.stages(session, run)[:1]]
     ends = [verdict_arrays(session, run, reference).verdicts, *first]
-    return _count_codes(_reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
+    codes = _reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1))
+    return _count_codes(codes, _missing_reference(session, [run], reference))
 
 
 @cached_scores
@@ -171,7 +174,8 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     for document in code_of_document:
         if runs_with_document[document] < len(runs):
             code_of_document[document] = _ORDER.index("one_run_only")
-    return _count_codes(np.array(list(code_of_document.values()), dtype=np.int64))
+    codes_of_documents = np.array(list(code_of_document.values()), dtype=np.int64)
+    return _count_codes(codes_of_documents, _missing_reference(session, runs, reference))
 
 
 def of_rerun(
@@ -205,12 +209,13 @@ def merge(coverages: Sequence[Coverage]) -> Coverage:
     runs = sum(coverage.runs for coverage in coverages)
     numbers = {(coverage.n, coverage.pooled, tuple(coverage.left_out.items())) for coverage in coverages}
     if len(numbers) == 1 and not coverages[0].pooled:
-        return Coverage(coverages[0].n, coverages[0].left_out, runs)
+        return replace(coverages[0], runs=runs)
     totals: Counter[Reason] = Counter()
     for coverage in coverages:
         totals.update(coverage.left_out)
     left_out = {reason: totals[reason] for reason in _ORDER if totals[reason]}
-    return Coverage(sum(coverage.n for coverage in coverages), left_out, runs, pooled=True)
+    missing = next((coverage.missing for coverage in coverages if coverage.missing), "")
+    return Coverage(sum(coverage.n for coverage in coverages), left_out, runs, pooled=True, missing=missing)
 
 
 def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> Codes:
@@ -240,7 +245,14 @@ def _debate_codes(session: ProjectSession, run: RunRow, is_complete: Mask) -> Co
     return codes
 
 
-def _count_codes(codes: Codes) -> Coverage:
+def _missing_reference(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
+    """Return ``Coverage.missing``: gold of several raters is their majority, for ratings their mean."""
+    may_tie = reference == "gold" and any(run.settings.codebook.kind != "rating" for run in runs)
+    several = may_tie and len(session.store.annotations.raters([run.run_id for run in runs])) > 1
+    return f"{reference_names(reference).missing} or with a tie" if several else ""
+
+
+def _count_codes(codes: Codes, missing: str = "") -> Coverage:
     totals = np.bincount(codes - _COUNTS, minlength=len(_ORDER) + 1).tolist()
     left_out = {name: count for name, count in zip(_ORDER, totals[1:], strict=True) if count}
-    return Coverage(totals[0], left_out)
+    return Coverage(totals[0], left_out, missing=missing)

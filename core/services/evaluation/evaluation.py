@@ -168,7 +168,7 @@ class EvaluationReport:
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""
-        counted = self.coverage.describe(self.reference, self.missing)
+        counted = self.coverage.describe(self.reference)
         numbers = {label.n for label in self.scores.labels.values()}
         if len(numbers) < 2:
             return counted
@@ -177,9 +177,8 @@ class EvaluationReport:
 
     @property
     def missing(self) -> str:
-        """Missing from a document without this reference, in words; raters of labels may also lack a majority."""
-        missing = reference_names(self.reference).missing
-        return f"{missing} or with a tie" if self.raters and self.scores.kind != "rating" else missing
+        """Missing from a document without this reference, in words."""
+        return self.coverage.missing or reference_names(self.reference).missing
 
     @property
     def row_shares(self) -> str:

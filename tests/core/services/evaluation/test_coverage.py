@@ -265,6 +265,35 @@ def test_rerun_of_all_documents_includes_those_imported_later(project, session, 
     assert ambiguity.with_documents_of(session, rerun.plan_from_run(pilot), pilot).limit == 2
 
 
+def test_charts_name_the_ties_of_raters_as_the_scores_do(project):
+    values = {"d0": ("a", "a"), "d1": ("a", "b")}  # d1 has gold, but no majority
+    project.store.documents.add(
+        Document(id, {"text": id}, gold={"ann": both(ann), "ben": both(ben)}) for id, (ann, ben) in values.items()
+    )
+    run_ids = [project.store.runs.create(make_settings(sample_world.CODEBOOK), [*values]).run_id for _ in range(2)]
+
+    async def debates() -> None:
+        for run_id in run_ids:
+            for id in values:
+                await store_debate(project, run_id, id, {"judge": both("a")}, both("a"))
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    run, other = map(project.store.runs.get, run_ids)
+    words = "n = 1 document; not counted: 1 without gold or with a tie"
+    charts = [
+        coverage.of_run(session, run),
+        coverage.of_debate(session, run),
+        coverage.of_shared(session, [run, other]),
+        coverage.on_item(session, run, "a"),
+    ]
+    assert evaluation.evaluate(session, run).coverage.describe() == words
+    assert [chart.describe() for chart in charts] == [words] * len(charts)
+    pooled = coverage.merge([charts[0], Coverage(3, {})])
+    assert pooled.describe() == "n = 4 verdicts of 2 runs; not counted: 1 without gold or with a tie"
+    assert coverage.of_run(session, run, "gold@ann").describe("gold@ann") == "n = 2 documents"
+
+
 def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     gold = {"d0": both("a"), "d1": {"a": True}, "d2": {"b": False}, "d3": {"a": False}}
     project.store.documents.add(Document(id, {"text": id}, gold={"gold": values}) for id, values in gold.items())
