@@ -125,7 +125,12 @@ def format_rating(value: float) -> str:
 
 
 def format_rate(rate: float) -> str:
-    """Return a rate, such as documents per minute, with at most one decimal, and none from 10 on: "2.5", "3", "12"."""
+    """Return a rate, such as documents per minute: "under 0.1", "2.5", "3", "12".
+
+    It has at most one decimal, and none from 10 on.
+    """
+    if 0 < rate < 0.05:
+        return "under 0.1"
     return f"{round(rate, 1):g}" if rate < 10 else f"{rate:,.0f}"
 
 
@@ -191,7 +196,7 @@ def format_token_price(price: tuple[float, float] | None) -> str:
 
 def format_tokens(count: float) -> str:
     """Return a number of tokens in three or four characters: "9,800", "14k", "1.2M"."""
-    if count >= 1e6:
+    if count >= 999_500:
         return f"{count / 1e6:,.1f}M"
     return f"{count / 1e3:.0f}k" if count >= 10_000 else f"{count:,.0f}"
 

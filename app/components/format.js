@@ -123,11 +123,12 @@ export function formatRating(value) {
 }
 
 /**
- * Format a rate, such as documents per minute: at most one decimal, and none from 10 on.
+ * Format a rate, such as documents per minute: at most one decimal, and none from 10 on; "under 0.1" near zero.
  *
  * @param {number} rate
  */
 export function formatRate(rate) {
+  if (rate > 0 && rate < 0.05) return "under 0.1";
   return formatCount(Number(formatFixed(rate, rate < 10 ? 1 : 0)));
 }
 

@@ -112,7 +112,7 @@ def test_prices() -> None:
 
 
 def test_tokens_and_bytes() -> None:
-    assert [f.format_tokens(count) for count in (9_800, 14_200, 1_240_000)] == ["9,800", "14k", "1.2M"]
+    assert [f.format_tokens(count) for count in (9_800, 14_200, 999_600, 1_240_000)] == ["9,800", "14k", "1.0M", "1.2M"]
     assert [f.format_bytes(size) for size in (10, 12_300, 3_400_000, 1_200_000_000)] == [
         "1 kB",
         "12 kB",
