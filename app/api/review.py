@@ -30,8 +30,8 @@ from core.services.review import actions, browser_data, queue
 from core.services.runs.configuration import role_titles
 
 REVIEW = "/moot/review"
-MAX_BODY_BYTES = 262_144
-"""Maximum size of a request in bytes."""
+MAX_BODY_BYTES = 1_048_576
+"""Maximum size of a request in bytes. A page sends up to 40 actions at once, with notes of up to 16,000 bytes."""
 MAX_RETURNED_DOCUMENTS = 60
 """Maximum number of documents whose grid cells are returned at once."""
 

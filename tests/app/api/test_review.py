@@ -109,13 +109,24 @@ def test_requests_from_other_pages_are_refused(client, change):
             for name, value in (("colour", "red"), ("sort", "colour"), ("reason", 3), ("number", 0), ("size", -1))
         ),
         json.dumps({"run": RUN, "actor": "a", "actions": 3}),
-        json.dumps({"run": RUN, "actor": "a", "query": "document", "document": "x" * 300_000}),
+        json.dumps({"run": RUN, "actor": "a", "query": "document", "document": "x" * 1_100_000}),
         "[" * 50_000,
     ],
 )
 def test_invalid_request_is_refused(client, project, body):
     assert client.post(review.REVIEW, content=body).status_code == 400
     assert events(project) == []
+
+
+def test_most_actions_of_one_request_may_have_the_longest_notes(client):
+    """MAX_ACTIONS of review_client.js is 40."""
+    notes = [
+        {"action": "note", "document": "d1", "id": str(number), "value": "\U0001f600" * actions.MAX_NOTE}
+        for number in range(40)
+    ]
+    body = json.dumps({"run": RUN, "actor": "ann", "actions": notes}, ensure_ascii=False)
+    answer = client.post(review.REVIEW, content=body.encode())
+    assert all(saved["saved"] for saved in answer.json()["answers"])
 
 
 @pytest.mark.parametrize(
