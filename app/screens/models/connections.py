@@ -107,6 +107,7 @@ def _key_form(workspace: Workspace, entry: ConnectionEntry) -> None:
         if st.form_submit_button("Save key", type="primary"):
             with error_boxes():
                 models.remember_key(workspace, entry.name, key)
+                state.models.set_test(entry.name, None)  # it may have failed without the key
                 state.set_notice("ok", f"The key for {entry.name} is saved", "Test the connection.")
                 st.rerun()
 

@@ -183,6 +183,21 @@ def test_refresh_removes_the_result_of_an_earlier_test(session: ProjectSession) 
     assert "Test model" not in [button.label for button in at.button]
 
 
+def test_saved_key_removes_the_result_of_an_earlier_test(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "has_keyring", lambda: True)
+    monkeypatch.setattr(models, "remember_key", lambda *_: None)
+    at = open_page("models")
+    at.button(key="test-llamacpp").click().run()
+    assert "cannot be reached" in html(at)
+    form = at.form("keyform-llamacpp")
+    form.text_input[0].set_value("s3cret")
+    form.form_submit_button[0].click().run()
+    assert "The key for llamacpp is saved" in html(at)
+    assert "cannot be reached" not in html(at), "it was the result without the key"
+
+
 def test_variable_of_the_key_is_named_instead_of_a_field_without_a_keyring(session: ProjectSession) -> None:
     at = open_page("models")
     assert "Set OPENAI_API_KEY in the environment" in html(at)
