@@ -35,6 +35,7 @@ from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.evaluation.reference import available_references, reference_names
+from core.services.guided_path import REVIEWS
 from core.services.project_session import ProjectSession
 from core.stats.flips import FlipTable
 from core.stats.intervals import Estimate, format_estimate
@@ -60,7 +61,7 @@ def main() -> None:
         if references[reference]:
             _downloads(session, run, reference)
     if not references[reference]:
-        _no_reference(references)
+        _no_reference(references, run)
         return
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
@@ -106,13 +107,14 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
     return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
 
 
-def _no_reference(references: dict[Reference, int]) -> None:
+def _no_reference(references: dict[Reference, int], run: RunRow) -> None:
+    count = min(REVIEWS, run.documents)
     other = "nothing is reviewed yet" if not references["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
     layout.empty(
         "No reference to compare with",
-        f"{words} About 25 reviewed documents give first scores.",
-        {"Review 25": "review", "Map a gold column": "data"},
+        f"{words} About {format_count(count, 'reviewed document')} {plural(count, 'gives', 'give')} first scores.",
+        {f"Review {count}": "review", "Map a gold column": "data"},
         sign="bars",
         key="evaluate-no-reference",
     )
