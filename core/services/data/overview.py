@@ -10,7 +10,7 @@ from statistics import mean
 from types import MappingProxyType
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Document, Value
+from core.documents import GOLD_RATER, Document, Value
 from core.formatting import format_rating
 from core.ingest.document_statistics import LengthSummary as LengthSummary
 from core.ingest.document_statistics import summarise_lengths
@@ -232,14 +232,16 @@ def count_languages(session: ProjectSession) -> dict[str, int]:
 def format_gold(
     document: Document, codebook: Codebook | None, deleted: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater).
+    """Return a document's gold as text: the labels present, the label chosen, or ``name 4``.
 
-    Several raters of a dimension become their mean: ``name 3.25``. ``deleted`` are the names of other labels by id.
+    The name of a rater follows in brackets, also without others: they may have labelled other documents. Several raters
+    of a dimension become their mean: ``name 3.25``. ``deleted`` are the names of other labels by id.
     """
-    if codebook is not None and codebook.kind == "rating" and len(document.gold) > 1:
+    rated = codebook if codebook is not None and codebook.kind == "rating" else None
+    if rated is not None and len(document.gold) > 1:
         ratings = {
             label: [values[label.id] for values in document.gold.values() if label.id in values]
-            for label in codebook.labels
+            for label in rated.labels
         }
         return [
             f"{label.name} {format_rating(mean(map(float, values)))}" for label, values in ratings.items() if values
@@ -248,7 +250,7 @@ def format_gold(
     positions = {label_id: position for position, label_id in enumerate(labels)}
     words = []
     for rater, values in document.gold.items():
-        tail = f" ({rater})" if len(document.gold) > 1 else ""
+        tail = f" ({rater})" if len(document.gold) > 1 or (rater != GOLD_RATER and rated is None) else ""
         for item, value in sorted(values.items(), key=lambda pair: positions.get(pair[0], len(positions))):
             if value is True:
                 words.append(f"{labels.get(item, item)}{tail}")

@@ -64,3 +64,14 @@ def test_values_of_a_rating_are_in_numeric_order():
 )
 def test_language_is_guessed(text, language):
     assert overview.guess_language(text) == language
+
+
+def test_the_only_rater_of_a_document_is_named_as_on_other_documents():
+    codebook = load_yaml("{kind: choice, labels: [{name: Food}, {name: Value}]}")
+    food, value = codebook.label_names
+    gold = {"anna": {"label": food}, "ben": {"label": value}}
+    assert overview.format_gold(Document("d", {}, gold=gold), codebook) == ["Food (anna)", "Value (ben)"]
+    assert overview.format_gold(Document("e", {}, gold={"ben": gold["ben"]}), codebook) == ["Value (ben)"]
+    assert overview.format_gold(Document("f", {}, gold={"gold": gold["ben"]}), codebook) == ["Value"]
+    (clear,) = RATING.items
+    assert overview.format_gold(Document("g", {}, gold={"ben": {clear: 4}}), RATING) == ["clear 4"]
