@@ -39,8 +39,9 @@ def fill(path: Path, count: int) -> None:
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
 
         async def debates() -> None:
-            for document in project.store.documents.ids():
-                await store_debate(project, run.run_id, document, {"extractor": absent, "judge": None}, absent)
+            lists = {"extractor": absent, "judge": None}
+            ids = project.store.documents.ids()
+            await asyncio.gather(*(store_debate(project, run.run_id, id, lists, absent) for id in ids))
 
         asyncio.run(debates())
 
