@@ -194,9 +194,13 @@ def fill_twelve(session) -> None:
     session.store.codebooks.save(book)
 
     async def debates(run_id: str, wrong: int) -> None:
-        for position, document in enumerate(documents):
-            values = {"food": position >= wrong}
-            await store_debate(session.project, run_id, document, dict.fromkeys(ROLES, values), values)
+        values = [{"food": position >= wrong} for position in range(TWELVE)]
+        await asyncio.gather(
+            *(
+                store_debate(session.project, run_id, document, dict.fromkeys(ROLES, known), known)
+                for document, known in zip(documents, values, strict=True)
+            )
+        )
 
     for n in range(TWELVE):
         models = dict.fromkeys(ROLES, RoleModel(connection="ollama", model=f"m{n}"))
