@@ -48,10 +48,12 @@ def server(monkeypatch):
 def test_groups_are_the_independent_units_of_a_trial(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         label = codebooks.current(session).labels[0]
+        documents = []
         for n in range(40):
             gold = {"gold": {label.id: not n % 2}}
             text = f"A {('gondolier', 'tenor')[n % 2]}, {n}."
-            session.store.documents.add([Document(f"d{n}", {"text": text}, gold=gold, group=f"chat {n // 10}")])
+            documents.append(Document(f"d{n}", {"text": text}, gold=gold, group=f"chat {n // 10}"))
+        session.store.documents.add(documents)
         book = codebooks.current(session)
         changed = codebooks.change_label(book, label.id, keywords=(*label.keywords, "gondolier"))
         codebooks.save_draft(session, changed)
@@ -292,10 +294,11 @@ def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
         clean, service = (label.id for label in book.labels)
         session.store.codebooks.save(book)
         texts = {clean: "A clean tower, {}.", service: "Staff of the tower sang, {}."}
-        for n in range(30):
-            label = (clean, service)[n % 2]
-            gold = {"gold": {"label": label}}
-            session.store.documents.add([Document(f"d{n}", {"text": texts[label].format(n)}, gold=gold)])
+        labels = [(clean, service)[n % 2] for n in range(30)]
+        session.store.documents.add(
+            Document(f"d{n}", {"text": texts[label].format(n)}, gold={"gold": {"label": label}})
+            for n, label in enumerate(labels)
+        )
         grown, tower = codebooks.add_label(codebooks.current(session), "Tower")
         grown = codebooks.change_label(grown, tower, keywords=("tower", "sang"))
         codebooks.save_draft(session, codebooks.delete_label(grown, clean))
