@@ -38,17 +38,18 @@ WHERE differs(verdicts.value, reviewed.value);
 -- Only gold that the codebook of the run allows counts, as in Evaluate and exports.
 CREATE OR REPLACE VIEW evaluation_review AS
 WITH scales AS (
-    SELECT run_id, label.id AS label, coalesce(label.scale, scale) AS scale
+    SELECT run_id, kind, label.id AS label, coalesce(label.scale, scale) AS scale
     FROM (
-        SELECT run_id, unnest(from_json(json_extract(settings, '$.codebook.labels'),
+        SELECT run_id, json_extract_string(settings, '$.codebook.kind') AS kind,
+               unnest(from_json(json_extract(settings, '$.codebook.labels'),
                    '[{"id":"VARCHAR","scale":{"min":"BIGINT","max":"BIGINT"}}]')) AS label,
                from_json(json_extract(settings, '$.codebook.scale'), '{"min":"BIGINT","max":"BIGINT"}') AS scale
         FROM runs
     )
 ), votes AS (
     SELECT run_id, document_id, run_labels.item AS item, value, count(*) AS votes
-    FROM gold JOIN run_labels USING (item) JOIN scales USING (run_id, label) JOIN runs USING (run_id)
-    WHERE CASE json_extract_string(settings, '$.codebook.kind')
+    FROM gold JOIN run_labels USING (item) JOIN scales USING (run_id, label)
+    WHERE CASE kind
         WHEN 'multilabel' THEN value IN ('true', 'false')
         WHEN 'choice' THEN value = '"' || label || '"'
         ELSE try_cast(value AS DOUBLE) BETWEEN scale.min AND scale.max END
