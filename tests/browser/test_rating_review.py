@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.store.project import Project
 from tests.browser.studios import run_in_thread
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 if TYPE_CHECKING:
     from tests.browser.studios import OpenStudio
@@ -28,13 +27,9 @@ def fill(path: Path) -> None:
     with Project(path) as project:
         project.store.documents.add(Document(f"d{n}", {"text": f"Joke {n}."}) for n in range(2))
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
-
-        async def debates() -> None:
-            for document in project.store.documents.ids():
-                lists = {"extractor": {"w": 2, "t": 4}, "critic": None, "judge": {"w": 3, "t": 4}}
-                await store_debate(project, run.run_id, document, lists, {"w": 8 / 3, "t": 4})
-
-        asyncio.run(debates())
+        lists = {"extractor": {"w": 2, "t": 4}, "critic": None, "judge": {"w": 3, "t": 4}}
+        ids = project.store.documents.ids()
+        store_debates(store_debate(project, run.run_id, id, lists, {"w": 8 / 3, "t": 4}) for id in ids)
 
 
 def test_mean_between_steps_is_shown_and_keys_rate_each_dimension(open_studio: OpenStudio, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
 from tests.browser.studios import run_in_thread, settle, visit
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -37,13 +36,9 @@ def fill(path: Path, count: int) -> None:
     with Project(path) as project:
         project.store.documents.add(Document(f"d{n:03}", {"text": f"What guest {n} wrote."}) for n in range(count))
         run = project.store.runs.create(make_settings(book, codebook_version=1), project.store.documents.ids())
-
-        async def debates() -> None:
-            lists = {"extractor": absent, "judge": None}
-            ids = project.store.documents.ids()
-            await asyncio.gather(*(store_debate(project, run.run_id, id, lists, absent) for id in ids))
-
-        asyncio.run(debates())
+        lists = {"extractor": absent, "judge": None}
+        ids = project.store.documents.ids()
+        store_debates(store_debate(project, run.run_id, id, lists, absent) for id in ids)
 
 
 @pytest.fixture

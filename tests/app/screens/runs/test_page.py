@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from unittest.mock import Mock
 
@@ -26,7 +25,7 @@ from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
-from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate
+from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate, store_debates
 
 
 @pytest.fixture
@@ -192,21 +191,15 @@ def fill_twelve(session) -> None:
     documents = [f"d{n}" for n in range(TWELVE)]
     session.store.documents.add(Document(id, {"text": f"Text of {id}."}, gold=gold) for id in documents)
     session.store.codebooks.save(book)
-
-    async def debates(run_id: str, wrong: int) -> None:
-        values = [{"food": position >= wrong} for position in range(TWELVE)]
-        await asyncio.gather(
-            *(
-                store_debate(session.project, run_id, document, dict.fromkeys(ROLES, known), known)
-                for document, known in zip(documents, values, strict=True)
-            )
-        )
-
     for n in range(TWELVE):
         models = dict.fromkeys(ROLES, RoleModel(connection="ollama", model=f"m{n}"))
         settings = make_settings(book, codebook_version=1).model_copy(update={"role_models": models})
         run = session.store.runs.create(settings, documents, details=RunDetails(name=f"Model {n}"))
-        asyncio.run(debates(run.run_id, n))
+        values = {id: {"food": position >= n} for position, id in enumerate(documents)}
+        store_debates(
+            store_debate(session.project, run.run_id, id, dict.fromkeys(ROLES, known), known)
+            for id, known in values.items()
+        )
 
 
 def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(tmp_path, monkeypatch):
