@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from dataclasses import replace
@@ -30,7 +29,7 @@ from tests.core.services import sample_world
 from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample
-from tests.core.store.helpers import ROLES, make_settings, store_debate
+from tests.core.store.helpers import ROLES, make_settings, store_debate, store_debates
 
 SCREENS = Path(screens.__file__).parent
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
@@ -60,12 +59,10 @@ def debates(project, codebook, gold, answers, **fields):
             Document(id, {"text": f"text of <b>{id}</b>"}, gold={"gold": values}) for id, values in gold.items()
         )
     run = project.store.runs.create(make_settings(codebook, **fields), list(gold)).run_id
-
-    async def hold():
-        for id, (claim, verdict) in answers.items():
-            await store_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
-
-    asyncio.run(hold())
+    store_debates(
+        store_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
+        for id, (claim, verdict) in answers.items()
+    )
     return run
 
 
