@@ -24,6 +24,7 @@ from core.services.lab.results import EFFECT_ORDER, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
+from core.services.runs.cost_estimate import REPEATS
 from core.services.runs.planning import Plan
 from core.stats.comparison import rule
 from core.stats.intervals import FEW_DOCUMENTS, format_estimate
@@ -92,7 +93,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
         return ""  # the editor shows the error
     cost = format_price(forecast.cost_usd)
     reused = format_count(forecast.reused, "reply", "replies")
-    return f"at most {format_count(forecast.calls, 'call')}, {cost}; {reused} reused"
+    return f"at most {format_count(forecast.calls, 'call')}, {cost}; {reused} reused. {REPEATS}"
 
 
 def _summary(trial: Trial | None) -> str:

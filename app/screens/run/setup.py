@@ -271,7 +271,8 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         return
     shared = f", about {shown.shared:,} of them shared and paid once" if shown.shared else ""
     documents = format_count(shown.documents, "document")
-    line(f"{documents}: at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}.", "q")
+    calls = f"at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}"
+    line(f"{documents}: {calls}. {cost_estimate.REPEATS}", "q")
     pressed = _size_buttons(
         "compare", "Compare on {}", "Compare on all {}", few, shown.documents, disabled=not shown.ready
     )
@@ -624,7 +625,7 @@ def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | No
     times = f", {estimate.iterations} times" if estimate.iterations > 1 else ""
     heading(f"Estimate for all {format_count(estimate.documents, 'document')}{times}")
     table(["Role", "Model", "Calls", "Tokens in", "Tokens out", "Cost"], rows, text=["Model"])
-    line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
+    line(f"{estimate.basis} {cost_estimate.REPEATS}", "q xs")
     cost = (estimate.cost_usd or 0.0) / estimate.iterations
     if budget_usd is not None and cost > budget_usd:
         enough = f"{int(estimate.documents * budget_usd / cost):,} of {format_count(estimate.documents, 'document')}"

@@ -25,6 +25,8 @@ SAMPLE_SIZE = 20
 """Number of documents rendered for an estimate, drawn at random because files are often sorted."""
 REPLY_TOKENS = 250
 """Assumed tokens of a reply before any were measured."""
+REPEATS = "Unreadable replies are asked for once more."
+"""Sentence on the calls that no estimate counts."""
 MEASURED_TURNS = 3
 """Minimum number of turns of a role for a measured average."""
 

@@ -72,6 +72,15 @@ def test_protocol_and_sample_stay_while_another_page_is_visited(filled: ProjectS
     assert (at.selectbox(key="lab-protocol").value, at.selectbox(key="lab-sample").value) == ("single", 40)
 
 
+def test_estimate_of_a_test_names_the_calls_that_it_does_not_count(filled: ProjectSession) -> None:
+    mini = RoleModel(connection="openai", model="gpt-4.1-mini", base_url="https://api.openai.com/v1")
+    planning.change_plan(filled, lambda plan: plan.with_same_model(mini))
+    label = BOOK.labels[1]
+    codebooks.save_draft(filled, codebooks.change_label(BOOK, label.id, description="How guests are treated."))
+    forecast = "; 0 replies reused. Unreadable replies are asked for once more.</div>"
+    assert re.search(rf"Next test:</b> at most \d+ calls, \$[\d.]+{forecast}", html(open_page("lab")))
+
+
 def test_definition_is_edited_tested_and_saved(filled: ProjectSession) -> None:
     label = BOOK.labels[1]
     codebooks.save(filled, codebooks.change_label(BOOK, label.id, description="A friendly word does not count."))

@@ -213,7 +213,7 @@ def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
     at.selectbox(key="run-protocol").set_value("single").run()
     at.button(key="compare-add").click().run()
     assert "Comparison of 2" in html(at)
-    assert "12 documents: at most 48 calls; free." in html(at)
+    assert "12 documents: at most 48 calls; free. Unreadable replies are asked for once more." in html(at)
     at.button(key="compare-few").click().run()
     assert [(run.settings.protocol, run.documents) for run in session.store.runs.all()] == [("ecj", 10), ("single", 10)]
 
