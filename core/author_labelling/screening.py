@@ -205,7 +205,8 @@ def _phones(text: str) -> Iterator[_Span]:
 
 
 def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
-    longest_first = sorted((name.strip() for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
+    parts = (part.strip() for name in names for part in re.split(r"[\[\]]", name))  # masks have brackets, too
+    longest_first = sorted((part for part in parts if any(map(str.isalnum, part))), key=len, reverse=True)
     pattern = "|".join(map(re.escape, longest_first))
     for match in re.finditer(rf"{_EDGE}(?:{pattern}){_EDGE}", text, re.IGNORECASE) if pattern else ():
         yield match.span()

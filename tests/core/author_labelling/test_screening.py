@@ -146,6 +146,11 @@ def test_number_that_is_found_after_the_one_beside_it_is_masked() -> None:
     assert (masked.text, masked.counts) == ("[phone] [card]", {"phone": 1, "card": 1})
 
 
+def test_names_with_brackets_are_not_found_in_masks_again() -> None:
+    masked = mask("[Zork] met Anna and 김 [Kim]", ["[Zork]", "name]", "[name", "김 [Kim"])
+    assert (masked.text, masked.counts) == ("[[name]] met [name] and [name] [[name]]", {"name": 4})
+
+
 def test_luhn_by_hand() -> None:
     # The Luhn sum of 79927398713, with every second digit from the right doubled, is 67 + 3 = 70.
     assert passes_luhn("79927398713")
