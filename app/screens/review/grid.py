@@ -131,7 +131,7 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget:
 
 
 def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None], *, narrowed: bool) -> None:
-    """Say why there are no documents. ``narrowed`` is True if a filter may leave some out."""
+    """Show why no document is listed. ``narrowed`` is True if a filter may leave some out."""
     if page.total == 0 and not run.ended:
         layout.empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return

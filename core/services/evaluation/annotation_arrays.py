@@ -271,9 +271,9 @@ class Stage:
     round: int
     members: Mapping[str, Grid]
     predicted: Grid
-    """What the family decides by the voting rule of the run, each with its last values: ``TIED`` where none won.
+    """Decisions of the family by the voting rule of the run, from the last values of each member.
 
-    Only on documents that the step is about.
+    ``TIED`` where no value won, NaN on documents without an answer in this step.
     """
 
 
@@ -383,9 +383,9 @@ def decider(run: RunRow) -> str:
 def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> list[Stage]:
     """Return the steps of a debate; the last one is the verdict.
 
-    The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision,
-    and a vote of samples is no debate.
-    Steps after it change nothing and are left out. One entry means that nothing was debated.
+    The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
+    It also replaces the samples of a single role, because their vote is not a debate. Steps after the deciding step
+    change nothing and are left out. One entry means that nothing was debated.
     """
     decides = decider(run)
     deciding = [index for index, stage in enumerate(stages_in_order) if decides in stage.members]
