@@ -78,8 +78,8 @@ _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
-_OF_PERSON = re.compile(rf"{PEOPLE}(?:[ _.-].+|\d+)", re.IGNORECASE)
-"""Names of columns that are named like the person who labelled, such as ``coder_anna`` and ``coder 2``."""
+_OF_PERSON = re.compile(rf"(?:{PEOPLE}|gold)(?:[ _.-].+|\d+)", re.IGNORECASE)
+"""Names of columns that are named like the person who labelled: ``coder_anna``, ``coder 2``, ``gold_anna``."""
 _PRODIGY_STYLE = "config.choice_style"
 """Column of Prodigy that says if one option or several can be chosen."""
 _NOT_GOLD = (NOT_ACCEPTED, *(f".{name}" for name in REVIEW_DETAILS))

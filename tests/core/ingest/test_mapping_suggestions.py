@@ -453,6 +453,8 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     assert set(build_documents(data, mapping).documents[0].gold) == {"coder_anna", "coder_Ben"}
     codebook = Codebook(labels=tuple(Label(name=name) for name in ("Food", "Price", "Staff")))
     assert suggest_mapping(data, codebook).gold == mapping.gold
+    gold = suggest_mapping(rated_lists("gold_anna", "gold_ben"), codebook).gold
+    assert gold == tuple(GoldSource(name, "list", rater=name) for name in ("gold_anna", "gold_ben"))
     choice = codebook.model_copy(update={"kind": "choice"})
     single = table("text,coder_anna,coder_Ben\n" + "".join(f"{n} words in a text,Food,Price\n" for n in range(20)))
     assert suggest_mapping(single, choice).gold == tuple(replace(source, kind="choice") for source in mapping.gold)
