@@ -9,6 +9,7 @@ from typing import Any
 
 from core.codebook import Codebook
 from core.documents import Value
+from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
 from core.store.rows import add_row, columns_of, dump, incoming, insert, load
 from core.store.write_queue import Repository
@@ -59,12 +60,12 @@ class ClassifierStore(Repository):
 
     def count_reviewed(self, codebook: Codebook) -> int:
         """Return the number of documents with a training example that the codebook allows."""
-        decided = self._connection.rows("SELECT DISTINCT item, value FROM reviewed_labels")
+        allowed = AllowedValues(codebook)
         return int(
             self._connection.value(
                 "SELECT count(DISTINCT document_id) FROM reviewed_labels JOIN documents ON id = document_id "
-                "WHERE list_contains(?::VARCHAR[][], [item, value])",
-                [[[item, value] for item, value in decided if codebook.allows(item, load(value))]],
+                f"WHERE {allowed.test}",
+                allowed.params,
             )
         )
 
