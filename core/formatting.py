@@ -167,7 +167,7 @@ def format_money(dollars: float | None) -> str:
     """
     if dollars is None:
         return PRICE_UNKNOWN
-    if dollars >= 1000:
+    if dollars >= 999.995:
         return f"${dollars:,.0f}"
     if dollars >= 0.1 or dollars == 0:
         return f"${dollars:.2f}"

@@ -53,7 +53,7 @@ export function formatPlural(n, singular, plural = `${singular}s`) {
  */
 export function formatMoney(dollars) {
   if (dollars === null || dollars === undefined) return "price unknown";
-  if (dollars >= 1000) return `$${formatCount(round(dollars))}`;
+  if (dollars >= 999.995) return `$${formatCount(round(dollars))}`;
   if (dollars >= 0.1 || dollars === 0) return `$${formatFixed(dollars, 2)}`;
   if (dollars < 0.0001) return "under $0.0001";
   return `$${formatFixed(dollars, 4).replace(/0{1,2}$/, "")}`;

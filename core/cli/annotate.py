@@ -455,6 +455,7 @@ def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]
     return {
         "run_id": run_totals[0]["run_id"],
         **summed,
+        "seconds": round(sum(row.seconds for row in rows), 3),
         "rejected": rows[0].rejected,
         "status": worst,
         "runs": run_totals,

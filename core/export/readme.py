@@ -58,7 +58,7 @@ def origin(summary: Summary, codebook: Codebook) -> list[str]:
         who = format_count(len(summary.deciders), "person", "people")
         reviewed = f"{summary.reviewed:,} of {counted} have labels decided by {who}; all others have model output only."
     else:
-        reviewed = f"No person has reviewed any of the {counted}: all labels are model output."
+        reviewed = f"All labels of {counted} are model output: no person has reviewed them."
     more = ["The built-in word-list baseline is not a language model."] if baseline else []
     if summary.without_value:
         lack, noun = plural(summary.without_value, "lacks", "lack"), label_noun(codebook.kind)

@@ -492,7 +492,7 @@ def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tm
     plain = row({"text": "a"}, sources={PRICE: "verdict", ROOM: "verdict"})
     export(format, [plain], ASPECTS, tmp_path / "out.x")
     readme = (tmp_path / "out.README.md").read_text()
-    assert "No person has reviewed any of the 1 document" in readme
+    assert "All labels of 1 document are model output" in readme
     assert "| judge_NAME | last decision of the role judge |" in readme
     assert "word-list baseline is not a language model" in readme
     reviewer = AnnotatorValues("ann", {PRICE: True})

@@ -404,8 +404,8 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
 
 def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
     card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
-    assert "No person has reviewed any of the 8 documents" in card()
+    assert "All labels of 8 documents are model output" in card()
     actions.set_status(session, run_id, ["d1"], "Discarded", actions.Attribution("bo"))
-    assert "No person has reviewed any of the 8 documents" in card()
+    assert "All labels of 8 documents are model output" in card()
     actions.edit(session, run_id, ["d0"], "b", True, actions.Attribution("ann"))
     assert "1 of 8 documents have labels decided by 1 person" in card()
