@@ -32,7 +32,7 @@ def in_consensus(votes: Sequence[Vote], codebook: Codebook, within: float = 0) -
 
 
 class VotingRule(Protocol):
-    """The rule by which a protocol makes one value of those of several voters. Evaluate votes by it, too."""
+    """Rule by which the values of several voters become one, in a debate and in Evaluate."""
 
     def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
         """Return (value, reason) of an item from the value of each voter, None for an abstention.

@@ -79,7 +79,7 @@ class ReviewPlan:
         return str(of_run(self.other)) if self.other else self.label or None
 
     def even_part(self, usual: float) -> float:
-        """Return the part of the draws that is spread evenly, ``usual`` unless the claim needs another one."""
+        """Return the share of the draws that is spread evenly: ``usual``, unless the claim needs another."""
         return {"error": 1.0, "better": MIN_EVEN}.get(self.claim, usual)
 
 

@@ -19,8 +19,8 @@ FROM (
 )
 WHERE value IS NOT NULL;
 
--- Whether two values of an item differ, or any of several ones (an aggregate): ratings from one point of the scale on. A
--- little less than a point is one, because means are rounded.
+-- True if two values of an item differ, or any of several ones (an aggregate). Ratings differ from one point on; a
+-- little less counts as one point, because means are rounded.
 CREATE MACRO differs(one, other) AS
     coalesce(abs(try_cast(one AS DOUBLE) - try_cast(other AS DOUBLE)) >= 0.999, one <> other);
 CREATE MACRO any_differ(value) AS
