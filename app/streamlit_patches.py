@@ -19,6 +19,8 @@ Callbacks can therefore raise a MootError, which the page then shows at its top.
 If a fragment and a dialog that it has opened wait to run, Streamlit runs only the fragment. The fragment does not draw
 the dialog again, so the dialog ignores what was typed into it.
 
+If a parallel fragment is stopped while its spinner waits to appear, the timer of the spinner prints a traceback.
+
 A file that a click has generated is removed after the second run of any page, also of a fragment with a timer. On a
 busy machine this can be earlier than the browser asks for the file.
 """
@@ -40,6 +42,7 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import MemoryFragmentStorage, _FragmentLifetime
 from streamlit.runtime.media_file_manager import MediaFileMetadata
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
 from streamlit.runtime.state import SessionState
@@ -89,8 +92,14 @@ def ignore_foreign_files() -> None:
 
 def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
     context = get_script_run_ctx(suppress_warning=True)
-    if context is None or ThreadState.get().run_location is not RunLocation.CALLBACK:
+    if context is not None and ThreadState.get().run_location is RunLocation.CALLBACK:
+        return
+    try:
         _interrupt(self)
+    except StopException:
+        if isinstance(threading.current_thread(), threading.Timer):  # of a spinner
+            raise SystemExit from None  # ends the thread without a traceback
+        raise
 
 
 def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) -> None:

@@ -24,7 +24,7 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.script_data import ScriptData
-from streamlit.runtime.scriptrunner import RerunData
+from streamlit.runtime.scriptrunner import RerunData, script_runner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
@@ -315,6 +315,28 @@ def test_start_of_a_fragment_run_drops_nothing_that_waits_to_be_sent(corrected: 
     queue.enqueue(redrawn)
     assert [id(msg) for msg in queue.flush()] == [id(msg) for msg in messages]
     assert end.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+
+
+def test_timer_of_a_spinner_in_a_stopped_run_ends_without_a_traceback(
+    corrected: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    stopped = MagicMock(parallel_coordinator=MagicMock(should_stop=MagicMock(return_value=True)))
+    monkeypatch.setattr(script_runner, "get_script_run_ctx", lambda **_: stopped)
+    runner = MagicMock(_is_in_script_thread=MagicMock(return_value=False))
+    sent: list[bool] = []
+
+    def show() -> None:
+        ScriptRunner._maybe_handle_execution_control_request(runner)
+        sent.append(True)
+
+    printed = []
+    for thread in (threading.Timer(0, show), threading.Thread(target=show)):
+        thread.start()
+        thread.join()
+        printed.append("StopException" in capsys.readouterr().err)
+    assert printed == [False, True]
+    assert sent == []
 
 
 def test_generated_download_outlives_two_runs_and_is_removed_after_a_minute(
