@@ -416,7 +416,8 @@ def clean_value(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case decimal.Decimal():
-            return clean_value(float(value))
+            is_whole = value.is_finite() and value == value.to_integral_value()
+            return clean_value(int(value) if is_whole else float(value))  # a float has too few digits for long ids
         case datetime.date() | datetime.time():
             return value.isoformat()
         case bytes():
