@@ -346,13 +346,13 @@ def _read_rows(
 def _takes_in_rows(text: str, delimiter: str, width: int) -> bool:
     """Return True if the first line of a row has an unclosed quote that took in the lines below it, which are rows.
 
-    In a table of three or more columns, the first line then has the fields of a row, each line below has as many fields
+    In a table of several columns, the first line then has the fields of a row, each line below has as many fields
     as the header, and the quote ends where the next cell in quotes begins. The number of quotes is odd, or the last
     line leaves a quote open as well: the quotes around a cell and around its quotations are even in number.
     """
     first, *below = io.StringIO(text, newline="")
     broken = [field for field in _raw_fields(delimiter).findall(text.rstrip("\r\n")) if "\n" in field or "\r" in field]
-    quoted = _WELL_QUOTED.match(broken[0]) if broken and width > 2 else None
+    quoted = _WELL_QUOTED.match(broken[0]) if broken and width > 1 else None
     if quoted is None or quoted[0] == broken[0]:
         return False
     if quoted[0].rstrip().rstrip('"')[-1:] not in (delimiter, "\n", "\r"):

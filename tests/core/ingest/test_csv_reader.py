@@ -253,6 +253,9 @@ def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
     own = read('id,text,gold\n0,"He said:\n"Great" food",1\n1,"a ""b""\nc, d, e",0\n')
     assert own.column("text") == ('He said:\n"Great" food', 'a "b"\nc, d, e')
     assert read('text,id,gold\n"a\nb",7,1\n').column("text") == ("a\nb",)
+    table = read(line_end.join(("text,label", '"never closed,1', "plain,0", '"quoted",1', "last,0", "")))
+    assert table.column("text") == ("plain", "quoted", "last")
+    assert (table.line_numbers, rejections(table)) == ((3, 4, 5), ["row 2: a quote that is never closed"])
 
 
 def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:
@@ -278,10 +281,12 @@ def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:
         ("id,text,label", '1,"A, hotel.\nTom,"it is" again",pos', '"A, hotel.\nTom,"it is" again"'),
         ("id,label,text", '1,pos,"Great.\nTom, a 5" wide" "', '"Great.\nTom, a 5" wide" "'),
         ("id,label,text", '1,pos,"I like tea,\nmilk,x,"', "I like tea,\nmilk,x,"),
+        ("id,text", '1,"Great.\nIt is, a 5" wide one"', 'Great.\nIt is, a 5" wide one'),
     ],
 )
 def test_cells_of_several_lines_with_quotes_stay_cells(columns: str, row: str, cell: str) -> None:
-    table = read(f"{columns}\n0,fine,fine\n{row}\n2,fine,fine\n")
+    fine = ",fine" * columns.count(",")
+    table = read(f"{columns}\n0{fine}\n{row}\n2{fine}\n")
     assert (table.column("text"), rejections(table)) == (("fine", cell, "fine"), [])
 
 
