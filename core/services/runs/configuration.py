@@ -111,7 +111,8 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -
     active = set(session.active_runs())
     if deleted := [run_id for run_id, new in changes.items() if new.status == "deleted" and run_id in active]:
         title = session.run(deleted[0]).title
-        raise UsageError(f"'{title}' is running.", "Stop it, then delete it.")
+        state = "queued" if session.state(deleted[0]) == "queued" else "running"
+        raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
     return session.store.runs.describe(changes)
 
 

@@ -200,10 +200,12 @@ def test_undo_keeps_later_changes(session):
     assert session.store.runs.require(second.run_id).details.note == "better"
 
 
-def test_running_run_cannot_be_deleted(session, monkeypatch):
+@pytest.mark.parametrize("state", ["running", "queued"])
+def test_active_run_cannot_be_deleted(session, monkeypatch, state):
     run = create_run(session)
     monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
-    with pytest.raises(UsageError, match="is running"):
+    monkeypatch.setattr(type(session), "state", lambda *_: state)
+    with pytest.raises(UsageError, match=f"'{run.title}' is {state}"):
         change_details(session, {run.run_id: RunDetails(status="deleted")})
 
 
