@@ -87,7 +87,7 @@ def select_documents(session: ProjectSession, plan: Plan, document_ids: Sequence
         ids = _ambiguous_ids(ids, difference_rates(session, plan.ambiguous), plan.theta)
         if not ids:
             raise UsageError(
-                f"No document is ambiguous by {plan.ambiguous} at threshold {plan.theta:g}.",
+                f"No document is ambiguous by '{session.run_name(plan.ambiguous)}' at threshold {plan.theta:g}.",
                 "Raise the ambiguity threshold (theta), or run on all documents.",
             )
     return ids[: plan.limit]
