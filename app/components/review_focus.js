@@ -11,7 +11,7 @@ import { ReviewDocuments } from "./review_documents.js";
 import { ReviewForm } from "./review_form.js";
 import { ReviewKeys } from "./review_keys.js";
 import { ReviewNote } from "./review_note.js";
-import { documentPanel } from "./review_panels.js";
+import { documentPanel, isBlind } from "./review_panels.js";
 import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
 import { ReviewQueueList } from "./review_queue_list.js";
 import { ReviewSidePanel } from "./review_side_panel.js";
@@ -367,7 +367,7 @@ class FocusView {
     if (!document) return;
     this.saveTyped();
     if (!this.form.checkDecided()) return;
-    if (document.hidden && !document.second_reading) await this.reveal();
+    if (isBlind(document)) await this.reveal();
     else await this.submitDocument(document);
   }
 
@@ -504,7 +504,8 @@ class FocusView {
   }
 
   drawKeys() {
-    this.keys.draw(this.form.focused, this.blind, this.progress);
+    const { document } = this;
+    this.keys.draw(this.form.focused, document !== null && isBlind(document), this.progress);
   }
 
   drawBlind() {

@@ -2,7 +2,7 @@
 
 import { button, el, focusedIn, keyHint, setText } from "./dom.js";
 import { findLabel, isOpen } from "./labels.js";
-import { formRows, roleLegend } from "./review_panels.js";
+import { formRows, isBlind, roleLegend } from "./review_panels.js";
 import { isSettled } from "./review_queue.js";
 import { addDigit, isComplete, nextRating } from "./typed_rating.js";
 
@@ -250,8 +250,9 @@ export class ReviewForm {
   }
 
   /** @param {ReviewDocument} document */
-  actionButtons({ hidden, second_reading: isSecond, flagged, status }) {
+  actionButtons(document) {
     const { keys } = this;
+    const { flagged, status } = document;
     const flag = keys.button(flagged ? "ghost active" : "ghost", "Flag", "F");
     flag.ariaPressed = String(flagged);
     const more = [
@@ -261,7 +262,7 @@ export class ReviewForm {
       keys.button("ghost", "Skip", "S"),
       keys.button("ghost", isSettled(status) ? "Reopen" : "Discard", "D"),
     ];
-    const main = keys.button("primary", hidden && !isSecond ? "Show verdict" : "Submit and continue", "Enter");
+    const main = keys.button("primary", isBlind(document) ? "Show verdict" : "Submit and continue", "Enter");
     return el("div", "actions", main, el("div", "more", ...more));
   }
 }

@@ -194,10 +194,10 @@ export class ReviewKeys {
    * Draw the line of the most important keys, with the progress at its end.
    *
    * @param {string} focused The id of the focused label.
-   * @param {boolean} blind
+   * @param {boolean} isBlind The verdict of the shown document is hidden.
    * @param {Progress | null} progress
    */
-  draw(focused, blind, progress) {
+  draw(focused, isBlind, progress) {
     this.focused = focused;
     const { first, last, action } = digitRange(this.info, focused);
     const part = (/** @type {string[]} */ keys, /** @type {string} */ text) =>
@@ -206,7 +206,7 @@ export class ReviewKeys {
       part(["←", "→"], "document"),
       part(["↑", "↓"], this.info.kind === "rating" ? "dimension" : "label"),
       el("span", "", keyHint(first), "to ", keyHint(last), action),
-      part(["Enter"], blind ? "reveal" : "submit"),
+      part(["Enter"], isBlind ? "show verdict" : "submit"),
       this.button("ghost", "all keys", "?"),
       el("span", "row push", ...(progress ? progressNodes(progress) : [])),
     );

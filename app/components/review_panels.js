@@ -63,6 +63,15 @@ function reasonBadges(reasons) {
 }
 
 /**
+ * Return true if the reviewer sees the verdict before submitting, and has not seen it yet.
+ *
+ * @param {Pick<ReviewDocument, "hidden" | "second_reading">} document
+ */
+export function isBlind({ hidden, second_reading: isSecond }) {
+  return hidden && !isSecond;
+}
+
+/**
  * @param {QueueRow} row
  * @param {boolean} selected
  * @param {() => void} onClick

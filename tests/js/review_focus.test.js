@@ -417,6 +417,22 @@ test("a document that was opened by its id no longer waits once it is submitted"
   assert.deepEqual([document.querySelector(".queue .badge").textContent, listed()], ["1 waiting", ["d2", "d1"]]);
 });
 
+test("the line of keys and the button name the same effect of the Enter key", async () => {
+  const effects = () => [
+    [...document.querySelectorAll(".keys > span")].find((part) => part.textContent.startsWith("Enter")).textContent,
+    document.querySelector(".actions button.primary").textContent,
+  ];
+  const { update, store } = await openView();
+  assert.deepEqual(effects(), ["Entersubmit", "Submit and continueEnter"]);
+  store(true);
+  await update({ even: 0.5, blind: true });
+  assert.deepEqual(effects(), ["Entershow verdict", "Show verdictEnter"]);
+  store(false); // the verdict was shown, and blind review is still on
+  await keyPress("Enter");
+  await settled();
+  assert.deepEqual(effects(), ["Entersubmit", "Submit and continueEnter"]);
+});
+
 test("a digit after the key E sets an error type, otherwise a label", async () => {
   await openView({}, null, { tags: ["ambiguous text", "edge case"] });
   const tags = () => [...document.querySelectorAll(".pill")].map(({ ariaPressed }) => ariaPressed);
