@@ -342,9 +342,9 @@ class FocusView {
   setStatus(id, status) {
     const { document, queue } = this;
     if (document?.id === id) {
-      // A document that was opened by its id may wait further down. Once it is decided, its row counts as decided.
-      const isDecided = isSettled(status) && !isSettled(document.status);
-      if (isDecided && queue.isOrdered && !queue.find(id)) queue.update(document);
+      // A document that was opened by its id has no row yet if it waits further down or is decided.
+      const countsOtherwise = isSettled(status) !== isSettled(document.status);
+      if (countsOtherwise && queue.isOrdered && !queue.find(id)) queue.add(document);
       document.status = status;
     }
     queue.setStatus(id, status);

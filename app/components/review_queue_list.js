@@ -123,16 +123,27 @@ export class ReviewQueueList {
   }
 
   /**
-   * Update the row of a document, or add one as the first row.
+   * Add a document without a row as the first row.
    *
    * @param {ReviewDocument} document
    */
-  update({ id, status, skipped, reasons, fields }) {
+  add({ id, status, skipped, reasons, fields }) {
+    const text_start = Object.values(fields)[0] ?? "";
+    this.rows.unshift({ id, status, skipped, reasons, text_start, sampling: null });
+    if (isSettled(status)) this.total += 1; // it is in the list, but the studio counts only what waits
+    this.total = Math.max(this.total, this.rows.length);
+  }
+
+  /**
+   * Update the row of a document, or add one.
+   *
+   * @param {ReviewDocument} document
+   */
+  update(document) {
+    const { id, status, skipped } = document;
     const row = this.find(id);
     if (row) Object.assign(row, { status, skipped });
-    else
-      this.rows.unshift({ id, status, skipped, reasons, text_start: Object.values(fields)[0] ?? "", sampling: null });
-    this.total = Math.max(this.total, this.rows.length);
+    else this.add(document);
   }
 
   /**

@@ -417,6 +417,21 @@ test("a document that was opened by its id no longer waits once it is submitted"
   assert.deepEqual([document.querySelector(".queue .badge").textContent, listed()], ["1 waiting", ["d2", "d1"]]);
 });
 
+test("a settled document that was opened by its id waits once it is reopened", async () => {
+  const values = Object.fromEntries(LABELS.map(({ id }) => [id, true]));
+  const shown = { status: "Submitted", skipped: false, reasons: [], note: "", fields: { text: "text" }, values };
+  const more = { edited: [], outdated: [], unresolved: {}, roles: {}, gold: {}, evidence: [], tags: [], verdict: {} };
+  for (const total of [1, 60]) {
+    await openView({ total, document: { ...shown, ...more, id: "d2" } }, "d2");
+    const waiting = () => document.querySelector(".queue .badge").textContent;
+    assert.equal(waiting(), `${total} waiting`);
+    await keyPress("d");
+    assert.equal(waiting(), `${total + 1} waiting`);
+    await keyPress("Enter");
+    assert.equal(waiting(), `${total} waiting`);
+  }
+});
+
 test("the line of keys and the button name the same effect of the Enter key", async () => {
   const effects = () => [
     [...document.querySelectorAll(".keys > span")].find((part) => part.textContent.startsWith("Enter")).textContent,
