@@ -214,10 +214,12 @@ def _usage(data: dict[str, Any]) -> Usage:
     )
     prompt = data.get("prompt_tokens_details") or {}
     completion = data.get("completion_tokens_details") or {}
+    cached = [data.get("cached_tokens"), data.get("prompt_cache_hit_tokens")]  # Moonshot, DeepSeek
+    cached += [prompt.get("cached_tokens")] if isinstance(prompt, dict) else []
     return Usage(
         prompt_tokens=prompt_tokens,
         completion_tokens=max(completion_tokens, total - prompt_tokens) if prompt_tokens else completion_tokens,
-        cached_tokens=streaming.parse_token_count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else 0,
+        cached_tokens=max(map(streaming.parse_token_count, cached)),
         reasoning_tokens=streaming.parse_token_count(completion.get("reasoning_tokens"))
         if isinstance(completion, dict)
         else 0,

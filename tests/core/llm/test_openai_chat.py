@@ -73,6 +73,13 @@ def test_usage_within_a_choice_is_read() -> None:
     assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (11, 7, False)
 
 
+@pytest.mark.parametrize("name", ["cached_tokens", "prompt_cache_hit_tokens"])
+def test_cached_tokens_outside_the_details_are_read(name: str) -> None:  # Moonshot, DeepSeek
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, name: 8}
+    with Scripted(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))) as server:
+        assert ask(server).usage.cached_tokens == 8
+
+
 def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(
