@@ -86,7 +86,7 @@ NOT_ACCEPTED = "_not_accepted"
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(
     r"\(?\s*([+-]?[0-9]{1,15}(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?)(?:\s*+\))?+"
-    r"(?:\s*+[:=].*|\s++[-–—]\s+[^\W\d].*|\s++\([^\W\d].*\))?",
+    r"(?:\s*+[:=](?!\d).*|\s++[-–—]\s+[^\W\d].*|\s++\([^\W\d].*\))?",
     re.DOTALL,
 )
 _ADJACENT = re.compile(r"(?<=')\s+(?=')")
@@ -135,7 +135,7 @@ def plain_number(cell: Any) -> float | None:
 def parse_rating(cell: Any) -> int | float | None:
     """Return the number of a cell such as ``4``, ``4.5``, ``4,5``, ``(+1): positive``, ``2 - no``; None for others.
 
-    A comma with three digits behind it is read as nothing: it may separate thousands.
+    A comma with three digits behind it is read as nothing: it may separate thousands. So is ``3:15``, a time.
     """
     if isinstance(cell, bool):
         return None
