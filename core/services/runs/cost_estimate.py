@@ -112,6 +112,8 @@ def estimate_run(
     basis = _basis(session.models, roles, source)
     if settings.engine.price_share < 1 and any(role.cost_usd for role in roles):
         basis += " Batch prices are half of the list price."
+    if _may_have_stored_replies(session, roles):
+        basis += " Replies that are stored already are free; they are not subtracted."
     return CostEstimate(documents, iterations, tuple(roles), basis)
 
 
@@ -139,6 +141,12 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     if all(role.cost_usd == 0 for role in roles):
         return f"Models on this machine cost nothing. Tokens: {source}."
     return f"List prices; tokens: {source}."
+
+
+def _may_have_stored_replies(session: ProjectSession, roles: Sequence[RoleEstimate]) -> bool:
+    """Return True if an earlier run has replies of a model that may cost something."""
+    billed = {role.role_model.spec for role in roles if role.cost_usd != 0}
+    return any(row.turns and not billed.isdisjoint(row.settings.specs.values()) for row in session.all_runs())
 
 
 def _reply_settings(settings: RunSettings) -> tuple[object, ...]:

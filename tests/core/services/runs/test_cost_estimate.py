@@ -12,6 +12,7 @@ import pytest
 from core.codebook import Label
 from core.documents import Document
 from core.llm.connections import parse_connection
+from core.llm.prices import Price
 from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_preview import preview_requests, prompt_tokens
@@ -123,6 +124,19 @@ def test_earlier_run_with_the_same_role_models_is_used_for_the_estimate(session:
     assert turns["judge"][0] == 4
     estimate = estimate_plan(session, planning.Plan(), documents=100)
     assert estimate.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
+
+
+def test_estimate_says_that_stored_replies_of_billed_models_are_free(session: ProjectSession) -> None:
+    stored = "Replies that are stored already are free"
+    plan = planning.Plan(default_model=OPENAI).with_role_model("judge", planning.DEFAULT_ROLE_MODEL)
+    session.store.runs.create(planning.build_settings(plan, BOOK, 1, session.models), ["d0"])
+    assert stored not in estimate_plan(session, plan).basis, "the earlier run has no replies"
+    (run,) = queue_runs(session)
+    session.start_or_resume(run.run_id).result(30)
+    assert stored not in estimate_plan(session, planning.Plan()).basis, "the built-in model is free"
+    assert stored not in estimate_plan(session, planning.Plan(default_model=OPENAI)).basis, "of another model"
+    session.models.prices.user_prices["builtin/lexical"] = Price(prompt=1, completion=1)
+    assert stored in estimate_plan(session, plan).basis
 
 
 def test_prompts_are_rendered_again_if_the_codebook_or_the_sampling_changed(session: ProjectSession) -> None:
