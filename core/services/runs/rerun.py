@@ -173,10 +173,11 @@ def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
     params = protocols.find(wanted.protocol, wanted.params).parse_params(wanted.params)
 
     def alike(settings: RunSettings) -> bool:
-        models = {role: wanted.role_model(role).spec for role in settings.role_models}
+        pin = session.models.pin_vectors
+        specs = {role: pin(wanted.role_model(role), settings.codebook).spec for role in settings.role_models}
         return (
             settings.protocol == wanted.protocol
-            and settings.specs == models
+            and settings.specs == _with_pinned_classifier(specs, settings.specs)
             and {**params, **settings.params} == params
         )
 

@@ -38,6 +38,19 @@ def test_base_of_a_rerun_depends_on_the_model(session: ProjectSession) -> None:
     assert rerun.base_run(session, planning.Plan().with_role_model("critic", other)) is None
 
 
+def test_base_of_a_rerun_has_the_vectors_that_the_plan_would_get(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK.model_copy(update={"kind": "choice"}))
+    plan, runs = planning.Plan(protocol="single"), {}
+    for vectors in ("", "tfidf"):
+        session.models.embedder_spec = vectors
+        (runs[vectors],) = queue_runs(session, plan)
+    for vectors, run in runs.items():
+        session.models.embedder_spec = vectors
+        base = rerun.base_run(session, plan)
+        assert base is not None
+        assert base.run_id == run.run_id
+
+
 def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(params={"extra_rounds": 1}, seed=7))
     planning.save_plan(session, planning.Plan(protocol="single", limit=2))
