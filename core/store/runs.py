@@ -198,8 +198,9 @@ class Runs(Repository):
         """Return the remaining work of a run: its documents without a verdict row, in order.
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
-        so that the documents are debated again. ``retry_round`` grows if there were unresolved verdicts, because the
-        same requests would find the same replies. Raises NoSuchRun for an unknown run.
+        so that the documents are debated again, and pause a run that was done or stopped. ``retry_round`` grows if
+        there were unresolved verdicts, because the same requests would find the same replies. Raises NoSuchRun for an
+        unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
@@ -231,11 +232,7 @@ class Runs(Repository):
             rows = [(run_id, id, first + index) for index, id in enumerate(new)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
             if new:
-                cursor.execute(
-                    "UPDATE runs SET state = 'paused', stop_code = 'user', message = '', finished_at = NULL "
-                    "WHERE run_id = ? AND state IN ('done', 'stopped')",
-                    [run_id],
-                )
+                _reopen(cursor, run_id)
             return len(new)
 
         return self._writer.do(write)
@@ -387,8 +384,16 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     unended = "run_id = $run AND document_id NOT IN (SELECT document_id FROM verdicts WHERE run_id = $run)"
     cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})
     cursor.execute(f"DELETE FROM annotations WHERE {unended}", {"run": run_id})
+    cursor.execute("UPDATE runs SET retry = retry + ? WHERE run_id = ?", [int("unresolved" in moved), run_id])
+    _reopen(cursor, run_id)
+
+
+def _reopen(cursor: Cursor, run_id: str) -> None:
+    """Pause a run that was done or stopped, because it has documents to debate again."""
     cursor.execute(
-        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in moved), run_id]
+        "UPDATE runs SET state = 'paused', stop_code = 'user', message = '', finished_at = NULL "
+        "WHERE run_id = ? AND state IN ('done', 'stopped')",
+        [run_id],
     )
 
 

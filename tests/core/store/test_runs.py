@@ -231,6 +231,17 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     assert project.store.runs.work(run_id, retry_unresolved=True).retry_round == 1
 
 
+def test_done_run_is_paused_while_its_documents_wait_to_be_retried(project, run_id):
+    for document_id in ("d0", "d1", "d2", "d3"):
+        debate(project, run_id, document_id, OPEN if document_id == "d3" else GOOD)
+    asyncio.run(project.sink.state(run_id, "done"))
+    project.store.runs.work(run_id, retry_failed=True)
+    assert project.store.runs.get(run_id).state == "done", "no document failed"
+    project.store.runs.work(run_id, retry_unresolved=True)
+    run = project.store.runs.get(run_id)
+    assert (run.state, run.stop_code, run.finished_at) == ("paused", "user", None)
+
+
 def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
     for document_id in ("d0", "d1", "d2"):
         debate(project, run_id, document_id)
