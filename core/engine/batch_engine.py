@@ -209,7 +209,6 @@ class BatchEngine(ReplayingEngine):
         try:
             remote = await self._submit(server, path, job.name)
         except ModelError as error:
-            await self._jobs.close_job(job.name, f"refused: {error.message}")
             self._deferred |= self._release(job.keys)
             self.pause(StopReason("errors", str(error)))
             return
@@ -217,18 +216,32 @@ class BatchEngine(ReplayingEngine):
         self._track(replace(job, remote_id=remote))
 
     async def _submit(self, server: BatchServer, path: Path, name: str) -> str:
-        """Submit a file; after an error check first whether it arrived."""
+        """Submit a file. After an error that may hide its arrival, search for it before it is submitted again.
+
+        The job of a file that may have arrived stays open, and the next session searches for it.
+        """
+        may_have_arrived = False
 
         async def attempt() -> str:
+            nonlocal may_have_arrived
+            if may_have_arrived and (remote := await server.find(name)) is not None:
+                return remote
             try:
                 return await server.submit(path, name)
-            except ModelError:
+            except ModelError as error:
+                may_have_arrived = error.retryable
                 with suppress(ModelError):
                     if (remote := await server.find(name)) is not None:
                         return remote
+                    may_have_arrived = False
                 raise
 
-        return await with_retries(attempt, MAX_ATTEMPTS)
+        try:
+            return await with_retries(attempt, MAX_ATTEMPTS)
+        except ModelError as error:
+            if not may_have_arrived:
+                await self._jobs.close_job(name, f"refused: {error.message}")
+            raise
 
     async def _server(self, role_model: RoleModel) -> BatchServer:
         return await self._batches.server(role_model, self.settings.engine.batch_dir)

@@ -1,14 +1,14 @@
 """A server with OpenAI's Files and Batches that answers like an annotator, with configurable faults.
 
 ``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
-rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that
-time out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but
-the connection is closed without an answer), ``cut`` (so many downloads break off, half of them in the middle of the
-file), ``hold`` (no batch ends), ``forget`` (404 for each batch by its id), ``gone`` (404 for each download),
-``unbroken`` (each download is one long line), ``end`` (status of a batch that ends, cancelled or expired, with half of
-its rows), ``empty`` (True: every reply in a batch is empty), ``reject`` (messages by name of a parameter, with which
-rows that have it are refused), ``page`` (batches in one page of their list). ``POST /reset`` forgets all files, batches
-and faults. ``GET /stats`` counts requests by custom_id.
+rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that time
+out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
+connection is closed without an answer), ``unlisted`` (so many requests for the list of batches break off), ``cut`` (so
+many downloads break off, half of them in the middle of the file), ``hold`` (no batch ends), ``forget`` (404 for each
+batch by its id), ``gone`` (404 for each download), ``unbroken`` (each download is one long line), ``end`` (status of a
+batch that ends, cancelled or expired, with half of its rows), ``empty`` (True: every reply in a batch is empty),
+``reject`` (messages by name of a parameter, with which rows that have it are refused), ``page`` (batches in one page of
+their list). ``POST /reset`` forgets all files, batches and faults. ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -99,6 +99,10 @@ class Batches:
         return web.json_response(self.batches[name])
 
     async def listed(self, request: web.Request) -> web.Response:
+        if self.config.get("unlisted"):
+            self.config["unlisted"] -= 1
+            assert request.transport is not None
+            request.transport.abort()
         batches = [*self.batches.values()][::-1]
         names = [batch["id"] for batch in batches]
         start = names.index(request.query["after"]) + 1 if "after" in request.query else 0

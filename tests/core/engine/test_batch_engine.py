@@ -14,7 +14,7 @@ import pytest
 from core import errors
 from core.debate.events import RunStatus
 from core.debate.turns import Reply, Request
-from core.engine import batch_engine
+from core.engine import batch_engine, retries
 from core.engine.interfaces import BatchJob, Dependencies
 from core.llm import batch_servers, streaming
 from core.llm.batch_servers import FolderBatches, OpenAIBatches, read_row
@@ -109,6 +109,22 @@ def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, serv
     write(tmp_path, *texts(3))
     configure(server, crash=True)
     assert run(tmp_path, server).json["verdicts"] == 3
+    assert stats(server)["sizes"] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("unlisted", [1, 3])
+def test_batch_that_could_not_be_searched_for_is_not_submitted_twice(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch, unlisted: int
+) -> None:
+    monkeypatch.setattr(batch_servers, "RETRIES", 0)
+    monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
+    write(tmp_path, *texts(3))
+    configure(server, crash=True, unlisted=unlisted)
+    result = run(tmp_path, server, code=None)
+    if unlisted == batch_engine.MAX_ATTEMPTS:
+        assert result.json["status"] == "paused"
+        result = run(tmp_path, server, "--resume", "r0001")
+    assert result.json["verdicts"] == 3
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
