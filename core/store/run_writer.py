@@ -88,9 +88,7 @@ class RunWriter(Repository):
 
     async def verdict(self, reached: VerdictReached) -> None:
         turns = self._queued[reached.run_id].pop(reached.document_id, [])
-        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [reached]))
-        for turn in turns:  # queued before the verdict, so they are done
-            turn.result()
+        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [(reached, turns)]))
 
     def attempt(self, attempt: FailedAttempt) -> None:
         self._writer.insert(_insert_attempts, [attempt])
@@ -183,8 +181,14 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
     )
 
 
-def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], keys_may_exist: bool) -> None:
-    by_key = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
+def _insert_verdicts(
+    cursor: Cursor, verdicts: Sequence[tuple[VerdictReached, Sequence[Future[None]]]], keys_may_exist: bool
+) -> None:
+    """Add verdicts, each with the turns that were queued before it. Raises the error of a turn that is not written."""
+    for turn in chain.from_iterable(turns for _, turns in verdicts):
+        if turn.done():  # else it is in the same transaction
+            turn.result()
+    by_key = {(row.run_id, row.document_id): row for row, _ in reversed(verdicts)}
     rows = {key: _verdict_row(row) for key, row in by_key.items()}
     ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", keys_may_exist)]
     insert(

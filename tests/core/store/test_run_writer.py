@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import duckdb
 import pytest
 
 from core.debate.turns import Usage
 from core.engine.interfaces import FailedAttempt
+from core.errors import StorageFull
 from core.prompts import Message
+from core.store import run_writer
 from core.store.project import Project
 from tests.core.store.helpers import (
     ROLE_MODEL,
@@ -209,6 +212,25 @@ def test_first_verdict_on_a_document_is_kept(project, run_id):
     assert stored.verdict.status == "unresolved"
     assert project.store.transcripts.verdict(run_id, "d1") is None
     assert project.store.runs.get(run_id).unresolved == 1
+
+
+def test_verdict_is_not_written_without_its_turns(project, run_id, monkeypatch):
+    def refuse(*_):
+        raise duckdb.IOException("Could not write: No space left on device")
+
+    async def debate():
+        await project.replies.commit(make_reply("k", run_id=run_id))
+        project.sink.turn(make_turn(run_id, "d0", 0, "judge", "k", values={"l1": True}))
+        await project.sink.verdict(make_verdict(run_id, "d0", {"l1": True}))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_writer, "_insert_turns", refuse)
+        with pytest.raises(StorageFull):
+            asyncio.run(debate())
+    assert "d0" in project.store.runs.work(run_id).todo
+    asyncio.run(debate())
+    assert "d0" not in project.store.runs.work(run_id).todo
+    assert len(project.store.transcripts.of(run_id, ["d0"])) == 1
 
 
 def test_verdict_values_are_written_as_annotations(project, run_id):
