@@ -50,6 +50,8 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
         for line in lines:
             if line.startswith(b"data:") and line[5:].strip() == b"[DONE]":
                 events.take_buffered()
+                if events.message and not builder.finish_reason:
+                    raise _described_error(events.message, response, builder)
                 builder.finish_reason = builder.finish_reason or "stop"
                 await http.drain(response)
                 return
@@ -58,12 +60,20 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
         builder.check_stall()  # some servers send comments while their backend does not answer
     body = bytes(events.buffered) or events.stray
     events.take_buffered()
-    if body and not builder.has_choices:
-        code = str(streaming.decode(body, role_model).get("code"))  # some servers put the status there
-        status = int(code) if re.fullmatch(r"[45]\d\d", code) else response.status
-        raise from_status(status, body, response.headers, role_model)
+    if (body or events.message) and not builder.has_choices:
+        raise _described_error(body or events.message, response, builder)
     if body and events.is_whole:
         builder.finish_reason = builder.finish_reason or "stop"  # a whole reply is complete even without it
+
+
+def _described_error(
+    body: bytes, response: aiohttp.ClientResponse, builder: streaming.ReplyBuilder
+) -> errors.ModelError:
+    """Return the error that a JSON body describes. Raises MalformedStream for other bodies."""
+    role_model = builder.request.role_model
+    code = str(streaming.decode(body, role_model).get("code"))  # some servers put the status there
+    status = int(code) if re.fullmatch(r"[45]\d\d", code) else response.status
+    return from_status(status, body, response.headers, role_model)
 
 
 @dataclass(slots=True)
@@ -78,6 +88,8 @@ class _Events:
     is_error: bool = False
     stray: bytes = b""
     """The first line that is not a field."""
+    message: bytes = b""
+    """The last event with a message in place of choices, by which some servers report an error."""
 
     def read(self, line: bytes) -> None:
         if line.startswith(b"data:"):
@@ -104,6 +116,8 @@ class _Events:
         if event is not None:
             take(event, self.builder, is_error=self.is_error)
             self.is_error = False
+            if not event.get("choices") and (event.get("message") or event.get("detail")):
+                self.message = data
         elif data and self.is_error and not (self.buffered or data.startswith(b"{")):
             raise from_event(data.decode("utf-8", "replace"), self.builder.request.role_model)
         elif data:

@@ -348,6 +348,13 @@ def test_garbage_after_the_end_is_ignored() -> None:
         (b"Internal Server Error", "text/plain", errors.MalformedStream, "Internal Server Error"),
         (b"Internal Server Error", "text/event-stream", errors.MalformedStream, "Internal Server Error"),
         (b"{}", "application/json", errors.MalformedStream, "answered 200"),
+        (b'data: {"detail": "no such route"}\n\n', "text/event-stream", errors.MalformedStream, "no such route"),
+        (
+            b'data: {"code": 429, "message": "slow down"}\n\ndata: [DONE]\n\n',
+            "text/event-stream",
+            errors.RateLimited,
+            "answered 429.*slow down",
+        ),
     ],
 )
 def test_success_without_a_reply_shows_what_came(
