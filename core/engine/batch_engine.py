@@ -29,7 +29,7 @@ from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.model_calls import PaidCall
 from core.engine.retries import with_retries
-from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised
+from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural
 from core.llm.batch_servers import (
     ASK_AGAIN,
@@ -118,9 +118,12 @@ class BatchEngine(ReplayingEngine):
         with tempfile.TemporaryDirectory(prefix="moot-batch-") as spare:
             folder = Path(self.settings.engine.batch_dir or spare).expanduser()
             folder.mkdir(parents=True, exist_ok=True)
+            addresses = {role_model.base_url for role_model in self.settings.role_models.values()}
             try:
                 for job in await self._jobs.open_jobs():
-                    await self._resume_job(job)
+                    if job.role_model.base_url in addresses:  # which is part of the keys of its requests
+                        with suppress(UsageError):  # the connection of another run was removed
+                            await self._resume_job(job)
             except ModelError as error:
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
@@ -249,10 +252,11 @@ class BatchEngine(ReplayingEngine):
     # -- collecting
 
     async def _resume_job(self, job: BatchJob) -> None:
-        """Track a job that an earlier process submitted, or was about to submit."""
+        """Track a job that an earlier process submitted, or was about to submit. Raises UsageError, ModelError."""
+        server = await self._server(job.role_model)
         if not job.remote_id:
             try:
-                remote = await (await self._server(job.role_model)).find(job.name)
+                remote = await server.find(job.name)
             except NoSuchModel:
                 remote = None
             if remote is None:

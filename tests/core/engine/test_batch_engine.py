@@ -222,6 +222,20 @@ def test_unknown_batch_pauses_and_is_found_again(tmp_path: Path, server: str) ->
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("forget", [True, False])
+def test_open_batch_of_a_removed_connection_does_not_hinder_another_run(
+    tmp_path: Path, server: str, host: str, forget: bool
+) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, hold=True, forget=forget)
+    run(tmp_path, server, "--param", "batch_wait=0", code=3)
+    configure(server, hold=False, forget=False)
+    url = server.replace("127.0.0.1", host)
+    result = annotate(tmp_path, "--connection", f"t={url}/v1", "--model", "t/m", "--engine", "batch")
+    assert result.json["verdicts"] == 3
+
+
 def test_deleted_replies_pause_the_run_and_are_requested_again_when_it_resumes(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, gone=True)
