@@ -281,6 +281,7 @@ _EVENTS = {
     413: _CONTEXT,
     404: re.compile("unexpected endpoint", re.IGNORECASE),  # LM Studio, to an address without /v1
     402: re.compile("insufficient_quota"),
+    401: _KEY,
     400: re.compile(rf"invalid_request_error|json_validate_failed|{_FILTER.pattern}", re.IGNORECASE),
 }
 """Status of an error event without one, by its words."""

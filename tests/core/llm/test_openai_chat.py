@@ -241,6 +241,7 @@ ERROR = {"error": {"message": "no", "code": None}}
         (sending(event(piece("half")), b'data: {"choices": [{"del\n\n'), errors.MalformedStream),
         (sending(event(piece("half")), event({"error": {"message": "died", "code": 500}})), errors.ServerFault),
         (sending(event(piece("half")), event({"message": "died", "code": 500}), event(b"[DONE]")), errors.ServerFault),
+        (status(200, {"error": {"message": "no", "code": "invalid_api_key"}}), errors.Unauthorised),
         (sending(event(piece(finish="stop")), event(b"[DONE]")), errors.EmptyReply),
         (sending(event(piece("x", finish="content_filter"))), errors.Refused),
         (sending(event(piece(refusal="I will not"))), errors.Refused),
