@@ -278,6 +278,13 @@ def test_retry_after_accepts_plausible_seconds_only(value: str, seconds: float |
         assert retry_after({"retry-after": "7", "retry-after-ms": value}) == (7.0 if seconds is None else seconds)
 
 
+def test_wait_beyond_the_longest_one_is_reported() -> None:
+    for value, is_longer in (("7", False), ("300", False), ("1e6", True), ("Sun, 21 Oct 2095 07:28:00 GMT", True)):
+        for status in (429, 503):
+            error = from_status(status, b"", {"retry-after": value}, ROLE_MODEL)
+            assert ("longer than the 300 s that Moot waits at most." in error.message) is is_longer
+
+
 def test_retry_after_can_be_a_date_with_or_without_a_zone() -> None:
     moment = datetime.now(UTC) + timedelta(seconds=60)
     for value in (format_datetime(moment, usegmt=True), format_datetime(moment).replace("+0000", "-0000")):
