@@ -136,20 +136,24 @@ def draw_stratified(
 def project_sample(session: ProjectSession, size: int, seed: int = 0) -> DocumentSample:
     """Return the project's sample of this size and seed, drawing and storing it on first use.
 
-    It is drawn again once one of its documents is deleted, and if only other documents are labelled by now.
-    It consists of labelled documents if there are any, never of held-out ones, stratified by the latest run that is not
-    a canary run. Raises UsageError without documents.
+    It is drawn again once one of its documents is deleted, and if only other documents are labelled by now. A sample
+    that has too few (labelled) documents is drawn again once there are enough, or twice as many. It consists of
+    labelled documents if there are any, never of held-out ones, stratified by the latest run that is not a canary run.
+    Raises UsageError without documents.
     """
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     labelled = labelled_ids(session, held_out=False)
     stored = session.store.settings.get(name)
+    split = holdout_split(session)
+    candidates = labelled or session.store.lab.development(split.seed, split.share, 20 * size)
     if stored is not None:
         sample = DocumentSample(**stored)
         was_deleted = len(session.store.documents.load(sample.ids, gold=False)) < len(sample.ids)
-        if not was_deleted and (not labelled or not set(labelled).isdisjoint(sample.ids)):
+        usable = len(set(labelled).intersection(sample.ids)) if labelled else len(sample.ids)
+        possible = min(size, len(candidates))
+        would_grow = usable < possible and possible >= min(size, max(len(sample.ids), 2 * usable))
+        if usable and not was_deleted and not would_grow:
             return sample
-    split = holdout_split(session)
-    candidates = labelled or session.store.lab.development(split.seed, split.share, 20 * size)
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = next((run.run_id for run in reversed(session.all_runs()) if run.verdicts and not run.is_canary), "")

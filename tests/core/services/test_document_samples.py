@@ -93,6 +93,25 @@ def test_sample_without_a_label_is_drawn_again_once_there_are_labels(tmp_path):
         assert document_samples.project_sample(session, 5) == second
 
 
+def test_sample_is_drawn_again_once_it_can_have_twice_as_many_documents(tmp_path):
+    with studio(tmp_path, documents=60) as (_, session):
+        label = session.store.codebooks.latest().codebook.labels[0].id
+        development = session.store.lab.development("moot", document_samples.HELD_OUT_SHARE, 60)
+
+        def draw_with_labels(ids):
+            set_gold(session.store, {id: {"gold": {label: True}} for id in ids})
+            return document_samples.project_sample(session, 10).ids
+
+        unlabelled = document_samples.project_sample(session, 10).ids
+        assert draw_with_labels(unlabelled[:3]) == unlabelled, "a sample of three would be smaller"
+        others = [id for id in development if id not in unlabelled]
+        few = draw_with_labels(others[:3])
+        assert set(few) == set(others[:3])
+        assert draw_with_labels(others[:5]) == few, "versions are compared on the same documents"
+        assert set(draw_with_labels(others[:6])) == set(others[:6])
+        assert len(draw_with_labels(others)) == 10
+
+
 def test_sample_is_random_without_reference_and_an_error_without_documents(tmp_path):
     with studio(tmp_path, documents=12) as (_, session):
         assert len(document_samples.project_sample(session, 5).ids) == 5
