@@ -12,6 +12,7 @@ import math
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,11 @@ class ReplyLogReader:
         self._offsets: dict[Path, int] = {}
 
     def new_replies(self) -> Iterator[Reply]:
-        """Yield replies written since the last call. An incomplete line is left for the next call."""
+        """Yield replies written since the last call.
+
+        An incomplete last line is left for the next call. Any other one, which a full disk or the end of its process
+        has cut off, is skipped.
+        """
         for path in sorted(self._folder.glob("*.jsonl")):
             with path.open("rb") as file:
                 file.seek(self._offsets.get(path, 0))
@@ -169,7 +174,8 @@ class ReplyLogReader:
                     if not line.endswith(b"\n"):
                         break
                     self._offsets[path] = self._offsets.get(path, 0) + len(line)
-                    yield decode_reply(line)
+                    with suppress(ValueError):
+                        yield decode_reply(line)
 
 
 class FolderReplyStore:
@@ -203,7 +209,7 @@ class FolderReplyStore:
 def append_replies(path: Path, *replies: Reply) -> None:
     """Append replies to a file and sync it to disk."""
     with path.open("ab") as file:
-        file.write(b"".join(map(encode_reply, replies)))
+        file.write(b"\n" + b"".join(map(encode_reply, replies)))  # the last line may have been cut off
         file.flush()
         os.fsync(file.fileno())
 

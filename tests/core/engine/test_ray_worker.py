@@ -103,6 +103,13 @@ def test_reader_yields_each_line_once_and_leaves_an_incomplete_line(tmp_path: Pa
     assert list(reader.new_replies()) == []
 
 
+def test_reader_skips_lines_that_were_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "project.jsonl"
+    path.write_text('{"key": "half', encoding="utf-8")
+    append_replies(path, REPLY, REPLY)
+    assert list(ReplyLogReader(tmp_path).new_replies()) == [REPLY, REPLY]
+
+
 def test_reply_of_one_worker_is_found_by_another(tmp_path: Path) -> None:
     first, other = FolderReplyStore(tmp_path), FolderReplyStore(tmp_path)
     asyncio.run(first.commit(REPLY))
