@@ -202,7 +202,7 @@ class ReplyLog:
 
     def append(self, reply: Reply) -> None:
         """Write a reply. Raises StorageFull and ProjectError, which leave the file unchanged."""
-        line = encode_reply(reply)
+        line = b"\n" + encode_reply(reply)  # the last line may have been cut off
         with self._gate:
             try:
                 file = self._open()
@@ -235,8 +235,6 @@ class ReplyLog:
     def _open(self) -> int:
         if self._file is None:
             self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS, 0o600)
-            if os.fstat(self._file).st_size:
-                os.write(self._file, b"\n")  # the last line may have been cut off
             self._size = os.fstat(self._file).st_size
         return self._file
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import os
 import threading
@@ -164,6 +165,21 @@ def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
     monkeypatch.undo()
     log.append(make_reply("k3"))
     assert [reply.key for reply in ReplyLog(path).recovered] == ["k1", "k3"]
+
+
+def test_line_after_an_incomplete_line_and_a_full_disk_is_read(path, monkeypatch):
+    path.write_bytes(b'{"key": "half a li')
+    log = ReplyLog(path)
+
+    def refuse(_file, _line):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(reply_cache.os, "write", refuse)
+    with pytest.raises(StorageFull):
+        log.append(make_reply("k1"))
+    monkeypatch.undo()
+    log.append(make_reply("k2"))
+    assert [reply.key for reply in ReplyLog(path).recovered] == ["k2"]
 
 
 @pytest.fixture
