@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -188,12 +189,12 @@ class Annotations(Repository):
 
     def columns(self, run_id: str) -> list[str]:
         """Return the names of the imported columns of the run's documents, in order of their first appearance."""
-        return self._connection.column(
-            "SELECT name FROM (SELECT unnest(json_keys(source)) AS name, position FROM (SELECT source, "
-            "run_documents.position FROM run_documents JOIN documents ON id = document_id WHERE run_id = $run LIMIT 100"
-            ")) GROUP BY name ORDER BY min(position), name",
-            {"run": run_id},
+        by_document = self._connection.column(
+            "SELECT json_keys(source) AS names FROM run_documents JOIN documents ON id = document_id "
+            "WHERE run_id = ? GROUP BY names ORDER BY min(run_documents.position)",
+            [run_id],
         )
+        return list(dict.fromkeys(chain.from_iterable(by_document)))
 
     def column(self, run_id: str, name: str) -> list[str | None]:
         """Return an imported column of each of the run's documents as text, in its order; None for no value."""
