@@ -269,7 +269,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return
-    shared = f", about {shown.shared:,} of them shared and paid once" if shown.shared else ""
+    shared = f", not counting about {shown.shared:,} repeated ones that are free" if shown.shared else ""
     documents = format_count(shown.documents, "document")
     calls = f"at most {shown.calls:,} calls{shared}; {format_price(shown.cost_usd)}"
     line(f"{documents}: {calls}. {cost_estimate.REPEATS}", "q")

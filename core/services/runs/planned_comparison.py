@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -39,11 +39,19 @@ class ComparedPlan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedComparison:
-    """All members on ``documents`` documents; about ``shared`` requests are common and paid for once."""
+    """All members on ``documents`` documents.
+
+    ``repeated`` is about how many calls an earlier member pays for, by number of the member and role.
+    """
 
     members: tuple[ComparedPlan, ...]
     documents: int
-    shared: int
+    repeated: Mapping[tuple[int, str], int]
+
+    @property
+    def shared(self) -> int:
+        """Number of calls that an earlier member pays for."""
+        return sum(self.repeated.values())
 
     @property
     def calls(self) -> int:
@@ -52,8 +60,15 @@ class PlannedComparison:
 
     @property
     def cost_usd(self) -> float | None:
-        """Maximum cost in dollars without sharing; None if a price is unknown."""
-        return total_cost(member.estimate.cost_usd for member in self.members if member.estimate)
+        """Maximum cost in dollars, counting each shared call once; None if a price is unknown."""
+        return total_cost(
+            None
+            if role.cost_usd is None
+            else role.cost_usd * (1 - self.repeated.get((number, role.role), 0) / max(1, role.calls))
+            for number, member in enumerate(self.members)
+            if member.estimate
+            for role in member.estimate.roles
+        )
 
     @property
     def ready(self) -> bool:
@@ -95,7 +110,7 @@ def clear(session: ProjectSession) -> None:
 def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
     """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
     members = tuple(_prepare_member(session, plan, documents) for plan in load_plans(session))
-    return PlannedComparison(members, documents, _count_shared_calls(session, members, documents))
+    return PlannedComparison(members, documents, _count_repeated_calls(session, members, documents))
 
 
 def create_runs(session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]) -> list[RunRow]:
@@ -129,28 +144,37 @@ def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> Comp
         return ComparedPlan(plan, plan.protocol, None, None, str(error))
 
 
-def _count_shared_calls(session: ProjectSession, members: Sequence[ComparedPlan], documents: int) -> int:
-    """Return about how many calls are shared, counted on a few documents with placeholder replies.
+def _count_repeated_calls(
+    session: ProjectSession, members: Sequence[ComparedPlan], documents: int
+) -> dict[tuple[int, str], int]:
+    """Return about how many calls of each member and role an earlier member pays for.
 
-    Calls after a reply that is not shared are not shared. Runs share calls with runs of the same iteration.
+    They are counted on a few documents with placeholder replies. Calls after a reply that is not shared are not shared.
+    Runs share calls with runs of the same iteration.
     """
-    able = [(member.settings, member.plan.iterations) for member in members if member.settings is not None]
+    able = [
+        (number, member.settings, member.plan.iterations)
+        for number, member in enumerate(members)
+        if member.settings is not None
+    ]
     sample = session.store.documents.page(0, SHARED_SAMPLE)
     if len(able) < 2 or not sample:
-        return 0
-    repeated = 0
+        return {}
+    repeated: Counter[tuple[int, str]] = Counter()
     for document in sample:
-        hashes_by_member = [
-            Counter(hash for _, hash in requests_with_history(session.models, settings, document))
-            for settings, _ in able
+        requests_by_member = [
+            [(hash, request.role) for request, hash in requests_with_history(session.models, settings, document)]
+            for _, settings, _ in able
         ]
-        for iteration in range(max(iterations for _, iterations in able)):
+        for iteration in range(max(iterations for *_, iterations in able)):
             seen: Counter[str] = Counter()
-            for hashes, (_, iterations) in zip(hashes_by_member, able, strict=True):
+            for requests, (number, _, iterations) in zip(requests_by_member, able, strict=True):
                 if iteration < iterations:
-                    repeated += sum((hashes & seen).values())
+                    roles, hashes = dict(requests), Counter(hash for hash, _ in requests)
+                    for hash, count in (hashes & seen).items():
+                        repeated[number, roles[hash]] += count
                     seen |= hashes
-    return round(repeated / len(sample) * documents)
+    return {key: round(count / len(sample) * documents) for key, count in repeated.items()}
 
 
 def _save_plans(session: ProjectSession, plans: Sequence[Plan]) -> None:

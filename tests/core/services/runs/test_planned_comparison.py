@@ -59,6 +59,16 @@ def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession
     assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
 
 
+def test_cost_of_a_comparison_counts_shared_calls_once(session: ProjectSession) -> None:
+    judges = [RoleModel(connection="openai", model=name) for name in ("gpt-4.1-mini", "gpt-4.1", "gpt-4.1-nano")]
+    plans = [planning.Plan(default_model=judges[0]).with_role_model("judge", judge) for judge in judges]
+    shown = compare_plans(session, *plans)
+    assert (shown.calls, shown.shared) == (4 * (3 + 1 + 1), 4 * 2 * 2)
+    costs = [[role.cost_usd for role in member.estimate.roles] for member in shown.members if member.estimate]
+    (extractor, critic, first), (*_, second), (*_, third) = costs
+    assert shown.cost_usd == pytest.approx(extractor + critic + first + second + third)
+
+
 def test_calls_after_a_different_reply_are_not_shared(session: ProjectSession) -> None:
     # The judge's prompts look equal while placeholders stand for the replies of an extractor and a critic.
     for changed, shared in (("extractor", 0), ("critic", 1), ("judge", 2)):
