@@ -17,6 +17,7 @@ from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.formatting import format_count, plural
 from core.ingest.gold import (
     CellReader,
+    LabelIndex,
     cell_reader,
     is_blank,
     normalise_cell,
@@ -144,6 +145,7 @@ class _DocumentBuilder:
             self._raters = _without_suffixes(self._files)
         self._unites_lists = bool(mapping.gold) and all(source.kind == "list" for source in mapping.gold)
         """True if rows of the same document add the labels that they list."""
+        self._label_index = None if codebook is None else LabelIndex(codebook)
         self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
         orders: Sequence[Any] = () if mapping.order is None else table.column(mapping.order)
@@ -233,8 +235,9 @@ class _DocumentBuilder:
             }
             merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
-                if names := split_list(self._table.column(column)[index]):
-                    source[column] = "|".join(dict.fromkeys([*split_list(source[column]), *names]))
+                if names := split_list(self._table.column(column)[index], self._label_index):
+                    earlier = split_list(source[column], self._label_index)
+                    source[column] = "|".join(dict.fromkeys([*earlier, *names]))
         elif not is_first:
             contradicts = any(merged[rater] != merged[rater] | dict(values) for rater, values in document.gold.items())
             if self._raters or contradicts or merged == document.gold:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook
+from core.codebook import Codebook, Label
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
@@ -192,6 +192,13 @@ def test_repeated_texts_add_their_labels_to_the_first() -> None:
     first = build(data, ASPECTS, gold=gold, duplicates="first")
     assert first.documents[0].gold[GOLD_RATER] == {PRICE: True, STAFF: False, ROOM: True}
     assert (first.kept, first.merged, first.duplicate_texts, first.rejected) == (2, 1, 1, ())
+
+
+def test_united_labels_with_a_comma_stay_whole_in_the_source() -> None:
+    codebook = Codebook(kind="multilabel", labels=(Label(name="Food, drink"), Label(name="Price")))
+    gold = (GoldSource("labels", "list"),)
+    built = build('id,text,labels\n1,a,"Food, drink"\n1,a,Price\n', codebook, id="id", gold=gold)
+    assert [document.source["labels"] for document in built.documents] == ["Food, drink|Price"]
 
 
 def test_rows_with_gold_for_other_labels_are_united_unless_they_contradict() -> None:
