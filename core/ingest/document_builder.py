@@ -159,6 +159,8 @@ class _DocumentBuilder:
         self._row_of_texts: dict[tuple[str, ...], int] = {}
         self._rated: set[tuple[str, str]] = set()
         """Each id that was read, with its rater."""
+        self._doubtful: set[tuple[int, str]] = set()
+        """Each document with a rater whose values are not all understood."""
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
     def has_text(self, index: int) -> bool:
@@ -210,7 +212,8 @@ class _DocumentBuilder:
         id, texts, position = self._ids[index], self._texts[index], len(self._documents)
         fields = dict(zip(self._field_names, texts, strict=True))
         source = dict(zip(self._table.columns, row, strict=True))
-        gold = self._gold.read(index, self._table.line_numbers[index])
+        gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
+        self._doubtful.update((position, rater) for rater in doubtful)
         self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
         self._document_of_id[id] = position
         self._rows.append(index)
@@ -224,8 +227,8 @@ class _DocumentBuilder:
         A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
         the columns of the file, or if it has gold for other labels and contradicts none.
         """
-        document, gold = self._documents[position], self._gold.read(index, self._table.line_numbers[index])
-        source = dict(document.source)
+        document, source = self._documents[position], dict(self._documents[position].source)
+        gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
         raters = dict.fromkeys([*document.gold, *gold])
         merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
         if self._unites_lists:
@@ -233,7 +236,15 @@ class _DocumentBuilder:
                 rater: {item: True for item, value in values.items() if value}
                 for rater, values in document.gold.items()
             }
-            merged = {rater: values | listed.get(rater, {}) for rater, values in merged.items()}
+            self._doubtful.update((position, rater) for rater in doubtful)
+            merged = {
+                rater: {
+                    item: value
+                    for item, value in (values | listed.get(rater, {})).items()
+                    if value or (position, rater) not in self._doubtful  # an unknown name may mean any label
+                }
+                for rater, values in merged.items()
+            }
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[index], self._label_index):
                     earlier = split_list(source[column], self._label_index)
@@ -242,6 +253,7 @@ class _DocumentBuilder:
             contradicts = any(merged[rater] != merged[rater] | dict(values) for rater, values in document.gold.items())
             if self._raters or contradicts or merged == document.gold:
                 return False
+        merged = {rater: values for rater, values in merged.items() if values}
         self._documents[position] = replace(document, gold=merged, source=source)
         self._merged += 1
         return True
@@ -391,15 +403,16 @@ class _Gold:
             if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def read(self, index: int, line: int) -> Mapping[str, Mapping[str, Value]]:
-        """Return the gold values of a row by rater, and count those that are not understood.
+    def read(self, index: int, line: int) -> tuple[Mapping[str, Mapping[str, Value]], frozenset[str]]:
+        """Return the gold values of a row by rater, and the raters with others, which are counted.
 
-        Raters without a value are left out.
+        Raters without a value are left out of the first.
         """
         if self._statuses and self._statuses[index] == "Rejected":
             self.rejected += 1
-            return {}
+            return {}, frozenset()
         gold: dict[str, dict[str, Value]] = {}
+        doubtful = set()
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])
             if self._raters and rater == GOLD_RATER:
@@ -408,6 +421,8 @@ class _Gold:
                 gold.setdefault(rater, {}).update(values)
                 if not any(values.values()):
                     self._conclusive.add(column)
+            if unknown:
+                doubtful.add(rater)
             if values or unknown:
                 self._filled.add(column)
             elif not as_text(cells[index]).strip():
@@ -415,7 +430,7 @@ class _Gold:
             for value in unknown:
                 self._counts[column, value] += 1
                 self._lines.setdefault((column, value), line)
-        return gold
+        return gold, frozenset(doubtful)
 
     def unknown(self) -> tuple[UnknownGold, ...]:
         """Return the values that are not understood, the most frequent first.

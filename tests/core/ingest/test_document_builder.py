@@ -194,6 +194,19 @@ def test_repeated_texts_add_their_labels_to_the_first() -> None:
     assert (first.kept, first.merged, first.duplicate_texts, first.rejected) == (2, 1, 1, ())
 
 
+def test_unknown_name_in_a_united_row_leaves_no_label_absent() -> None:
+    data = "id,text,labels\n1,a,Price\n1,a,Other\n2,b,Other\n2,b,Price\n3,c,none\n3,c,Other\n4,d,Price\n4,d,Room\n"
+    built = build(data, ASPECTS, id="id", gold=(GoldSource("labels", "list"),))
+    known = {PRICE: True, STAFF: False, ROOM: True}
+    assert [dict(document.gold) for document in built.documents] == [
+        {GOLD_RATER: {PRICE: True}},
+        {GOLD_RATER: {PRICE: True}},
+        {},
+        {GOLD_RATER: known},
+    ]
+    assert (built.with_gold, built.merged) == (3, 4)
+
+
 def test_united_labels_with_a_comma_stay_whole_in_the_source() -> None:
     codebook = Codebook(kind="multilabel", labels=(Label(name="Food, drink"), Label(name="Price")))
     gold = (GoldSource("labels", "list"),)
