@@ -62,16 +62,20 @@ class RunWriter(Repository):
 
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         super().__init__(connection, writer)
-        self._texts = set(connection.column("SELECT hash FROM texts"))
+        stored: Future[None] = Future()
+        stored.set_result(None)
+        self._texts = dict.fromkeys(connection.column("SELECT hash FROM texts"), stored)
         self._existing: dict[str, dict[_TurnKey, bool]] = {}
         """By run, the turns of unfinished debates that an earlier session wrote; True if they are superseded."""
         self._unused: dict[str, set[str]] = {}
         """By run, keys of replies that an earlier session paid for and whose turns are not written yet."""
         self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))
-        """By run and document, turns that may not be written yet."""
+        """By run and document, turns and their system prompts that may not be written yet."""
 
     def turn(self, turn: Turn) -> bool:
         """Queue a turn, as in ``RunSink``. A turn that is replayed on a resume is left unchanged."""
+        queued = self._queued[turn.run_id][turn.document_id]
+        queued.extend(self._keep_text(message.content) for message in turn.messages if message.role == "system")
         key = turn.reply.key
         superseded = self._existing.get(turn.run_id, {}).get((turn.document_id, turn.turn, key))
         if superseded is False:
@@ -80,15 +84,12 @@ class RunWriter(Repository):
         if key in unused:
             unused.discard(key)
             turn = replace(turn, cached=False)
-        for message in turn.messages:
-            if message.role == "system":
-                self._keep_text(message.content)
-        self._queued[turn.run_id][turn.document_id].append(self._writer.insert(_insert_turns, [turn]))
+        queued.append(self._writer.insert(_insert_turns, [turn]))
         return turn.cached and superseded is None
 
     async def verdict(self, reached: VerdictReached) -> None:
-        turns = self._queued[reached.run_id].pop(reached.document_id, [])
-        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [(reached, turns)]))
+        queued = self._queued[reached.run_id].pop(reached.document_id, [])
+        await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [(reached, queued)]))
 
     def attempt(self, attempt: FailedAttempt) -> None:
         self._writer.insert(_insert_attempts, [attempt])
@@ -110,13 +111,14 @@ class RunWriter(Repository):
             self._existing[run_id] = {(document, turn, key): superseded for document, turn, key, superseded in turns}
             self._unused[run_id] = set(await asyncio.to_thread(self._connection.column, _UNUSED, [run_id]))
 
-    def _keep_text(self, text: str) -> None:
+    def _keep_text(self, text: str) -> Future[None]:
+        """Write a text unless it is stored or queued. Return a future that is done once it is on disk."""
         name = text_hash(text)
-        if name not in self._texts:
-            self._texts.add(name)
-            self._writer.insert(_insert_texts, [(name, text)]).add_done_callback(
-                lambda written: self._texts.discard(name) if written.exception() else None
-            )
+        written = self._texts.get(name)
+        if written is None:
+            written = self._texts[name] = self._writer.insert(_insert_texts, [(name, text)])
+            written.add_done_callback(lambda done: self._texts.pop(name) if done.exception() else None)
+        return written
 
 
 def _insert_texts(cursor: Cursor, texts: Sequence[tuple[str, str]], keys_may_exist: bool) -> None:
@@ -184,10 +186,10 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
 def _insert_verdicts(
     cursor: Cursor, verdicts: Sequence[tuple[VerdictReached, Sequence[Future[None]]]], keys_may_exist: bool
 ) -> None:
-    """Add verdicts, each with the turns that were queued before it. Raises the error of a turn that is not written."""
-    for turn in chain.from_iterable(turns for _, turns in verdicts):
-        if turn.done():  # else it is in the same transaction
-            turn.result()
+    """Add verdicts, each with what was queued for its debate. Raises the error of what could not be written."""
+    for written in chain.from_iterable(queued for _, queued in verdicts):
+        if written.done():  # else it is in the same transaction
+            written.result()
     by_key = {(row.run_id, row.document_id): row for row, _ in reversed(verdicts)}
     rows = {key: _verdict_row(row) for key, row in by_key.items()}
     ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", keys_may_exist)]

@@ -162,9 +162,9 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
         await project.sink.state(run_id, "running")
         queued = project.sink._queued[run_id]
         project.sink.turn(row)
-        assert not queued["d0"]
+        assert len(queued["d0"]) == 1, "only its system prompt"
         project.sink.turn(replace(row, turn=1))
-        assert len(queued["d0"]) == 1
+        assert len(queued["d0"]) == 3
 
     asyncio.run(begin())
     asyncio.run(resume())
@@ -214,17 +214,20 @@ def test_first_verdict_on_a_document_is_kept(project, run_id):
     assert project.store.runs.get(run_id).unresolved == 1
 
 
-def test_verdict_is_not_written_without_its_turns(project, run_id, monkeypatch):
+@pytest.mark.parametrize("refused", ["_insert_turns", "_insert_texts"])
+def test_verdict_is_not_written_without_its_turns(project, run_id, monkeypatch, refused):
     def refuse(*_):
         raise duckdb.IOException("Could not write: No space left on device")
 
     async def debate():
         await project.replies.commit(make_reply("k", run_id=run_id))
-        project.sink.turn(make_turn(run_id, "d0", 0, "judge", "k", values={"l1": True}))
+        await project.sink.state(run_id, "running")
+        turn = make_turn(run_id, "d0", 0, "judge", "k", values={"l1": True})
+        project.sink.turn(replace(turn, messages=(Message("system", "You are a judge."),)))
         await project.sink.verdict(make_verdict(run_id, "d0", {"l1": True}))
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_writer, "_insert_turns", refuse)
+        patch.setattr(run_writer, refused, refuse)
         with pytest.raises(StorageFull):
             asyncio.run(debate())
     assert "d0" in project.store.runs.work(run_id).todo
