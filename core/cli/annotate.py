@@ -44,7 +44,7 @@ from core.services.runs import control, planning, rerun, run_warnings
 from core.services.runs.cost_estimate import adaptive_savings, context_overflows, describe_truncation, longest_document
 from core.services.workspace import Workspace, check_folder, check_path
 
-SHOWN_REJECTED = 5
+SHOWN_REJECTED, SHOWN_UNKNOWN = 5, 20
 IMPORT_OPTIONS = {
     "--text": "text", "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold",
     "--gold-value": "value_map", "--rater": "rater", "--group": "group", "--order": "order",
@@ -166,7 +166,7 @@ def annotate_file(
 
 def _print_reading(built: BuiltDocuments, kept_in: str = "") -> None:
     """Print how a file was read, how many rows were not read as they are, and the first rejected ones."""
-    for note in built.notes:
+    for note in (*built.notes, *map(str, built.unknown_gold[:SHOWN_UNKNOWN])):
         console.print_message(note)
     if built.unknown_gold:
         console.print_message("such cells have no gold; --gold-value says what they mean (x=present, =absent if empty)")

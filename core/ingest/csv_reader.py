@@ -185,9 +185,9 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
             *left_out_note(titles),
             *left_out_note(lower_headers, BELOW_HEADER),
             *header_note,
-            *notes,
             *unclosed,
             *lines.notes,
+            *notes,
         ),
     )
 

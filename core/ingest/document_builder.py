@@ -69,6 +69,7 @@ class BuiltDocuments:
     unknown_gold: tuple[UnknownGold, ...] = ()
     """Gold values that are not understood, the most frequent first."""
     notes: tuple[str, ...] = ()
+    """Notes on how the file was read, and on its rows."""
 
     @property
     def kept(self) -> int:
@@ -287,7 +288,7 @@ class _DocumentBuilder:
             merged=self._merged,
             with_gold=sum(bool(document.gold) for document in documents),
             unknown_gold=unknown,
-            notes=(*notes, *map(str, unknown[:20])),
+            notes=tuple(notes),
         )
 
 

@@ -164,6 +164,8 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 HEADERS = ("first line", "none")
+MAX_NOTES = 20
+"""Notes on the reading of a file that are shown; a file with unnamed columns may have thousands."""
 JOB_WAIT = 0.6
 """Seconds that the page waits for an import before it shows a progress bar."""
 DESTINATIONS = {"add": "Add to documents", "replace": "Replace documents", "new": "New project"}
@@ -256,7 +258,7 @@ class ImportPage:
                 more = f"<span>and {len(rejected) - 4:,} more</span>" if len(rejected) > 4 else ""
                 st.html(f'<div class="moot-rows">{lines}{more}</div>')
             self.read_options()
-            line(" ".join(table.notes[:6]), "q xs")
+            line(" ".join((table if preview is None else preview.built).notes[:MAX_NOTES]), "q xs")
             if preview is None:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)

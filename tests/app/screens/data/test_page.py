@@ -421,6 +421,14 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
     assert [document.gold.get("gold", {}).get(clarity) for document in rows] == [2, 3, None]
 
 
+def test_notes_on_rows_and_on_lost_text_are_shown(session: ProjectSession) -> None:
+    at = upload(b'text,chat,turn,,,,,,\nnow we talk,a,2,,,,,,\nhello there,a,later,,,,,,\nlost,a,1,,,,,,"open\n')
+    assert "Row 4: the quote opened in field 9 is never closed" in html(at)
+    at.selectbox(key="map-group").set_value("chat").run()
+    at.selectbox(key="map-order").set_value("turn").run()
+    assert "is neither a number nor an ISO date" in html(at)
+
+
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = upload(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
