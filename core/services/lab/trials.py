@@ -251,11 +251,14 @@ def is_trial_active(session: ProjectSession, trial: Trial) -> bool:
 
 def trial_status(session: ProjectSession, trial: Trial) -> TrialStatus:
     """Return the current state of a trial."""
+    is_active = is_trial_active(session, trial)  # first: a run that ends meanwhile has not its last state below
     before, after = _trial_runs(session, trial)
     error = session.last_error(after.run_id) or session.last_error(before.run_id)
     worst: tuple[TrialState, ...] = ("failed", "stopped", "paused")
-    state: TrialState = next((state for state in worst if state in (before.state, after.state)), "done")
-    if is_trial_active(session, trial):
+    states = {before.state, after.state}
+    otherwise: TrialState = "done" if states == {"done"} else "stopped"  # a run could not be started
+    state = next((state for state in worst if state in states), otherwise)
+    if is_active:
         state = "running"
     earlier_runs = session.store.lab.earlier_runs(trial.number)
     new_runs = tuple(run for run in (before, after) if run.run_id not in earlier_runs)

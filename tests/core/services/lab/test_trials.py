@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.documents import Document
-from core.errors import CodebookError, NothingChanged, PromptError
+from core.errors import CodebookError, NothingChanged, PromptError, StorageFull
 from core.runs import RoleModel
 from core.services import document_samples as draws
 from core.services import models, prompt_templates
@@ -189,6 +189,31 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
     settings = trials.base_settings(session)
     assert (settings.codebook_version, settings.codebook.hash) == (version, trial.after.settings.codebook.hash)
+
+
+def test_trial_whose_second_run_could_not_start_is_stopped(tmp_path, monkeypatch):
+    with studio(tmp_path) as (_, session):
+        book = codebooks.current(session)
+        codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=("bath",)))
+        sample, start = draws.project_sample(session, 4), session.start_or_resume
+
+        def start_first(run_id, **options):
+            if started:
+                raise StorageFull("The disk is full.", "Free some space.")
+            started.append(run_id)
+            return start(run_id, **options)
+
+        started = []
+        monkeypatch.setattr(session, "start_or_resume", start_first)
+        with pytest.raises(StorageFull):
+            trials.start_trial(session, trials.definition_change(session), sample)
+        trial = trials.find_trial(session, trials.DEFINITIONS)
+        status = finish_trial(session, trial)
+        assert (status.before.state, status.after.state, status.state) == ("done", "queued", "stopped")
+        monkeypatch.undo()
+        again = trials.start_trial(session, trials.definition_change(session), sample)
+        assert again == trial
+        assert finish_trial(session, again).state == "done"
 
 
 def test_figures_of_a_trial_equal_those_of_compare(session):
