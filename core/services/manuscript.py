@@ -313,9 +313,8 @@ def _sight(session: ProjectSession, run: RunRow) -> str:
     seen = blind_report(session, run)
     if not seen.blind.n + seen.shown.n:
         return " No value was decided in the review of this run; values come from the reviews of other runs."
-    return (
-        f" {seen.blind.n:,} values were decided before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
-    )
+    blind = f"{format_count(seen.blind.n, 'value')} {plural(seen.blind.n, 'was', 'were')} decided"
+    return f" {blind} before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
 
 
 def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
 from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
 from core.services.project_session import ProjectSession
-from core.services.review import actions, queue, review_plan
+from core.services.review import actions, agreement, queue, review_plan
 from core.services.review.queue import QueueFilter
 from core.services.review.review_plan import ReviewPlan
 from core.services.runs import planning
@@ -326,6 +327,14 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
         )
         assert "korn1998" not in paper.bibliography
         assert "interval" not in str(paper.sections["Results"][0])
+
+
+def test_methods_count_one_blind_value_in_the_singular(world: tuple[ProjectSession, RunRow], monkeypatch) -> None:
+    report = agreement.blind_report(*world)
+    one = replace(report, blind=replace(report.blind, n=1))
+    monkeypatch.setattr(manuscript, "blind_report", lambda *_: one)
+    reference = str(manuscript.build(*world, "reviewed").sections["Methods"][1])
+    assert " 1 value was decided before the reviewer saw the verdict, 82 with it in view." in reference
 
 
 def test_methods_state_that_documents_were_drawn_for_a_smaller_run(tmp_path: Path) -> None:
