@@ -135,9 +135,10 @@ class DatabaseConnection:
 
         Nothing is opened, because closing a second handle would drop DuckDB's lock.
         """
-        if _identity(self.path) == self._identity:
+        identity = _identity(self.path)
+        if identity == self._identity:
             return None
-        change = "replaced by another file" if self.path.exists() else "deleted or moved"
+        change = "deleted or moved" if identity is None else "replaced by another file"
         return ProjectGone(
             f"{self.path} was {change} while it was open.",
             "Active runs are paused. Nothing is lost as long as Moot is open: save a copy before you close it.",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 import time
+from pathlib import Path
 
 import duckdb
 import pytest
 
-from core.errors import ProjectError, StorageFull
+from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store.database import open_file
 from core.store.rows import insert_keyed
 from core.store.write_queue import Writer
@@ -59,6 +61,18 @@ def test_commit_times_increase_even_if_the_clock_goes_back(writer, monkeypatch):
         writer.insert(insert_pairs, [(number, "a")]).result(30)
         moments.append(writer.committed_at)
     assert moments == sorted(set(moments))
+
+
+def test_disk_that_is_gone_is_reported(connection, writer, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", fail)
+        with pytest.raises(ProjectGone, match="was deleted or moved"):
+            writer.insert(insert_pairs, [(1, "a")]).result(5)
+    writer.insert(insert_pairs, [(2, "b")]).result(30)
+    assert pairs(connection) == [(1, "a"), (2, "b")]
 
 
 def test_rows_queued_together_are_committed_together(connection, writer):
