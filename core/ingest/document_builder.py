@@ -277,6 +277,9 @@ class _DocumentBuilder:
                 f"neither a number nor an ISO date, such as '{clip(as_text(unread[0]), 80)}': these rows come last in "
                 "their group."
             )
+        names_rows = bool(self._rejected or unknown)
+        if names_rows and self._mapping.id is None and self._table.line_numbers != self._table.row_numbers:
+            notes.append(ROW_NUMBERS)
         if self._mapping.group is not None:
             documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
         return BuiltDocuments(
@@ -374,6 +377,8 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
         yield document
 
 
+ROW_NUMBERS = "Messages give the number of a row in the file, with its header. Ids count the rows below the header."
+"""The note for documents whose ids are row numbers, if there are messages on rows."""
 _STATUS = "AssignmentStatus"
 """Column of Mechanical Turk that says if the work of a rater was accepted."""
 

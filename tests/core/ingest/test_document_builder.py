@@ -51,6 +51,15 @@ def test_row_numbers_count_rejected_rows() -> None:
     assert [document.id for document in result.documents] == ["1", "3"]
 
 
+def test_note_tells_row_numbers_in_messages_from_those_of_ids() -> None:
+    note = "Messages give the number of a row in the file, with its header. Ids count the rows below the header."
+    built = build("id,text\na,x\nb,\nc,y\n")
+    assert ([document.id for document in built.documents], [row.line for row in built.rejected]) == (["1", "3"], [3])
+    assert built.notes == (note,)
+    assert build("id,text\na,x\nb,\n", id="id").notes == ()
+    assert build("id,text\na,x\n").notes == ()
+
+
 def test_later_row_with_a_repeated_or_empty_id_is_rejected() -> None:
     result = build("id,text\n7,a\n 7,b\n,c\n8,d\n", id="id")
     assert [document.text for document in result.documents] == ["a", "d"]
