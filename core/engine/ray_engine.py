@@ -171,7 +171,10 @@ class RayEngine(ReplayingEngine):
         parts = [path for path in sorted((self._folder / "out").glob("*.parquet")) if path not in self._merged_files]
         await self._merge_calls()
         for path in parts:
-            rows = pq.read_table(path).to_pylist()
+            try:
+                rows = pq.read_table(path).to_pylist()
+            except pa.ArrowInvalid:  # it is being written, or its process was ended meanwhile
+                continue
             self._merged_files.add(path)
             ended = {row["id"]: row for row in rows if row["status"] and row["id"] in unfinished}
             documents = await self._load(list(ended))

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from core.debate.turns import Reply, Usage
@@ -115,6 +117,22 @@ def test_folder_of_another_user_is_refused(
     with pytest.raises(UsageError, match=r"is not a folder|belongs to another user"):
         asyncio.run(engine.run())
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_file_of_results_is_read_once_it_is_complete(engine: RayEngine) -> None:
+    engine._make_folders("out", "replies", "attempts")
+    path = engine._folder / "out" / "1.parquet"
+    row = {"id": "d0", "status": "failed", "error": "refused", "message": "Refused."}
+    pq.write_table(pa.Table.from_pylist([row]), path)
+    complete = path.read_bytes()
+    unfinished = {"d0", "d1"}
+    for part in (b"", complete[:-1]):
+        path.write_bytes(part)
+        asyncio.run(engine._merge(unfinished))
+    assert unfinished == {"d0", "d1"}
+    path.write_bytes(complete)
+    asyncio.run(engine._merge(unfinished))
+    assert unfinished == {"d1"}
 
 
 @pytest.mark.parametrize("end", ["pause", "stop"])
