@@ -261,10 +261,10 @@ def summarise_prompts(settings: RunSettings) -> str:
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
     """Load the prompts of a run into the editor and return the number of slots that changed.
 
-    A text that equals a saved version starts from it; any other text becomes a draft. Raises UsageError if the
-    run's protocol no longer exists.
+    A text that equals a saved version starts from it; any other text becomes a draft. A draft of the user, which would
+    be lost, is saved as a version. Raises UsageError if the run's protocol no longer exists.
     """
-    changed = 0
+    changed, runs = 0, session.all_runs()
     for slot in slots(run.settings.protocol):
         used = run.settings.templates.get(slot.key)
         now = template_status(session, slot, run.settings.protocol)
@@ -272,6 +272,10 @@ def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
             continue
         stored = versions(session, slot, run.settings.protocol)
         same = next((version for version in stored if version.text == used.text), None)
+        of_runs = {each.settings.templates[slot.key].text for each in runs if slot.key in each.settings.templates}
+        if now.changed and now.text not in {*of_runs, *(version.text for version in stored)}:
+            note = f"draft that {run.title} replaced"
+            session.store.prompts.save(slot.name, now.text, parent=now.base.name, after=stored[0].number, note=note)
         save_draft(session, slot, used.text, same or now.default)
         changed += 1
     return changed

@@ -7,6 +7,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import PromptError
+from core.runs import Template
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.evaluation import evaluate
@@ -81,6 +82,24 @@ def test_run_is_opened_with_its_own_prompt_versions(session):
     assert prompt_templates.load_run_prompts(session, run) == 1
     assert prompt_templates.template_status(session, slot, "ecj").base == version
     assert prompt_templates.load_run_prompts(session, run) == 0
+
+
+def test_draft_that_the_prompt_of_a_run_replaces_is_saved_as_a_version(session):
+    slot = slot_of("judge")
+    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    ids = session.store.documents.ids()[:2]
+    settings = trials.base_settings(session)
+    other = prompt_templates.with_template(settings, "judge", Template(name="judge (changed)", text=shipped.text + "."))
+    (run,), (changed,) = (planning.create_runs(session, each, ids) for each in (settings, other))
+
+    prompt_templates.save_draft(session, slot, f"{shipped.text}An hour of work.\n", shipped)
+    assert prompt_templates.load_run_prompts(session, run) == 1
+    assert prompt_templates.template_status(session, slot, "ecj").text == shipped.text
+    (kept,) = prompt_templates.versions(session, slot, "ecj")[1:]
+    assert (kept.text, kept.note) == (f"{shipped.text}An hour of work.\n", f"draft that {run.title} replaced")
+    for used in (changed, run):  # the text of a run is not the user's own draft
+        prompt_templates.load_run_prompts(session, used)
+    assert prompt_templates.versions(session, slot, "ecj")[1:] == (kept,)
 
 
 def test_preview_renders_messages_of_an_edited_template(session):
