@@ -103,10 +103,11 @@ class BatchEngine(ReplayingEngine):
         stages = asyncio.create_task(self._run_stages())
         self._tasks = [stages]
         try:
-            await stages
-        except asyncio.CancelledError:
-            if self.pending_state is None:
-                raise
+            try:
+                await stages
+            except asyncio.CancelledError:
+                if self.pending_state is None:
+                    raise
             if self.pending_state == "stopped":
                 await self._cancel_jobs()
         finally:

@@ -22,7 +22,7 @@ from core.llm.connections import parse_connection
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
-from tests.core.engine.fakes import World, settings
+from tests.core.engine.fakes import ROLE_MODEL, World, settings
 from tests.servers.batches import answer
 from tests.servers.running import batch_server, configure, reset, stats
 
@@ -641,6 +641,46 @@ def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
     assert asyncio.run(paused()).state == "paused"
     assert world.cancelled == 0
     assert len(world.replies) == len(world.requested) < 12
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool) -> None:
+    world = World()
+    work = world.work(settings("single", engine=EngineSettings(name="batch")), count=1)
+    cancelled: list[str] = []
+
+    async def open_jobs() -> tuple[BatchJob, ...]:
+        return tuple(
+            BatchJob(f"{run_id}-1", run_id, ROLE_MODEL, ("k",), remote_id=f"batch of {run_id}")
+            for run_id in ("r1", "r2")
+        )
+
+    async def cancel(batch: str) -> None:
+        cancelled.append(batch)
+
+    async def server(*_: object) -> SimpleNamespace:
+        return SimpleNamespace(cancel=cancel)
+
+    async def close() -> None:
+        pass
+
+    async def stopped() -> RunStatus:
+        batches = SimpleNamespace(server=server, close=close, batchable=lambda _model: True)
+        dependencies = Dependencies(world.load, world, world, world, world.events.append)
+        engine = batch_engine.BatchEngine(work, dependencies, batches, SimpleNamespace(open_jobs=open_jobs))  # type: ignore[arg-type]
+
+        async def stop(*_: object, **__: object) -> None:
+            engine.stop(StopReason("user", "enough"))
+            await asyncio.sleep(0)
+
+        if waiting:
+            engine._submit_stage = stop  # type: ignore[method-assign]
+        else:
+            await stop()
+        return await engine.run()
+
+    assert asyncio.run(stopped()).state == "stopped"
+    assert cancelled == ["batch of r1"]
 
 
 def test_call_that_a_batch_leaves_no_budget_for_is_deferred(tmp_path: Path) -> None:
