@@ -68,6 +68,8 @@ _CHOICES = re.compile(
     r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
+_PREDICTED = re.compile(r"(?:^|[ _.-])(?:pred(?:ict\w*)?|model|llm|gpt\w*)(?:$|[ _.-])")
+"""Names of columns that may hold the labels of a model."""
 _METADATA = re.compile(
     r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch|fold|split|part|group|session|year"
     r"|page|sentence|count|n|no|nr|number|weight|votes?|annotations)$"
@@ -138,7 +140,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     not_gold = {text, id, rater} | {name for name in cells if name.endswith(_NOT_GOLD)}
     if "answer" in cells and {"accept", "options"} & cells.keys():
         not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
-    candidates = {name: column for name, column in cells.items() if name not in not_gold}
+    predicted_last = sorted(cells, key=lambda name: _PREDICTED.search(name.casefold()) is not None)
+    candidates = {name: cells[name] for name in predicted_last if name not in not_gold}
     is_repeated = sum(name.startswith(_ID_OF_EXPORT) for name in table.columns) > 1
     exported = _gold_of_export(candidates, codebook, is_repeated=is_repeated) if results else ()
     candidates = {name: column for name, column in candidates.items() if name not in results}

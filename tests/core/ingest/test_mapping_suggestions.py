@@ -585,3 +585,13 @@ def test_column_named_most_like_a_label_is_its_gold(columns: str, expected: list
     assert [(source.column, source.label) for source in same_name_gold(data, book)] == expected
     suggested = {(source.column, source.label) for source in suggest_mapping(data, book).gold}
     assert suggested == set(expected)
+
+
+@each_row("columns", ["prediction,label", "pred_label,true_label", "gpt4_label,label"])
+def test_labels_of_a_model_are_no_gold_beside_those_of_people(columns: str) -> None:
+    data = f"text,{columns}\n" + "".join(
+        f"a text of many words {n},{('good', 'bad')[n % 2]},{('bad', 'good')[n % 3 % 2]}\n" for n in range(9)
+    )
+    gold = (GoldSource(columns.split(",")[1], "choice"),)
+    assert suggest_mapping(table(data), SENTIMENT).gold == gold
+    assert suggest_mapping(table(data)).gold == gold
