@@ -122,10 +122,10 @@ def _params(plan: Plan) -> dict[str, list[Any]] | None:
                 values = st.multiselect(param.title, options, format_func=param.format, placeholder=default, **field)
             else:
                 typed = st.text_input(param.title, placeholder=f"{default}; several: a, b", **field)
-                values = list(dict.fromkeys(word.strip() for word in typed.split(",") if word.strip()))
+                values = [word.strip() for word in typed.split(",") if word.strip()]
             try:
                 if values:
-                    varied[param.name] = [param.read(value, spec.name) for value in values]
+                    varied[param.name] = list(dict.fromkeys(param.read(value, spec.name) for value in values))
             except UsageError:
                 valid = False
                 st.html(f'<div class="moot-wrong" role="alert">{escape(param.allowed_values)}</div>')

@@ -413,6 +413,8 @@ def test_sweep_varies_choices_and_refuses_invalid_numbers(filled: ProjectSession
     scope = at.multiselect(key="sweep-param-ecj-scope")
     scope.set_value(["all", "each"]).run()
     assert "2 configurations" in html(at)
+    at.text_input(key="sweep-param-ecj-extra_rounds").set_value("1, 01").run()
+    assert "2 configurations" in html(at), "both are the number 1"
     at.text_input(key="sweep-param-ecj-extra_rounds").set_value("0, many").run()
     assert "From 0 to" in html(at)
     assert "Correct the parameters." in html(at)
