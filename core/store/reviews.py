@@ -240,7 +240,8 @@ def _act(cursor: Cursor, act: int) -> list[Event]:
 def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
     recent = f"seq > (SELECT max(seq) FROM events) - {_RECENT_EVENTS}"
     key = "json_extract_string(payload, '$.once') = ?"
-    return _events(cursor, f"{recent} AND actor = ? AND {key}", [actor, action_id])
+    acts = f"SELECT act FROM events WHERE {recent} AND actor = ? AND {key}"  # an act may have more events than these
+    return _events(cursor, f"act IN ({acts})", [actor, action_id])
 
 
 def second_readings(connection: DatabaseConnection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:

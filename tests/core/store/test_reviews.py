@@ -52,6 +52,14 @@ def test_last_decision_on_a_label_counts(reviews):
     assert values(reviews, "d1") == {}
 
 
+def test_repeated_action_returns_all_of_its_events(project, monkeypatch):
+    monkeypatch.setattr("core.store.reviews._RECENT_EVENTS", 2)
+    decisions = [Decision(f"d{number}", status="Submitted") for number in range(5)]
+    events = project.store.reviews.record(decisions, actor="ann", action_id="1")
+    assert project.store.reviews.record(decisions, actor="ann", action_id="1") == events
+    assert len(project.store.events.all()) == len(events) == 5
+
+
 def test_decision_can_be_cleared(reviews):
     record_review(reviews, "d0", "a", None, True, actor="me")
     record_review(reviews, "d0", "a", True, None, actor="me")
