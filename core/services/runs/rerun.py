@@ -174,11 +174,14 @@ def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
 
     def alike(settings: RunSettings) -> bool:
         pin = session.models.pin_vectors
+        used = {**params, **settings.params}
+        if params.get("weights") == "reviewed" and used["weights"] != "equal":
+            used["weights"] = "reviewed"  # became numbers when the run was planned
         specs = {role: pin(wanted.role_model(role), settings.codebook).spec for role in settings.role_models}
         return (
             settings.protocol == wanted.protocol
             and settings.specs == _with_pinned_classifier(specs, settings.specs)
-            and {**params, **settings.params} == params
+            and used == params
         )
 
     return next((run for run in reversed(session.all_runs()) if alike(run.settings)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_base_of_a_rerun_has_the_vectors_that_the_plan_would_get(session: Projec
         base = rerun.base_run(session, plan)
         assert base is not None
         assert base.run_id == run.run_id
+
+
+def test_base_of_a_rerun_may_have_the_numbers_of_reviewed_weights(session: ProjectSession) -> None:
+    plan = planning.Plan(protocol="discussion", params={"weights": "reviewed"})
+    queue_runs(session, replace(plan, params={"weights": "0.5, 1, 2"}))
+    (equal,) = queue_runs(session, planning.Plan(protocol="discussion"))
+    base = rerun.base_run(session, plan)
+    assert base is not None
+    assert base.run_id == "r0001"
+    base = rerun.base_run(session, planning.Plan(protocol="discussion"))
+    assert base is not None
+    assert base.run_id == equal.run_id
 
 
 def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
