@@ -17,6 +17,7 @@ from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.documents import VERDICT
 from core.engine.interfaces import BatchJob, FailedAttempt
+from core.errors import ProjectGone
 from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Cursor, DatabaseConnection
@@ -188,8 +189,9 @@ def _insert_verdicts(
 ) -> None:
     """Add verdicts, each with what was queued for its debate. Raises the error of what could not be written."""
     for written in chain.from_iterable(queued for _, queued in verdicts):
-        if written.done():  # else it is in the same transaction
-            written.result()
+        error = written.exception() if written.done() else None  # one that is not done is in the same transaction
+        if error is not None and not isinstance(error, ProjectGone):  # which is reported after the commit
+            raise error
     by_key = {(row.run_id, row.document_id): row for row, _ in reversed(verdicts)}
     rows = {key: _verdict_row(row) for key, row in by_key.items()}
     ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", keys_may_exist)]

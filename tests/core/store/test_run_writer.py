@@ -10,7 +10,7 @@ import pytest
 
 from core.debate.turns import Usage
 from core.engine.interfaces import FailedAttempt
-from core.errors import StorageFull
+from core.errors import ProjectGone, StorageFull
 from core.prompts import Message
 from core.store import run_writer
 from core.store.project import Project
@@ -234,6 +234,29 @@ def test_verdict_is_not_written_without_its_turns(project, run_id, monkeypatch, 
     asyncio.run(debate())
     assert "d0" not in project.store.runs.work(run_id).todo
     assert len(project.store.transcripts.of(run_id, ["d0"])) == 1
+
+
+def test_verdict_is_written_to_a_file_that_was_moved(path):
+    async def debate():
+        project.sink.turn(make_turn(run_id, "d0", 0, "judge", "k", values={"l1": True}))
+        await project.sink.state(run_id, "paused")
+
+    async def end(queued):
+        project.sink._queued[run_id]["d0"] = queued
+        await project.sink.verdict(make_verdict(run_id, "d0", {"l1": True}))
+
+    project = Project(path)
+    project.store.documents.add(make_documents(1))
+    run_id = project.store.runs.create(make_settings(), ["d0"]).run_id
+    path.rename(path.with_name("moved.duckdb"))
+    gone = project._writer.call(lambda _: None)
+    assert isinstance(gone.exception(30), ProjectGone)
+    for step in (debate(), end([gone])):
+        with pytest.raises(ProjectGone):
+            asyncio.run(step)
+    assert project.store.runs.work(run_id).todo == ()
+    with pytest.raises(ProjectGone):
+        project.close()
 
 
 def test_verdict_values_are_written_as_annotations(project, run_id):
