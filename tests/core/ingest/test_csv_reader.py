@@ -256,6 +256,8 @@ def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
     table = read(line_end.join(("text,label", '"never closed,1', "plain,0", '"quoted",1', "last,0", "")))
     assert table.column("text") == ("plain", "quoted", "last")
     assert (table.line_numbers, rejections(table)) == ((3, 4, 5), ["row 2: a quote that is never closed"])
+    sentences = read(line_end.join(("text,label", '"Good,', '"great" and 5" wide",1', "last,0", "")))
+    assert (len(sentences), rejections(sentences)) == (2, [])
 
 
 def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:
