@@ -119,12 +119,19 @@ class BatchEngine(ReplayingEngine):
         with tempfile.TemporaryDirectory(prefix="moot-batch-") as spare:
             folder = Path(self.settings.engine.batch_dir or spare).expanduser()
             folder.mkdir(parents=True, exist_ok=True)
-            addresses = {role_model.base_url for role_model in self.settings.role_models.values()}
+            connections = {
+                role_model.base_url: role_model.connection for role_model in self.settings.role_models.values()
+            }
             try:
                 for job in await self._jobs.open_jobs():
-                    if job.role_model.base_url in addresses:  # which is part of the keys of its requests
-                        with suppress(UsageError):  # the connection of another run was removed
-                            await self._resume_job(job)
+                    address = job.role_model.base_url
+                    if address not in connections:  # which is part of the keys of its requests
+                        continue
+                    try:
+                        await self._resume_job(job)
+                    except UsageError:  # the connection of another run was renamed
+                        renamed = job.role_model.model_copy(update={"connection": connections[address]})
+                        await self._resume_job(replace(job, role_model=renamed))
             except ModelError as error:
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
@@ -228,14 +235,14 @@ class BatchEngine(ReplayingEngine):
 
         async def attempt() -> str:
             nonlocal may_have_arrived
-            if may_have_arrived and (remote := await server.find(name)) is not None:
+            if may_have_arrived and (remote := await _find(server, name)) is not None:
                 return remote
             try:
                 return await server.submit(path, name)
             except ModelError as error:
                 may_have_arrived = error.retryable
                 with suppress(ModelError):
-                    if (remote := await server.find(name)) is not None:
+                    if (remote := await _find(server, name)) is not None:
                         return remote
                     may_have_arrived = False
                 raise
@@ -256,12 +263,10 @@ class BatchEngine(ReplayingEngine):
         """Track a job that an earlier process submitted, or was about to submit. Raises UsageError, ModelError."""
         server = await self._server(job.role_model)
         if not job.remote_id:
-            try:
-                remote = await server.find(job.name)
-            except NoSuchModel:
-                remote = None
+            remote = await _find(server, job.name)
             if remote is None:
-                await self._jobs.close_job(job.name, "never submitted")
+                if job.run_id == self.run_id:  # another run may have submitted to a folder instead, or to the server
+                    await self._jobs.close_job(job.name, "never submitted")
                 return
             await self._jobs.submitted(job.name, remote)
             job = replace(job, remote_id=remote)
@@ -490,6 +495,13 @@ class BatchEngine(ReplayingEngine):
             if job.run_id == self.run_id:
                 with suppress(ModelError):
                     await (await self._server(job.role_model)).cancel(job.remote_id)
+
+
+async def _find(server: BatchServer, name: str) -> str | None:
+    """Return the server's id of a batch, None if it has none or no list of batches. Raises ModelError."""
+    with suppress(NoSuchModel):
+        return await server.find(name)
+    return None
 
 
 Send = Callable[[BatchJob, Path], Awaitable[None]]

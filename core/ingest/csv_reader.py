@@ -362,8 +362,10 @@ def _takes_in_rows(text: str, delimiter: str, width: int) -> bool:
         return False
     if any(len(next(csv.reader([line], delimiter=delimiter), [])) != width for line in below):
         return False
-    if width == 2 and any(has_stray_quote(line, delimiter) for line in below):
-        return False  # a sentence with a comma has two fields, too
+    if width == 2:  # a sentence with a comma has two fields, too; it may end with a quotation and the quote of its cell
+        quotation = re.compile(rf'[^\s"{re.escape(delimiter)}]""\s*\Z')
+        if any(has_stray_quote(line, delimiter) or quotation.search(line) for line in below):
+            return False
     return text.count('"') % 2 == 1 or next(csv.reader([below[-1], END], delimiter=delimiter))[-1].endswith(END)
 
 

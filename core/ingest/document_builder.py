@@ -377,7 +377,7 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
         yield document
 
 
-ROW_NUMBERS = "Messages give the number of a row in the file, with its header. Ids count the rows below the header."
+ROW_NUMBERS = "Messages give the number of the line or row in the file. Ids count only the rows with data."
 """The note for documents whose ids are row numbers, if there are messages on rows."""
 _STATUS = "AssignmentStatus"
 """Column of Mechanical Turk that says if the work of a rater was accepted."""

@@ -251,7 +251,7 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
         return errors.NoSuchModel(message, "" if _MODEL.search(server_text) else ADDRESS_REMEDY)
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, server_text)):
         return errors.ContextTooLong(message)
-    if wait is not None and wait > _MAX_RETRY_AFTER_SECONDS:
+    if status in (429, 503) and wait is not None and wait > _MAX_RETRY_AFTER_SECONDS:
         message += f" It asks to wait longer than the {_MAX_RETRY_AFTER_SECONDS:.0f} s that Moot waits at most."
     if status == 429:
         return errors.RateLimited(message, retry_after=pause)

@@ -112,6 +112,27 @@ def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, serv
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
+def test_submission_is_repeated_at_a_server_without_a_list_of_batches(
+    tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = OpenAIBatches.submit
+    faults: list[errors.ModelError] = [errors.ServerFault("busy")]
+
+    async def submit_later(self: OpenAIBatches, path: Path, name: str) -> str:
+        if faults:
+            raise faults.pop()
+        return await submit(self, path, name)
+
+    async def find(self: OpenAIBatches, name: str) -> str | None:
+        raise errors.NoSuchModel("no such path")
+
+    monkeypatch.setattr(OpenAIBatches, "submit", submit_later)
+    monkeypatch.setattr(OpenAIBatches, "find", find)
+    monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
+    write(tmp_path, *texts(3))
+    assert run(tmp_path, server).json["verdicts"] == 3
+
+
 @pytest.mark.parametrize("unlisted", [1, 3])
 def test_batch_that_could_not_be_searched_for_is_not_submitted_twice(
     tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch, unlisted: int
@@ -234,6 +255,8 @@ def test_open_batch_of_a_removed_connection_does_not_hinder_another_run(
     url = server.replace("127.0.0.1", host)
     result = annotate(tmp_path, "--connection", f"t={url}/v1", "--model", "t/m", "--engine", "batch")
     assert result.json["verdicts"] == 3
+    if url == server:  # the same address has another name, so the open batch is collected
+        assert stats(server)["sizes"] == [3, 3, 3]
 
 
 def test_deleted_replies_pause_the_run_and_are_requested_again_when_it_resumes(tmp_path: Path, server: str) -> None:
@@ -304,16 +327,16 @@ def test_few_empty_replies_are_requested_again(tmp_path: Path, server: str) -> N
 def test_empty_replies_are_billed_once_if_a_download_breaks_off(
     tmp_path: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    download, breaks = batch_servers.OpenAIBatches.rows, [True, True]
+    download, breaks = OpenAIBatches.rows, [True, True]
 
-    async def break_off(batches: batch_servers.OpenAIBatches, output: str) -> AsyncIterator[bytes]:
+    async def break_off(batches: OpenAIBatches, output: str) -> AsyncIterator[bytes]:
         async for row in download(batches, output):
             yield row
             if breaks:
                 breaks.pop()
                 raise errors.ServerFault("The download broke off.")
 
-    monkeypatch.setattr(batch_servers.OpenAIBatches, "rows", break_off)
+    monkeypatch.setattr(OpenAIBatches, "rows", break_off)
     monkeypatch.setattr(batch_engine, "COMMITTED_AT_ONCE", 1)
     write(tmp_path, *texts(2))
     configure(server, empty=True)

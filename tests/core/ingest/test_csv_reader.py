@@ -258,6 +258,10 @@ def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
     assert (table.line_numbers, rejections(table)) == ((3, 4, 5), ["row 2: a quote that is never closed"])
     sentences = read(line_end.join(("text,label", '"Good,', '"great" and 5" wide",1', "last,0", "")))
     assert (len(sentences), rejections(sentences)) == (2, [])
+    quotation = read(line_end.join(("id,text", "1,plain", '2,"She wrote:', 'well,"fine""', "3,more", "")))
+    assert (len(quotation), rejections(quotation)) == (3, [])
+    doubled = read(line_end.join(("id,text", '1,"open', '2,"she said ""no"""', "3,ok", "")))
+    assert doubled.column("text") == ('she said "no"', "ok")
 
 
 def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:

@@ -52,7 +52,7 @@ def test_row_numbers_count_rejected_rows() -> None:
 
 
 def test_note_tells_row_numbers_in_messages_from_those_of_ids() -> None:
-    note = "Messages give the number of a row in the file, with its header. Ids count the rows below the header."
+    note = "Messages give the number of the line or row in the file. Ids count only the rows with data."
     built = build("id,text\na,x\nb,\nc,y\n")
     assert ([document.id for document in built.documents], [row.line for row in built.rejected]) == (["1", "3"], [3])
     assert built.notes == (note,)

@@ -275,7 +275,7 @@ def test_long_cells_are_read_as_ratings_in_linear_time() -> None:
 
 def test_gold_ratings() -> None:
     data = 'text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\ng,"4,5"\nh,3 - so so\ni,5 (very)\n'
-    data += 'j,"1,234"\nk,1 - 5\nl,3:15\n'
+    data += 'j,"1,234"\nk,1 - 5\nl,3:15\nm,3:15:00\nn,1=18-24 years\n'
     result = build(data, FACETS, gold=(GoldSource("fluency"),))
     assert [document.gold.get(GOLD_RATER, {}).get(FLUENCY) for document in result.documents] == [
         4,
@@ -290,8 +290,11 @@ def test_gold_ratings() -> None:
         None,
         None,
         None,
+        None,
+        1,
     ]
-    assert [unknown.value for unknown in result.unknown_gold] == ["6", "good", "1,234", "1 - 5", "3:15"]
+    unknown = ["6", "good", "1,234", "1 - 5", "3:15", "3:15:00"]
+    assert [value.value for value in result.unknown_gold] == unknown
 
 
 def test_value_map_turns_words_into_ratings_and_names() -> None:

@@ -283,6 +283,8 @@ def test_wait_beyond_the_longest_one_is_reported() -> None:
         for status in (429, 503):
             error = from_status(status, b"", {"retry-after": value}, ROLE_MODEL)
             assert ("longer than the 300 s that Moot waits at most." in error.message) is is_longer
+    told = from_status(400, b"too hot", {"x-ratelimit-reset": "1e10"}, ROLE_MODEL)
+    assert "longer" not in told.message
 
 
 def test_retry_after_can_be_a_date_with_or_without_a_zone() -> None:
