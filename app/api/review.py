@@ -68,7 +68,7 @@ def routes(find: FindRun) -> list[BaseRoute]:
                 _storing.add(stored)
             content = await run_in_threadpool(_answer, find, message)
         except ClientDisconnect:
-            return Response(status_code=400)  # to nobody
+            return Response(status_code=400)  # The browser has left and does not read it.
         except MALFORMED:
             _log.warning("A request to Review failed", exc_info=True)
             return PlainTextResponse("The studio does not understand this request.", 400)

@@ -91,8 +91,11 @@ class FlipTable:
 
 
 Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "wrong", "right"]
-"""What a change did to a document: a label became wrong and none was corrected, both, a label was corrected and none
-became wrong, unchanged and wrong on a label, or unchanged and right."""
+"""Effect of a change on a document.
+
+``regressed``: labels became wrong, none was corrected. ``corrected``: labels were corrected, none became wrong.
+``mixed``: both. Otherwise no label changed, and the document is ``wrong`` on a label or ``right`` on all.
+"""
 
 
 class Changes(NamedTuple):

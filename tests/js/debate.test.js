@@ -5,7 +5,7 @@ import { Debate } from "../../app/components/debate_state.js";
 import { DebateView } from "../../app/components/debate_view.js";
 import { labelTable } from "../../app/components/label_table.js";
 import { describeInputs } from "../../app/components/turn_view.js";
-import { makeEvidence, makeRun, makeTurn } from "./factories.js";
+import { makeEvidence, makeRun, makeTurn, makeVerdict } from "./factories.js";
 
 function makeView(kind) {
   return new DebateView(new Debate("d1", makeRun(kind)));
@@ -124,33 +124,16 @@ test("replies without a quote of the label of a dispute are not drawn again", ()
 test("a verdict shows the reasons of unresolved items", () => {
   const view = makeView();
   const reasons = { a: "no list", b: "no list" };
-  view.showVerdict({
-    kind: "verdict",
-    document_id: "d1",
-    status: "unresolved",
-    values: {},
-    reasons,
-    notes: [],
-    error: "",
-  });
+  view.showVerdict(makeVerdict({ status: "unresolved", reasons }));
   assert.equal(view.verdict.textContent, "unresolvedno list");
-  view.showVerdict({
-    kind: "verdict",
-    document_id: "d1",
-    status: "failed",
-    values: {},
-    reasons: {},
-    notes: [],
-    error: "503",
-  });
+  view.showVerdict(makeVerdict({ status: "failed", error: "503" }));
   assert.equal(view.verdict.textContent, "failed503");
 });
 
 test("a verdict says that it has more reasons than it shows", () => {
   const view = makeView();
   const reasons = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`x${index}`, `reason ${index}`]));
-  const verdict = { kind: "verdict", document_id: "d1", status: "unresolved", values: {}, notes: [], error: "" };
-  view.showVerdict({ ...verdict, reasons });
+  view.showVerdict(makeVerdict({ status: "unresolved", reasons }));
   const shown = texts(view.verdict, ".tiny.unres");
   assert.deepEqual([shown.length, shown.at(-1)], [13, "and 8 more"]);
 });

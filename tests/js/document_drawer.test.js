@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 import "./dom.js";
 import drawer, { isWrong } from "../../app/components/document_drawer.js";
 import { openDocument } from "../../app/components/open_document.js";
-import { makeTurn } from "./factories.js";
+import { makeTurn, makeVerdict } from "./factories.js";
 
 const LABELS = [
   { id: "a", name: "Alpha", colour: 1 },
@@ -292,15 +292,7 @@ test("a debate that begins again replaces the earlier one", async () => {
     send() {}
     close() {}
   };
-  const verdict = {
-    kind: "verdict",
-    document_id: "d1",
-    status: "failed",
-    values: {},
-    reasons: {},
-    notes: [],
-    error: "503",
-  };
+  const verdict = makeVerdict({ status: "failed", error: "503" });
   const turns = ["extractor", "critic"].map((role, turn) => makeTurn(turn, role));
   const answer = globalThis.fetch;
   globalThis.fetch = async (...request) => {

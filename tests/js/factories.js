@@ -37,6 +37,19 @@ export function makeTurn(turn, role, fields = {}) {
   };
 }
 
+export function makeVerdict(fields = {}) {
+  return {
+    kind: "verdict",
+    document_id: "d1",
+    status: "verdict",
+    values: {},
+    reasons: {},
+    notes: [],
+    error: "",
+    ...fields,
+  };
+}
+
 export function makeEvidence(item, quote, start, replyStart = -1) {
   const found = start >= 0;
   return {

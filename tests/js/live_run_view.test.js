@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { texts } from "./dom.js";
 import liveRun from "../../app/components/live_run.js";
-import { LABELS, makeEvidence, makeStatus, makeTurn } from "./factories.js";
+import { LABELS, makeEvidence, makeStatus, makeTurn, makeVerdict } from "./factories.js";
 
 /** Functions that wait for the next frame, by number. @type {Map<number, (now: number) => void>} */
 const frames = new Map();
@@ -81,7 +81,7 @@ const tile = (/** @type {object} */ fields = {}) => ({
   ...fields,
 });
 const document1 = { id: "d1", fields: { text: "good food" }, note: "" };
-const verdict = { kind: "verdict", document_id: "d1", status: "verdict", values: { a: true }, reasons: {}, notes: [] };
+const verdict = makeVerdict({ values: { a: true } });
 
 test("a replay draws the document again when a turn begins or ends, and not with each word", (context) => {
   receive({ type: "snapshot", instance: "i1", events: [makeStatus(), tile({ status: "verdict", values: {} })] });

@@ -214,7 +214,7 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
 
 
 def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: Label, run_id: str | None) -> None:
-    """Draw the proposed fields of a label. Those that were edited since cannot be accepted, which would undo that."""
+    """Draw the proposed fields of a label. Fields edited since cannot be accepted: the edits would be lost."""
     changes = proposal.changes
     cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(

@@ -141,7 +141,7 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
-    """Change the details of runs, and offer to undo that if ``done`` names it, else still the act before."""
+    """Change the details of runs. ``done`` describes it for Undo; without it, Undo of an earlier change stays."""
     act = configurations.change_details(session, changes)
     if done:
         state.runs.undo = (done, act)
