@@ -80,6 +80,7 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
 
     # without its keywords, the definition breaks some of the twenty documents; the test starts by itself
     description = page.get_by_role("textbox", name="Description")
+    expect(description).not_to_be_empty()  # as it is for a moment after the page is drawn
     previous = description.input_value()
     page.get_by_role("radio", name="Location", exact=True).click(force=True)
     expect(description).not_to_have_value(previous)  # the field of the previous label
