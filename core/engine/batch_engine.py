@@ -109,7 +109,7 @@ class BatchEngine(ReplayingEngine):
                 if self.pending_state is None:
                     raise
             if self.pending_state == "stopped":
-                await self._cancel_jobs()
+                await cancel_jobs(self.run_id, self._jobs_out.values(), self._batches, self.settings.engine.batch_dir)
         finally:
             await self._batches.close()
 
@@ -490,11 +490,15 @@ class BatchEngine(ReplayingEngine):
         self._in_flight -= documents.keys()  # one that waits for another reply, too, is replayed and added again
         return documents
 
-    async def _cancel_jobs(self) -> None:
-        for job in self._jobs_out.values():
-            if job.run_id == self.run_id:
-                with suppress(ModelError):
-                    await (await self._server(job.role_model)).cancel(job.remote_id)
+
+async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibrary, folder: str) -> None:
+    """Ask the servers to cancel those jobs that belong to a run; ignore their errors."""
+    for job in jobs:
+        if job.run_id == run_id:
+            with suppress(ModelError, UsageError):  # the connection may have been removed
+                server = await batches.server(job.role_model, folder)
+                if remote := job.remote_id or await _find(server, job.name):
+                    await server.cancel(remote)
 
 
 async def _find(server: BatchServer, name: str) -> str | None:

@@ -17,7 +17,7 @@ from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.base_engine import INTERRUPTED, Engine
-from core.engine.batch_engine import BatchEngine
+from core.engine.batch_engine import BatchEngine, cancel_jobs
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
@@ -42,6 +42,8 @@ CLOSING_SECONDS = 5.0
 """Seconds for which closing waits for paid calls in flight, before it cancels them."""
 KEPT_LIVE_RUNS = 5
 """Live states of ended runs in memory; pages show older runs as after a restart. Lab runs have none when they ended."""
+CANCELLING_SECONDS = 10.0
+"""Seconds for which stopping a paused run waits for its servers to cancel its batches."""
 EMBED_ATTEMPTS = 3
 """Attempts for the vectors of a batch of texts outside of a run."""
 Listener = Callable[[Event], None]
@@ -174,7 +176,7 @@ class ProjectSession:
     def stop(self, run_id: str) -> None:
         """Stop a run: cancel calls in flight, and keep what is committed.
 
-        A queued or paused run becomes stopped as it is.
+        A queued or paused run becomes stopped as it is, and its servers are asked to cancel its open batches.
         """
         with self._starting:
             self.engine.submit(self._end(run_id, "stopped", STOPPED)).result()
@@ -402,8 +404,20 @@ class ProjectSession:
         if row is None or not (waits or row.state in still):
             return
         await self.project.sink.state(run_id, state, reason)
+        if state == "stopped" and row.settings.engine.name == "batch":
+            await self._cancel_batches(row)
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._live_runs:
             self._live_runs[run_id].publish(status_of(row))
+
+    async def _cancel_batches(self, run: RunRow) -> None:
+        """Ask the servers to cancel the open batches of a run that is not active."""
+        batches, jobs = BatchLibrary(self.models), await self.project.jobs.open_jobs()
+        try:
+            with suppress(TimeoutError):
+                cancelling = cancel_jobs(run.run_id, jobs, batches, run.settings.engine.batch_dir)
+                await asyncio.wait_for(cancelling, CANCELLING_SECONDS)
+        finally:
+            await batches.close()
 
     async def load_documents(self, ids: Sequence[str]) -> Sequence[Document]:
         """Return these documents without their gold, as a run gets them."""

@@ -15,7 +15,7 @@ from core.debate.turns import Reply, Turn
 from core.engine.base_engine import Engine
 from core.engine.interfaces import Publish, Work
 from core.errors import ProjectError
-from core.runs import RoleModel, RunDetails
+from core.runs import EngineSettings, RoleModel, RunDetails
 from core.services import project_session
 from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import KEPT_LIVE_RUNS, PAUSED, ProjectSession
@@ -23,6 +23,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import BOOK, annotate, queue_runs, studio, until
 from tests.each_row import each_row
+from tests.servers.running import batch_server, configure, stats
 
 
 @pytest.fixture(scope="module")
@@ -238,6 +239,22 @@ def test_run_that_left_the_queue_while_it_was_waited_for_starts(
         unqueued.cancel()
         monkeypatch.setattr(session, "pending_state", lambda _run_id: "paused")
         assert session.start_or_resume(run.run_id).result(30).state == "done"
+
+
+def test_stopping_a_paused_batch_run_cancels_its_batches(tmp_path: Path) -> None:
+    with batch_server() as server, studio(tmp_path) as (workspace, session):
+        configure(server, hold=True)
+        workspace.use_connection("mine", f"{server}/v1")
+        model = RoleModel(connection="mine", model="m")
+        plan = planning.Plan(protocol="single", default_model=model, engine=EngineSettings(name="batch"))
+        (run,) = queue_runs(session, plan)
+        future = session.start_or_resume(run.run_id)
+        until(lambda: stats(server)["statuses"] == ["in_progress"])
+        session.pause(run.run_id)
+        future.result(30)
+        assert stats(server)["statuses"] == ["in_progress"], "its replies are collected when the run resumes"
+        session.stop(run.run_id)
+        assert (session.state(run.run_id), stats(server)["statuses"]) == ("stopped", ["cancelled"])
 
 
 def test_run_goes_on_if_a_listener_fails(tmp_path: Path) -> None:
