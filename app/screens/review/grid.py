@@ -150,9 +150,10 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     _bulk(session, run, actor, {row.document_id for row in page.rows})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")
-        choose(st.selectbox, "Order", queue.SORTS, key=SORT, width=140, on_change=first_page)
+        options = {"on_change": first_page, "persist_state": "session"}
+        choose(st.selectbox, "Order", queue.SORTS, key=SORT, width=140, **options)
         sizes = {size: f"{size} per page" for size in queue.PAGE_SIZES}
-        size = choose(st.selectbox, "Rows per page", sizes, index=1, key=SIZE, width=120, on_change=first_page)
+        size = choose(st.selectbox, "Rows per page", sizes, index=1, key=SIZE, width=120, **options)
         pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
     with range_line:

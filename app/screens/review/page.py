@@ -30,7 +30,7 @@ from core.stats.intervals import format_interval
 from core.stats.sampling import MIN_EVEN
 
 _FOCUS = component("review_focus")
-SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
+SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = FILTERS = tuple(
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
 )
 
@@ -60,6 +60,7 @@ def main() -> None:
     elif requested is not None:
         state.review.document = state.review.start_document = requested
         if state.review.view == "Grid":
+            reset_widgets(*FILTERS, grid.PAGE)
             st.session_state[SEARCH] = requested
         elif state.review.view == "Agreement":
             state.review.view = "Focus"
@@ -151,6 +152,7 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             key=SEARCH,
             width=190,
             on_change=grid.first_page,
+            persist_state="session",
         )
         label = _choice("All labels", codebook.label_names, LABEL, 136)
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
@@ -161,6 +163,7 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             key=OTHERS,
             help="Only documents that another reviewer has submitted.",
             on_change=grid.first_page,
+            persist_state="session",
         )
         counters = st.container(width="stretch")
     queue_filter = queue.QueueFilter(search or "", label, reason, status, length, by_others)
@@ -178,11 +181,12 @@ def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> Any
         key=key,
         width=width,
         on_change=grid.first_page,
+        persist_state="session",
     )
 
 
 def _show_all() -> None:
-    reset_widgets(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS, grid.PAGE)
+    reset_widgets(*FILTERS, grid.PAGE)
     state.review.start_document = None
 
 

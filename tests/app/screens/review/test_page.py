@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import screens
 from app.state import ReviewState
 from app.widgets.elements import literal
+from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services import export
 from core.services.evaluation.evaluation import evaluate
@@ -20,7 +21,7 @@ from core.services.evaluation.report import full_report, html_report
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented
-from tests.app.studio import html
+from tests.app.studio import html, open_page
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
@@ -296,6 +297,39 @@ def test_search_filters_the_review_rows(screen, project):
     assert "No document matches" in html(app)
     app.button(key="review-nothing-0").click().run()
     assert "8 documents" in html(app)
+
+
+def test_filters_stay_while_the_user_looks_at_another_page(project):
+    sample_world.build(project)
+    app = open_page("review")
+    app.session_state["review_view"] = "Grid"
+    app.run()
+    app.text_input(key="review-search").set_value("number").run()
+    app.selectbox(key="review-label").set_value("b").run()
+    app.selectbox(key="review-status").set_value("Pending").run()
+    app.checkbox(key="review-others").check().run()
+    app.selectbox(key="review-size").set_value(100).run()
+    for page in ("data", "review"):
+        app.switch_page(f"screens/{page}/page.py").run()
+    assert app.text_input(key="review-search").value == "number"
+    assert [app.selectbox(key=f"review-{name}").value for name in ("label", "status", "size")] == ["b", "Pending", 100]
+    assert app.checkbox(key="review-others").value
+    app.session_state["review_requested_document"] = "d1"
+    app.run()
+    assert app.text_input(key="review-search").value == "d1"
+    assert app.selectbox(key="review-label").value is None, "the grid lists the document that another page asked for"
+
+
+def test_filter_for_a_label_ends_with_a_run_that_lacks_the_label(project):
+    sample_world.build(project)
+    app = open_page("review")
+    app.selectbox(key="review-label").set_value("b").run()
+    other = make_settings(Codebook(labels=(Label(name="Gamma", id="c"),)))
+    app.switch_page("screens/data/page.py").run()
+    app.session_state["run_id"] = project.store.runs.create(other, project.store.documents.ids()).run_id
+    app.switch_page("screens/review/page.py").run()
+    assert not app.exception
+    assert app.selectbox(key="review-label").value is None
 
 
 def test_grid_of_a_run_whose_documents_were_replaced_says_so(screen, project):
