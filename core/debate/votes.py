@@ -100,7 +100,7 @@ def _agree(values: Sequence[Value | None], within: float) -> bool:
         return False
     numbers = [value for value in values if is_number(value)]
     if len(numbers) == len(values):
-        return max(numbers) - min(numbers) <= within
+        return max(numbers) - min(numbers) <= within + 1e-9  # 4.4 - 3.4 is more than 1
     return len(set(values)) == 1
 
 

@@ -46,6 +46,7 @@ def test_consensus_on_ratings_allows_a_distance() -> None:
     votes = [{SERVICE: 3, PRICE: 2, ROOM: 5}, {SERVICE: 4, PRICE: 2, ROOM: 5}]
     assert in_consensus(votes, RATING, 1)
     assert not in_consensus(votes, RATING, 0.5)
+    assert in_consensus([{SERVICE: 4.4, PRICE: 2, ROOM: 5}, {SERVICE: 3.4, PRICE: 2, ROOM: 5}], RATING, 1)
 
 
 def test_labels_are_voted_separately_and_a_tie_is_unresolved() -> None:
