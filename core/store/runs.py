@@ -278,6 +278,17 @@ class Runs(Repository):
 
         return self._writer.do(write)
 
+    def last_deletion(self) -> tuple[int, Sequence[str]] | None:
+        """Return the number of the latest act whose runs are still deleted, and their ids; None without one."""
+        rows = self._connection.rows(
+            """SELECT deleted_in, list(run_id ORDER BY run_id) FROM (
+                SELECT run_id, max(act) AS deleted_in FROM events WHERE kind = ? GROUP BY run_id
+                HAVING json_extract_string(arg_max(after, seq), '$.status') = 'deleted'
+            ) GROUP BY deleted_in ORDER BY deleted_in DESC LIMIT 1""",
+            [DETAILS],
+        )
+        return rows[0] if rows else None
+
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
         latest: str | None = self._connection.value(

@@ -19,7 +19,7 @@ from app.widgets.elements import facts, line, segments
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.documents import Reference
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import run_comparison
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
@@ -193,8 +193,13 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
 
 
 def _undo_bar(session: ProjectSession) -> None:
-    if state.runs.undo is not None:
-        done, act = state.runs.undo
+    """Draw the undo of what this tab did last, else of the last deletion, which may be from an earlier session."""
+    undo = state.runs.undo
+    if undo is None and (deletion := configurations.last_deletion(session)) is not None:
+        act, titles = deletion
+        undo = f"{join_names(titles, 2)} deleted.", act
+    if undo is not None:
+        done, act = undo
         line(done, width="content")
         st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session, act), key="runs-undo")
 

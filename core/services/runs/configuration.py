@@ -124,6 +124,14 @@ def undo_details(session: ProjectSession, act: int) -> int:
     return session.store.runs.undo_details(act)
 
 
+def last_deletion(session: ProjectSession) -> tuple[int, Sequence[str]] | None:
+    """Return the number of the latest act whose runs are still deleted, and their titles; None without one."""
+    if (deletion := session.store.runs.last_deletion()) is None:
+        return None
+    act, run_ids = deletion
+    return act, [session.run_name(run_id) for run_id in run_ids]
+
+
 def describe_model(role_model: RoleModel) -> str:
     """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7".
 

@@ -114,6 +114,19 @@ def test_undo_restores_a_deleted_run(session):
     assert "1 run, 1 experiment" in html(at)
 
 
+def test_deletions_can_be_undone_in_a_later_session(session):
+    first, second, third = (finished(session, protocol="single") for _ in range(3))
+    for runs in ((first,), (second, third)):
+        change_details(session, {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in runs})
+    at = open_page("runs")
+    assert f"{second.title} and {third.title} deleted." in html(at)
+    at = button(at, "Undo")
+    assert f"{first.title} deleted." in html(at)
+    at = button(at, "Undo")
+    assert len(session.all_runs()) == 3
+    assert "Undo" not in [button.label for button in at.button]
+
+
 def test_deletion_can_be_undone_after_another_run_was_changed(session):
     run, other = finished(session), finished(session, protocol="single")
     at = button(open_runs(run.run_id), "Delete")
