@@ -105,14 +105,16 @@ class DebateContext:
     def ask_all(self, requests: Iterable[Request]) -> Step[tuple[Reply, ...]]:
         """Send requests in parallel and return their replies in the same order.
 
-        Unreadable replies, and replies without some of the ratings, are asked for once more, again in parallel. Errors
-        are returned as replies.
+        Unreadable replies, and replies without some of the ratings, are asked for once more, again in parallel. A
+        reply that needs no decision is unreadable if it has nothing but reasoning. Errors are returned as replies.
         """
         return (yield from ask_with_retry(requests, self._problem, self.settings.templates[prompts.REASK]))
 
     def _problem(self, request: Request, reply: Reply) -> str:
-        if request.form == "text" or reply.error is not None or request.reask:
+        if reply.error is not None or request.reask:
             return ""
+        if request.form == "text":
+            return "" if without_reasoning(reply.text).strip() else reply.reading.problem
         return self.decision_problem(reply)
 
     def decision_problem(self, reply: Reply) -> str:

@@ -8,7 +8,7 @@ clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, o
 rulings before and the last judge decides. A judge may name any label.
 
 Requests for one trial: h + 2 + q + J, with h = 1 for two answers and 2 for more, q precedents, J judges. One more for
-each unreadable decision and each argument over the length limit. One judge in sequence is one judge in parallel: the
+each unreadable reply and each argument over the length limit. One judge in sequence is one judge in parallel: the
 requests are the same. Temperature 0.5.
 Multilabel: the hearing gives two lists (h = 2). Each label in which the lists differ has its own trial on whether the
 label is present; the other labels are as in the first list. With ``trials=all`` there is one list (h = 1) and a trial

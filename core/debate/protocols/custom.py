@@ -1,6 +1,6 @@
 """Custom protocols: a chain or rounds of roles, described in a YAML file and run by one generator.
 
-Requests: as many as the order names, a repeated stage up to its number of times; one more for each unreadable decision.
+Requests: as many as the order names, a repeated stage up to its number of times; one more for each unreadable reply.
 Failed replies are not shown to other roles. The document fails only if the one deciding role has an error in its last
 reply, or if a vote lacks more than half of its voters because of errors.
 """

@@ -5,8 +5,7 @@
 With e extra rounds, extractor and critic reply e more times each and see all replies so far. With ``scope=each`` every
 label is debated alone, as in the paper's single-interest experiments (section 5.1), all labels in parallel.
 
-Requests: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply is
-unreadable.
+Requests: 3 + 2e, times |A| labels with ``scope=each``; one more for each unreadable reply.
 Temperature: the server's default. The paper uses the default of Spring AI, whose value it does not give, and 1 for
 reasoning models (appendix A).
 Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4). The

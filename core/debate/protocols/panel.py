@@ -8,7 +8,7 @@ agree and differ.
 
 Requests: 1 + the sum over the groups of n + t + c + o, with n personas, t turns held (at most T), c turns for which
 the coordinator had more than one persona to choose from, and o final decisions owed at the end; one more for each
-unreadable decision.
+unreadable reply.
 
 The presets of the paper limit neither the groups nor the personas that are made from documents, and use their
 temperature to make them, too. The Personas page starts with the settings of the run that is set up.

@@ -84,7 +84,8 @@ def run_debate(
         while True:
             replies = []
             for request in requests:
-                given = answers.get(f"n{len(sent)}") or respond(request, len(sent))
+                number = len(sent)
+                given = answers[f"n{number}"] if f"n{number}" in answers else respond(request, number)
                 sent.append(request)
                 reply = given if isinstance(given, Reply) else Reply(given)
                 replies.append(parse_reply(request, reply, codebook, context.document))

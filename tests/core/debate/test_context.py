@@ -8,7 +8,7 @@ from core.codebook import Kind
 from core.debate.context import parse_reply
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError, Request
-from tests.core.debate.canned_debates import DOCUMENT, PRICE, ROOM, SERVICE, context_of, decision_text
+from tests.core.debate.canned_debates import DOCUMENT, PRICE, ROOM, SERVICE, context_of, decision_text, run_debate
 from tests.each_row import each_row
 
 SINGLE = PROTOCOLS["single"]
@@ -70,6 +70,19 @@ def test_cut_reply_without_text_is_not_used_if_the_retry_fails(text: str) -> Non
     with pytest.raises(StopIteration) as end:
         steps.send((failed,))
     assert end.value.value == (failed,)
+
+
+@pytest.mark.parametrize("text", ["", "<think>Hm. Service.</think>"])
+def test_reply_without_text_is_retried_also_if_no_decision_is_needed(text: str) -> None:
+    ecj = PROTOCOLS["ecj"]
+    objection, cut = "Price is nowhere named.", Reply("An objection that", finish_reason="length")
+    verdict, requests = run_debate(ecj, context_of(ecj), n1=text, n2=objection)
+    assert [request.role for request in requests] == ["extractor", "critic", "critic", "judge"]
+    assert "the reply is" in requests[2].messages[-1].content
+    assert objection in requests[3].messages[1].content
+    assert verdict.status == "verdict"
+    _, requests = run_debate(ecj, context_of(ecj), n1=cut, n2=text)
+    assert cut.text in requests[3].messages[1].content  # a second reply without text is not used
 
 
 def test_unreadable_reply_is_retried_once_naming_the_unread_words() -> None:
