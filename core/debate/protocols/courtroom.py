@@ -212,6 +212,8 @@ def _within_length(context: DebateContext, requests: Sequence[Request], replies:
     shortened = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
     for index, reply in zip(long, shortened, strict=True):
         text = without_reasoning(context.require(reply).text)
+        if not text.strip():
+            text = arguments[index].text
         arguments[index] = replace(reply, text=text if fits(text, maximum) else cut(text, maximum))
     return arguments
 

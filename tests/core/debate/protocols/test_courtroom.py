@@ -215,6 +215,16 @@ def test_long_argument_is_requested_again_and_then_cut() -> None:
     assert "it has 1 sentence and 63 words" in next(one for one in requests if one.reask).messages[-1].content
 
 
+def test_long_argument_is_cut_if_the_shorter_one_has_no_text() -> None:
+    replies = court_replies(argument="It is so. It really is.")
+
+    def respond(request: Request, number: int) -> Reply | str:
+        return "<think>Too long?</think>" if request.reask else replies(request, number)
+
+    _, requests = run_debate(SPEC, context_of(SPEC, "choice"), respond)
+    assert requests[-1].messages[1].content.count("\nIt is so.\n") == 2
+
+
 @each_row("role", [0, 1, 2, 3])
 def test_failed_magistrate_or_counsel_fails_the_debate(role: int) -> None:
     assert run_debate(SPEC, context_of(SPEC, "choice"), court_replies(), **{f"n{role}": BOOM})[0].status == "failed"
