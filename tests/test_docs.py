@@ -11,8 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+from core.stats import metrics
 from tests.each_row import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +53,16 @@ def test_changelog_and_citation_have_the_same_version_and_date() -> None:
     released = re.search(r"^## \[(.+)\] - (.+)$", changelog, re.MULTILINE)
     assert released is not None
     assert re.findall(r"^(?:version|date-released): (.+)$", citation, re.MULTILINE) == list(released.groups())
+
+
+def test_metric_in_the_documentation_is_right() -> None:
+    page = (DOCS / "development.md").read_text(encoding="utf-8")
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "Metric(" in block)
+    module = dict(vars(metrics))
+    exec(code.replace("\nMetric(", "\nSPECIFICITY = Metric("), module)
+    reference, predicted = np.array([[1, 1, 0, 0, 0]]).T, np.array([[1, 0, 1, 0, 0]]).T
+    values = module["SPECIFICITY"].compute(metrics.Samples(np.ones((1, 5)), reference, predicted))
+    assert values.tolist() == [[pytest.approx(2 / 3)]]
 
 
 def test_protocol_in_the_documentation_is_complete() -> None:

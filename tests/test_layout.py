@@ -140,6 +140,11 @@ def test_modules_of_values_are_documented() -> None:
     assert set(re.findall(r"`core/(\w+)\.py`", table)) == VALUES
 
 
+def test_modules_of_the_app_are_documented() -> None:
+    table = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").partition("## The import rule")[0]
+    assert set(re.findall(r"`app/(\w+)\.py`", table)) == {path.stem for path in ROOT.glob("app/[!_]*.py")}
+
+
 def test_allowed_imports_go_one_way() -> None:
     TopologicalSorter(MAY_IMPORT).prepare()
 
@@ -193,6 +198,11 @@ def _tracked() -> list[str]:
 def test_top_level_has_only_agreed_entries() -> None:
     tops = {name.split("/")[0] for name in _tracked()}
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
+
+
+def test_no_file_is_a_link() -> None:
+    """A link, as to a shared environment, replaces what another machine has in its place."""
+    assert not [name for name in _tracked() if (ROOT / name).is_symlink()]
 
 
 def test_no_lock_or_requirements_file_holds_a_url() -> None:

@@ -141,11 +141,6 @@ class WeightedSample:
         return 0 < len(self.probabilities) == self.population
 
     @property
-    def silent(self) -> bool:
-        """True if the unreviewed documents cannot be estimated."""
-        return not self.drawn and not self.complete
-
-    @property
     def weights(self) -> Numbers:
         """Weights ``[document]``: the number of documents that each represents. They sum to about the population."""
         if self.complete:
