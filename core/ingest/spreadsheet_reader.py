@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import io
 import posixpath
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from xml.etree.ElementTree import ParseError, parse
 
@@ -51,6 +53,8 @@ _EMPTY_FORMULA = re.compile(
     rb"<(?:\w+:)?c\s([^<>]*)><(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
 )
 """A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
+_ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))\s*(?:/>|>\s*</text:(?:line-break|tab)>)")
+"""A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
 SHOWN_FORMULAS = 5
 
 
@@ -63,6 +67,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
+    if format == "ods":
+        source = replace(source, stream=_with_line_breaks(source.stream))
     names, sheet_name, rows = _open(source)
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
@@ -156,6 +162,21 @@ def _formulas_without_value(stream: BinaryIO, sheet: str) -> list[str]:
         cells = _EMPTY_FORMULA.findall(file.read(posixpath.join("xl", targets[key]).lstrip("/")))
         return re.findall(r'\br="([A-Z]+\d+)"', "\n".join(cell.decode() for cell in cells if b't="str"' not in cell))
     return []
+
+
+def _with_line_breaks(stream: BinaryIO) -> BinaryIO:
+    """Return an ods file with its line breaks and tabs as characters; the file itself if it has none or is damaged."""
+    damage = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, NotImplementedError, EOFError)
+    with suppress(*damage), zipfile.ZipFile(stream) as file:
+        content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
+        if breaks:
+            changed = io.BytesIO()
+            with zipfile.ZipFile(changed, "w") as copy:
+                for member in file.namelist():
+                    copy.writestr(member, content if member == "content.xml" else file.read(member))
+            stream = changed
+    stream.seek(0)
+    return stream
 
 
 def _refuse(message: str) -> NoReturn:
