@@ -140,7 +140,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     not_gold = {text, id, rater} | {name for name in cells if name.endswith(_NOT_GOLD)}
     if "answer" in cells and {"accept", "options"} & cells.keys():
         not_gold.add("spans")  # of Prodigy: the quotes beside the options that were accepted
-    predicted_last = sorted(cells, key=lambda name: _PREDICTED.search(name.casefold()) is not None)
+    predicted_last = sorted(cells, key=_is_predicted)
     candidates = {name: cells[name] for name in predicted_last if name not in not_gold}
     is_repeated = sum(name.startswith(_ID_OF_EXPORT) for name in table.columns) > 1
     exported = _gold_of_export(candidates, codebook, is_repeated=is_repeated) if results else ()
@@ -261,6 +261,17 @@ def _suggest_united(table: Table, text: str, gold: Sequence[GoldSource]) -> str 
         if id is not None and len(set(zip(keys, map(as_text, labels), strict=True))) >= _MIN_UNIQUE_SHARE * len(keys):
             return id
     return None
+
+
+def _is_predicted(name: str) -> bool:
+    return _PREDICTED.search(name.casefold()) is not None
+
+
+def _is_prediction_beside_gold(name: str, columns: Sequence[str]) -> bool:
+    """Return True for a column such as ``Food_pred``, if ``Food`` or ``Food_gold`` is among the columns."""
+    stem = _PREDICTED.sub("", name.casefold())
+    others = [other.casefold() for other in columns if not _is_predicted(other)]
+    return _is_predicted(name) and stem != "" and any(other.startswith(stem) for other in others)
 
 
 def _is_named_like_id(name: str) -> bool:
@@ -385,7 +396,8 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
             if keys:
                 key = max(keys, key=len)
                 rater = column[len(column) - len(folded) + len(key) :].lstrip("_-@. :") or GOLD_RATER
-                sources.setdefault((names[key], rater), GoldSource(column, "label", names[key], rater))
+                if not _is_predicted(rater):
+                    sources.setdefault((names[key], rater), GoldSource(column, "label", names[key], rater))
                 break
     without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
@@ -400,6 +412,7 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     }
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
+    binaries = [name for name in binaries if not _is_prediction_beside_gold(name, binaries)]
     if all(len(values[name]) == 1 for name in binaries):
         binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)

@@ -587,6 +587,27 @@ def test_column_named_most_like_a_label_is_its_gold(columns: str, expected: list
     assert suggested == set(expected)
 
 
+@each_row(
+    ("columns", "with_codebook", "without"),
+    [
+        ("Room_pred,Price_pred", [], ["Room_pred", "Price_pred"]),
+        ("Room_pred,Price_pred,Room,Price", ["Price", "Room"], ["Room", "Price"]),
+        ("Room_gold,Price_gold,Room_pred,Price_pred", ["Price_gold", "Room_gold"], ["Room_gold", "Price_gold"]),
+        (
+            "Room_A1,Price_A1,Room_A2,Price_A2,Room_pred,Price_pred",
+            *[["Price_A1", "Price_A2", "Room_A1", "Room_A2"]] * 2,
+        ),
+    ],
+)
+def test_predictions_are_no_rater(columns: str, with_codebook: list[str], without: list[str]) -> None:
+    rows = [f"A text with the number {n}" + f",{n % 2},{n // 2 % 2}" * (columns.count(",") // 2 + 1) for n in range(8)]
+    data = table("\n".join((f"text,{columns}", *rows)))
+    assert sorted(source.column for source in suggest_mapping(data, ASPECTS).gold) == with_codebook
+    gold = suggest_mapping(data).gold
+    assert sorted(source.column for source in gold) == sorted(without)
+    assert "pred" not in {source.rater for source in gold}
+
+
 @each_row("columns", ["prediction,label", "pred_label,true_label", "gpt4_label,label"])
 def test_labels_of_a_model_are_no_gold_beside_those_of_people(columns: str) -> None:
     data = f"text,{columns}\n" + "".join(
