@@ -229,9 +229,10 @@ def replay(log: Sequence[Entry]) -> Learned:
                     examples.setdefault(question.item, []).append(AnsweredText(source.text, entry.choice))
             case Impression() if entry.author not in spammers:
                 pending[entry.author] = shown[entry.document_id] = entry
-            case Reaction() if entry.document_id in shown:
-                pending.pop(entry.author, None)
-                react(shown[entry.document_id], success=entry.helpful is not False)
+            case Reaction() if (impression := shown.get(entry.document_id)) is not None:
+                if pending.get(entry.author) is impression:
+                    del pending[entry.author]
+                react(impression, success=entry.helpful is not False)
     return Learned(selector, examples, effects)
 
 

@@ -137,6 +137,10 @@ def test_reactions_change_relevance_but_not_predictors_or_uncertainty() -> None:
     assert relevance[1] > relevance[0] > relevance[2] == relevance[3]
     assert click.examples == plain.examples
     assert click.selector.score("a", UNSURE).uncertainty == plain.selector.score("a", UNSURE).uncertainty
+    later = [submission(1), shown, submission(2), Impression("d2", "ada", 3.0, "Boat", SELECTOR, ("a",))]
+    late_reaction = Reaction("d1", "ada", 4.0)  # the later recommendation still waits for its own
+    unclicked, clicked = replay([*later, late_reaction]), replay([*later, late_reaction, submission(3)])
+    assert clicked.selector.score("a", UNSURE).relevance < unclicked.selector.score("a", UNSURE).relevance
     baseline = Impression("d1", "ada", 1.5, "Tent", KEYWORDS)
     assert replay([submission(1), baseline, Reaction("d1", "ada", 2.0)]).selector == Selector()
 
