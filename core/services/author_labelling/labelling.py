@@ -322,12 +322,11 @@ def _checked_choice(question: Question, choice: str, settings: LabellingSettings
 def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> AskedQuestion | None:
     """Return the first question that an annotator has not answered about a text of somebody else; None if none is left.
 
-    Only questions with options, which the author answered, can be compared.
+    Only questions that the author answered with an option can be compared.
     """
     for candidate in current.analysed.values():
         is_open = by not in candidate.annotators.get(group, {}) and candidate.source.author != by
-        answer = candidate.author_answer
-        if is_open and candidate.question.options and answer is not None and not answer.declined:
+        if is_open and candidate.truth is not None:
             return candidate
     return None
 

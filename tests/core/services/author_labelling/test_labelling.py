@@ -101,6 +101,10 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     counts = {row.name: (row.asked, row.answered, row.abstained) for row in author_report(session).features}
     assert counts == {"Urgent": (1, 1, 0), "Feeling": (1, 0, 1), "Mood": (1, 0, 0)}
     assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
+    assert labelling.next_for_annotator(after, "bo", "people") == after.questions[urgent.id]
+    labelling.answer(session, urgent.id, "bo", choice="No", seconds=6, group="people")
+    left = labelling.next_for_annotator(labelling.load_labelling(session), "bo", "people")
+    assert left is None, "the answer to a question on which the author abstained could not be compared"
 
 
 def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
