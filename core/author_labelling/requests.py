@@ -29,7 +29,7 @@ from core.debate.reading import parse
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
-from core.documents import Document
+from core.documents import Document, as_rating
 from core.runs import Template
 
 TEMPLATES = "authors"
@@ -242,6 +242,8 @@ def _prediction(feature: Feature, data: Mapping[str, Any]) -> FeaturePrediction:
     """Return the prediction in the JSON of a reply. A value outside the fixed ones is never mapped to a near one."""
     value = data.get("value")
     certainty = data.get("certainty")
+    if isinstance(value, float):
+        value = as_rating(value)
     if isinstance(value, bool | int | float):
         value = str(value)
     if not isinstance(value, str) or not normalise(value):

@@ -22,6 +22,16 @@ def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> N
     assert end.value.value["urgent"].certainty == pytest.approx(certainty)
 
 
+@each_row(("given", "value"), [("2", "2"), ("2.0", "2"), ('"2"', "2"), ("2.5", None), ("3", None)])
+def test_predicted_point_of_a_scale_may_be_a_number(given: str, value: str | None) -> None:
+    steps = predict(TEXT, (Feature("wit", "Wit", values={"0": 0, "1": 1, "2": 2}),), {}, load_templates())
+    next(steps)
+    reply = Reply(f'{{"value": {given}, "certainty": 80}}')
+    with pytest.raises(StopIteration) as end:
+        steps.send((reply,))
+    assert end.value.value["wit"].value == value
+
+
 @each_row(("options", "listed"), [(("calm", "proud"), "1. calm\n2. proud"), (("1", "0"), "- 1\n- 0")])
 def test_annotator_sees_numbers_only_before_options_in_words(options: tuple[str, ...], listed: str) -> None:
     question = Question("1/mood", "1", "mood", "How do you feel?", options)
