@@ -358,7 +358,7 @@ def _narrowed(codebook: Codebook, label_id: str) -> Codebook:
 def _with_ids(labels: Iterable[Label], used_ids: set[str]) -> Iterable[Label]:
     """Yield labels with ids and colours for those without.
 
-    An id is derived from the name, so that it is the same everywhere.
+    An id is derived from the name and is the same everywhere.
     """
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}

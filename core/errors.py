@@ -1,4 +1,4 @@
-"""The exceptions of Moot. Each says what happened, where, and what to do about it.
+"""The exceptions of Moot. Each names what happened, where, and what to do about it.
 
 ::
 
@@ -28,7 +28,7 @@ from typing import ClassVar
 class MootError(Exception):
     """Base class of all errors that a user can act on.
 
-    ``message`` says what and where in one sentence, ``remedy`` what to do next (may be empty).
+    ``message`` is one sentence with what happened and where, ``remedy`` what to do next (may be empty).
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:

@@ -49,7 +49,7 @@ def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] =
 
 
 def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str, *, sign: layout.Sign) -> list[RunRow]:
-    """Return the runs of the project, best first; without any, draw the page that says so."""
+    """Return the runs of the project, best first; without any, draw an empty page."""
     runs = annotation_arrays.ranked_runs(session)
     if not runs:
         layout.empty_page(title, head, text, sign=sign)

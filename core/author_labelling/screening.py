@@ -5,7 +5,7 @@ numbers and names of a list, before a text is stored, sent to a model or exporte
 libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their length and
 Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also a common
 word stays out of the shipped list. In scripts without spaces between words, a name is masked wherever it occurs.
-A list misses what is not on it: masking lowers the risk but does not guarantee anonymity, as the page says.
+A list misses what is not on it: masking lowers the risk but does not guarantee anonymity, as the page states.
 """
 
 from __future__ import annotations

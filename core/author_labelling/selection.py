@@ -4,7 +4,7 @@ The selector maps the predicted values of the features to a relevance score s an
 (Ma et al. 2025, section 3.2, equation 2). The k features with the highest s are passed on; of these, the m with the
 highest sigma are asked. The paper does not publish its selector. Here both are linear in one number per feature:
 
-- s = w0 + w1 * strength, with ``strength`` the certainty of a value that says something, 0 for "No";
+- s = w0 + w1 * strength, with ``strength`` the certainty of a value with content, 0 for "No";
 - sigma = 1 / (1 + exp(-(u0 + u1 * (1 - certainty)))), the expected loss of the prediction.
 
 Both are trained online by gradient steps. An author's answer moves only u of the feature that was asked, towards its

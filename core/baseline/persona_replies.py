@@ -67,7 +67,7 @@ def differ(first: Reply, second: Reply) -> bool:
 
 
 def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the people who are said to want something, the most frequent first, with their sentences."""
+    """Yield the people who want something in the texts, the most frequent first, with their sentences."""
     sought: dict[str, list[str]] = defaultdict(list)
     mentions: Counter[str] = Counter()
     for sentence in (" ".join(part.split()) for block in _BREAK.split(text) for part in _SENTENCE.findall(block)):

@@ -46,7 +46,7 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
 
 
 def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple[int, int] | None:
-    """Return where the answer after a label's name is, or the name itself if it stands alone for a present label."""
+    """Return where the answer after a label's name is, or the name itself if it alone marks a present label."""
     if name is None:
         return None
     if answer := _ANSWER.match(text, name[1]):

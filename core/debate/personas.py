@@ -89,7 +89,7 @@ class Member:
 
 
 class PersonaSet(_Frozen):
-    """The personas of a panel. ``task`` says what they evaluate and for whom; names are unique after ``normalise``."""
+    """The personas of a panel. ``task`` is what they evaluate and for whom; names are unique after ``normalise``."""
 
     task: Text = ""
     groups: tuple[Group, ...] = Field(min_length=1)

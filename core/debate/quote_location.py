@@ -72,8 +72,8 @@ def locate_evidence(
 ) -> tuple[Evidence, ...]:
     """Return the quotes that a reply offers for a label, located in the document's ``fields`` and in the reply.
 
-    They are in the order of the reply, at most ``MAX_QUOTES``. A quote belongs to the label that it is said to speak
-    for (``"tasty soup" supports #Food``), else to the label named last before it on its line, else in the lines above
+    They are in the order of the reply, at most ``MAX_QUOTES``. A quote belongs to the label that it supports
+    (``"tasty soup" supports #Food``), else to the label named last before it on its line, else in the lines above
     in its paragraph, else in the heading above. Quotes in a decision line, quotes of a label's name, and those without
     a label are left out, as is the reasoning at the start of a reply. In JSON they are the ``quotes`` or ``evidence``
     of an entry. In a choice the item is ``"label"``; if the reply chooses ``chosen_label``, only quotes for it count.
@@ -201,7 +201,7 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
 
 
 def _spoken_for(text: str, line_names: Sequence[_Name], spans: Sequence[Span], line_end: int) -> dict[int, _Name]:
-    """Return the label after each quote of a line that speaks for it, by the start of the quote.
+    """Return the label that each quote of a line supports and that follows it, by the start of the quote.
 
     In ``"tasty soup" and "good eggs" support #Food`` both do. A word that is also the name of a label does not count
     after a marked label: ``#Service: "kind and quick" (food)``.

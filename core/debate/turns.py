@@ -28,7 +28,7 @@ def family(role: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of a protocol. ``description`` says in a few words what the role does, ``group`` is its group of roles.
+    """A role of a protocol. ``description`` is what the role does in a few words, ``group`` is its group of roles.
 
     ``votes`` is False if its decision is only compared with that of another member of its family.
     """

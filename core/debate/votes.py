@@ -37,7 +37,7 @@ class VotingRule(Protocol):
     def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
         """Return (value, reason) of an item from the value of each voter, None for an abstention.
 
-        Without a value the reason says why.
+        Without a value, there is a reason.
         """
 
 

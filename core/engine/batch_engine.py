@@ -209,7 +209,7 @@ class BatchEngine(ReplayingEngine):
         self._in_flight.add(pending.document.id)
 
     async def _send(self, job: BatchJob, part: Path) -> None:
-        """Submit a complete file. The job is recorded first, so that it is never submitted twice."""
+        """Submit a complete file. The job is recorded first, and therefore never submitted twice."""
         if self._quota_exceeded and self._awaited_jobs():
             self._deferred |= self._release(job.keys)
             part.unlink()

@@ -1,4 +1,4 @@
-"""Documents that exceed a model's context: truncate them, or give them a verdict that says so."""
+"""Documents that exceed a model's context: truncate them, or give them a verdict with that reason."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ MAX_WORKERS = 4
 BLOCK = 32
 """Documents that a worker debates before it answers, about a tenth of a second."""
 BLOCKS_AHEAD = 3
-"""Blocks sent to each worker before its first answer, so that it never waits."""
+"""Blocks sent to each worker before its first answer: the worker never waits."""
 UNCOMMITTED = 1_024
 """Verdicts that may wait for their commit."""
 

@@ -9,7 +9,7 @@ than ``ROW_LIMIT`` characters is rejected. Formulas that export escaped are unes
 
 DuckDB's ``read_csv`` with ``store_rejects`` was tried (2.0, 2.6 times as fast on 500,000 rows). Not strict, it silently
 drops surplus fields and text behind a closing quote. Strict, it rejects rows with an unclosed quote and refuses files
-with mixed line ends. Neither mode gives the line numbers of kept rows, or tells empty cells from missing ones.
+with mixed line ends. Neither mode gives the line numbers of kept rows, or distinguishes empty cells from missing ones.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
 
 
 def _is_sep_line(lines: LineReader) -> bool:
-    """Return True if the row just read is the line that tells Excel the delimiter."""
+    """Return True if the row just read is the line with the delimiter for Excel."""
     return lines.number == 1 and _SEP_LINE.fullmatch(lines.text) is not None
 
 

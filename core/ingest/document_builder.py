@@ -32,7 +32,7 @@ from core.ingest.table import Table, as_text, clip, field_text, has_text, unique
 class UnknownGold:
     """A gold value that is not understood: it is ignored until the user maps it to a meaning.
 
-    The empty value stands for empty cells: the labels may be absent, or may not have been checked.
+    The empty value is that of empty cells: the labels may be absent, or may not have been checked.
     """
 
     value: str
@@ -87,7 +87,7 @@ def build_documents(
 ) -> BuiltDocuments:
     """Build documents in the order of the rows; documents of a group are together, in the group's order.
 
-    Each document contains the texts of as many neighbours in its group as the mapping says. A row is rejected if
+    Each document contains the texts of as many neighbours in its group as the mapping states. A row is rejected if
     its id is empty or repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and
     context of an earlier document and ``duplicates`` is ``first``. A text such as ``NA`` stands for none
     (``has_text``). Ids are trimmed, texts stay as they are. Gold is keyed by label id and needs a codebook. A gold
@@ -380,7 +380,7 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
 ROW_NUMBERS = "Messages give the number of the line or row in the file. Ids count only the rows with data."
 """The note for documents whose ids are row numbers, if there are messages on rows."""
 _STATUS = "AssignmentStatus"
-"""Column of Mechanical Turk that says if the work of a rater was accepted."""
+"""Column of Mechanical Turk that states if the work of a rater was accepted."""
 
 
 class _Gold:

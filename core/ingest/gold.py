@@ -263,7 +263,7 @@ def choice_name(cell: Any) -> str:
 
 
 def _entry_name(entry: Any) -> str:
-    """Return the name in an entry of a list, empty if its score says that the label is absent."""
+    """Return the name in an entry of a list, empty if its score marks the label as absent."""
     if isinstance(entry, dict):
         if "value" in entry or any(isinstance(value, bool) for value in entry.values()) or rater_key(entry):
             return as_text(entry)  # it may say that the label is absent, or be one opinion of several

@@ -83,7 +83,7 @@ _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
 _OF_PERSON = re.compile(rf"(?:{PEOPLE}|gold)(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled: ``coder_anna``, ``coder 2``, ``gold_anna``."""
 _PRODIGY_STYLE = "config.choice_style"
-"""Column of Prodigy that says if one option or several can be chosen."""
+"""Column of Prodigy that states if one option or several can be chosen."""
 _NOT_GOLD = (NOT_ACCEPTED, *(f".{name}" for name in REVIEW_DETAILS))
 """Ends of the names of columns in exports of Prodigy and of Moot for it, which hold no gold."""
 _SHARED = 0.8

@@ -14,7 +14,7 @@ _BATCH = 16_384
 def read_parquet(source: TableSource) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
-    Numbers of classes (Hugging Face) become the names of the classes, and -1, which stands for none, becomes None.
+    Numbers of classes (Hugging Face) become the names of the classes, and -1 becomes None.
     InputError for a file that is not Parquet, is cut short, or has no rows.
     """
     import pyarrow as pa

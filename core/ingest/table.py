@@ -397,7 +397,7 @@ them."""
 
 
 def has_text(cell: Any) -> bool:
-    """Return False for an empty cell and for a text that stands for a missing one."""
+    """Return False for an empty cell and for a text for a missing one, such as ``NA``."""
     return field_text(cell).strip() not in NO_TEXT
 
 

@@ -70,7 +70,7 @@ _SYSTEM = re.compile(
 
 @dataclass(slots=True)
 class ModelCapabilities:
-    """Known capabilities of one model at one server. None stands for what is not known yet."""
+    """Known capabilities of one model at one server. None is not known yet."""
 
     refused_params: set[str] = field(default_factory=set)
     """Parameters that the model refused."""

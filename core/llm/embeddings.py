@@ -38,7 +38,7 @@ MAX_BYTES = 32_000_000
 """Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
 MIN_CHARACTERS = 100
-"""Shortest beginning of a text that stands for it where the whole text exceeds the context."""
+"""Shortest beginning of a text that replaces it where the whole text exceeds the context."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 ServerEmbed: TypeAlias = Callable[[RoleModel, Sequence[str]], npt.NDArray[np.float32]]

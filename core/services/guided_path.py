@@ -271,7 +271,7 @@ def _whole_run(
 ) -> PathStep:
     """Return the step of the run on all documents. It continues the last run if that is such a run (``covers_all``).
 
-    ``changed`` says what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
+    ``changed`` names what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
     during the review of that run.
     """
     words = "Debate the other documents." if reviewed else "After the review of the pilot."

@@ -52,7 +52,7 @@ _NOTHING = (
 
 
 def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Manuscript:
-    """Return what a paper says about a run and its scores against a reference. UsageError for an unknown reference."""
+    """Return the text of a paper on a run and its scores against a reference. UsageError for an unknown reference."""
     report = evaluate(session, run, reference)
     view = f"evaluate?{urlencode({'run': run.run_id, 'reference': reference})}"
     claim, claimed = _claim(session, run)
@@ -85,7 +85,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     - ``order``: the place of the document among the reviewed ones
     - ``selected``: how it was selected
     - ``probability``: the chance with which it was drawn next
-    - ``weight``: the calibrated number of documents that it stands for; empty without a review and if discarded
+    - ``weight``: the calibrated number of documents that it represents; empty without a review and if discarded
     - ``population``: the number of all documents
     - ``group``: its group
     - ``human_ITEM`` and ``model_ITEM``: the reviewed value and the verdict

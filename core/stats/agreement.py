@@ -40,7 +40,7 @@ def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Numbers | 
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
     p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). ``weights`` is
-    ``[unit]``: how many units each one stands for, 1 by default. Raises ValueError for vectors of different lengths.
+    ``[unit]``: how many units each one represents, 1 by default. Raises ValueError for vectors of different lengths.
     """
     answers = _nominal(np.stack([np.asarray(first), np.asarray(second)], axis=-1))
     both = (answers >= 0).all(axis=1)
@@ -100,7 +100,7 @@ def krippendorff_alpha(
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His ordinal difference is the squared
     distance of mid-ranks among the pairable values, so both disagreements are sums of squares and need no coincidence
-    matrix. Nominal values may be anything. ``weights`` is ``[unit]``: how many units each one stands for, 1 by default.
+    matrix. Nominal values may be anything. ``weights`` is ``[unit]``: how many units each one represents, 1 by default.
     Raises ValueError for ordinal values that are not numbers.
     """
     return _beyond_chance(*krippendorff_disagreement(answers, weights, level))

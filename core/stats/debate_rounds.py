@@ -9,7 +9,7 @@ would seem to fall from round to round.) Values are ``[document, item]`` numbers
 the index of a choice, a rating.
 
 Documents are the independent units of the intervals, or groups of them. Shares of right cells are estimated under the
-``Design`` of the reference. Agreement needs no reference, so that it is that of all documents of the run.
+``Design`` of the reference. Agreement needs no reference and is that of all documents of the run.
 """
 
 from __future__ import annotations

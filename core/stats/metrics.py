@@ -60,7 +60,7 @@ class Samples:
     """One or more weighted samples of documents.
 
     ``reference`` and ``predicted`` are ``[row, label]``: 1 and 0 for labels (a choice is one-hot), numbers for ratings,
-    NaN where the reference has no value. ``weights`` is ``[sample, row]``: how many documents each row stands for.
+    NaN where the reference has no value. ``weights`` is ``[sample, row]``: how many documents each row represents.
     """
 
     weights: Numbers
@@ -156,9 +156,9 @@ class Metric:
 
 
 MAIN: Mapping[Kind, str] = {"multilabel": "macro_f1", "choice": "macro_f1", "rating": "macro_spearman"}
-"""The key of the metric that stands for a run."""
+"""The key of the main metric of a run."""
 MAIN_PER_LABEL: Mapping[Kind, str] = {"multilabel": "f1", "choice": "f1", "rating": "spearman"}
-"""The key of the metric that stands for a label or dimension."""
+"""The key of the main metric of a label or dimension."""
 
 
 def metrics(kind: Kind, *, per_label: bool = False) -> tuple[Metric, ...]:
@@ -167,7 +167,7 @@ def metrics(kind: Kind, *, per_label: bool = False) -> tuple[Metric, ...]:
 
 
 def main_metric(kind: Kind, *, per_label: bool = False) -> Metric:
-    """Return the metric that stands for a run, or for a label or dimension."""
+    """Return the main metric of a run, or of a label or dimension."""
     key = (MAIN_PER_LABEL if per_label else MAIN)[kind]
     return next(metric for metric in metrics(kind, per_label=per_label) if metric.key == key)
 

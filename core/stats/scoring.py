@@ -93,7 +93,7 @@ class Scores:
 
     @property
     def main(self) -> Estimate:
-        """The score that stands for the whole: macro F1, for ratings the mean Spearman correlation."""
+        """The main score: macro F1, for ratings the mean Spearman correlation."""
         return self.overall[MAIN[self.kind]]
 
     @property

@@ -230,7 +230,7 @@ def version_history(
     """Draw the versions; ``opened`` is the version in the editor, ``run_name`` returns the name of a run.
 
     ``use`` is the command that makes a version the one of new runs. The callbacks get the name of the chosen version.
-    ``drops_draft`` names the actions (open, use) that would replace a draft, so that they need its end first.
+    ``drops_draft`` names the actions (open, use) that would replace a draft, and therefore need its end first.
     """
 
     def act(trigger: str, action: Callable[[str], None]) -> None:

@@ -115,7 +115,7 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
 
 
 def _board(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
-    """Draw the live board. ``explained`` is True if the page says why the run is not running."""
+    """Draw the live board. ``explained`` is True if the page explains why the run is not running."""
     run = overview.run
     roles = {role.name: role for role in protocols.roles_of(run.settings)}
     titles = role_data({name: role.title for name, role in roles.items()})

@@ -16,7 +16,7 @@ temperature to make them, too. The Personas page starts with the settings of the
 Deviations: the turn limit, the speaking order and the coordinator's prompt are ours. Section 3.2 and appendix A.11 give
 none of them; the body of algorithm 1 was not available to us. One summary covers all groups (appendix A.9 shows one of
 a single group), in prose and not JSON. Code orders the personas that may speak and the coordinator chooses; if its
-choice is unreadable, the first in that order speaks. A group of one, and T = 0, have no second phase: the first
+choice is unreadable, the first in that order decides. A group of one, and T = 0, have no second phase: the first
 decision is final. A final decision that was unreadable twice is left out of its group's mean, with a note. For choices
 and lists the mean is one of votes: shares within groups, averaged over groups.
 

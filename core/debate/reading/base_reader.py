@@ -55,7 +55,7 @@ _KEY = re.compile(r'"([^"\\\n]{1,200})"\s{0,20}:')
 _HEADED = re.compile(
     r"[^\w\n]*(?P<heading>\w(?:[^:=→\n\"'“‘„«»]|(?<=\w)'){0,60}?)[\s*_]*(?:[:=→]|->|\s[-–—]\s)(?P<body>.*)", re.DOTALL
 )
-"""A heading with what stands behind it: "Verdict: A"."""
+"""A heading with what follows it: "Verdict: A"."""
 _NAMES_ONLY = frozenset({"name", "code", "none", "comma", "and", "semicolon", "fill", "stop"})
 _NUMBER = re.compile(r"\d{1,15}")
 _NOTHING = frozenset({"none"})
@@ -328,7 +328,7 @@ class ReplyReader(ABC):
         self.start = start
 
     def _answers_otherwise(self, block: Block, reading: Reading) -> bool:
-        """Return True if JSON answers otherwise than a reading, or says yes to a label that is not in it."""
+        """Return True if JSON answers otherwise than a reading, or affirms a label that is not in it."""
         with suppress(Unreadable):  # refused if it has evidence for only some labels
             later = self._read_answers_by_name(block)
             return later is not None and dict(later.values) != dict(reading.values)

@@ -21,7 +21,7 @@ _CONTRAST = re.compile(
 _FITTING = frozenset(
     {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
 )
-"""Words after "X is" that speak for X."""
+"""Words after "X is" that support X."""
 _SECOND_BEST = re.compile(
     r"\W*(?:\w+ly )?the (?:second|third|next|least|wrong|most (?!\w*(?:appropriate|fitting|suitable|accurate|plausible"
     r"|likely|convincing|natural|prominent|dominant|adequate|precise|salient|obvious|direct|central))"

@@ -211,7 +211,7 @@ class ChoiceReader(ReplyReader):
         return self._choice_reading(*items, end=block.end)
 
     def _choice_reading(self, *items: str, end: int) -> Reading:
-        """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
+        """Return the reading of the one item chosen; the text from ``end`` on may not support another."""
         if len(items) != 1:
             raise Unreadable(f"the decision names more than one label: {self._quoted(items)}" if items else NO_CHOICE)
         check_comment(self.marked.lines[end : self.marked.line_end(end)], self.names)

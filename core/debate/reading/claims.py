@@ -1,4 +1,4 @@
-"""Claims of a sentence: which labels it says are present, absent or in doubt, and whether it only reports that."""
+"""Claims of a sentence: which labels it states as present, absent or in doubt, and whether it only reports that."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _words(*patterns: str) -> re.Pattern[str]:
 
 
 class _Vocabulary(NamedTuple):
-    """Words that speak for a label and words that speak against it."""
+    """Words that support a label and words that reject it."""
 
     in_favour: re.Pattern[str]
     against: re.Pattern[str]
@@ -134,7 +134,7 @@ _AGREED = re.compile(
 """Words that adopt another role's view, or state one's own: "The critic is right that Food is absent"."""
 _IF = re.compile(r"\b(?:if|unless|whether)\b")
 _OWN_VIEW = re.compile(rf"\b{ROLE}['’]s $")
-"""Before a label that another role chose, in a sentence of one's own: "The critic's Mixed is better"."""
+"""Before a label that another role chose, in a sentence of the role itself: "The critic's Mixed is better"."""
 _SEPARATOR = re.compile(
     r" ?(?:[;:—–]| - |, |\.\.+) ?"
     r"| (?=(?:but|though|although|yet|while|whereas|because|since|so|which|who)\b)"
@@ -266,7 +266,7 @@ def _clauses(words: str) -> Iterator[str]:
 
 
 def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
-    """Return what a clause says of the labels in it, None if nothing."""
+    """Return the claims of a clause about the labels in it, None without any."""
     if is_choice and (
         CONCEDED.match(clause)
         or _RUNNER_UP.search(clause)
@@ -292,7 +292,7 @@ def _is_attribute(clause: str, *, written: bool) -> bool:
 
 
 def _is_reported(before: str, clause: str) -> bool:
-    """Return True if a clause, after the words ``before``, is what another role says or what is supposed."""
+    """Return True if a clause, after the words ``before``, reports another role or a supposition."""
     name_position = clause.index("§")
     against = (pattern.search(clause) for pattern in (_LABEL.against, _NEGATION, _SAYS))
     begin = min([name_position, *(match.start() for match in against if match)])

@@ -91,7 +91,7 @@ _OBJECTION = re.compile(
 )
 """Words that speak against a label if the sentence agrees: "I accept the critic's point about Food"."""
 _PROPOSAL = re.compile(r"\bextractor(?: \w+){0,4} (?:about|on)\b")
-"""Words that speak for a label if the sentence agrees: "The extractor is right about Food"."""
+"""Words that support a label if the sentence agrees: "The extractor is right about Food"."""
 _ALTERNATIVE = re.compile(r"\W*alternative(?! considered)[^.:]*:")
 _RESTRICTED = re.compile(
     r"\W*(?:[^§]{0,40}[:,] ?)?(?:(?:so|thus|therefore|hence),? )?"
@@ -151,7 +151,7 @@ _MIXTURE = re.compile(r"\b(?:mixed|mixture|both|ambivalent|ambiguous|part(?:ly|i
 _ONE_OF_MIXTURE = re.compile(
     r"§ or §|\b(?:outweigh\w*|choose|pick|go with|settle on|prefer(?:s|red)?|favou?rs?|switch(?:ing)?|better)\b"
 )
-"""Words that speak for one of the labels that a mixture consists of."""
+"""Words that support one of the labels that a mixture consists of."""
 _TITLED = re.compile(r"\W*§(?: \w+)?:")
 _NO = re.compile(r"no\b(?! doubt)", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -184,7 +184,7 @@ _LATER_NUMBER = re.compile(
     r"(?P<words>\W+(?:[^\W\d_][^\W\d_'’]*\W+){0,5}?)(?P<number>\d{1,15}(?:\.\d{1,15})?)"
     r"(?=\s*(?:$|[.,;)!]|(?:and|but|because|after|for|since|now|instead|rather|sein|geben)\b))"
 )
-"""A number that stands alone behind a dimension: "Clarity drops to 3 after the objection"."""
+"""A number alone behind a dimension: "Clarity drops to 3 after the objection"."""
 _NUMBER_FOR = re.compile(
     r"(?P<words>(?:\bnot (?:even )?)?\w*)\W+(?P<number>\d{1,15}(?:\.\d{1,15})?)"
     r" (?:for|on|in|für|pour|para)(?: the)? \Z",
@@ -367,7 +367,7 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
 
 
 def _disagrees(sentence: str, decided: Decided, names: Names, *, is_choice: bool) -> bool:
-    """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
+    """Return True if a sentence supports a label outside the decision, or rejects one of the decision."""
     sentence = _spaced(sentence, names)
     tokens = tokenise(sentence, names)
     named_items = {token.item for token in tokens if token.kind == "name"}

@@ -46,7 +46,7 @@ _CERTAINTY = re.compile(
 _RELEVANCE = re.compile(r"(?:relevance|presence|support|evidence_)(?!\w*count)")
 """Parts of keys where 0, or a low value in words, doubts a label."""
 _ASIDE = re.compile(r"object|counter|issue|concern|problem|doubt|caveat|limitation|type|kind")
-"""Parts of keys whose value says nothing of the label unless it is absent: "objection": "none", "type": "implicit"."""
+"""Parts of keys whose value does not concern the label unless it is absent: "objection": "none", "type": "implicit"."""
 _LOW = re.compile(
     r"\W*(?:(?:very|rather|quite|too) )?(?:low|weak|poor|none|little|insufficient)"
     r"(?: (?:confidence|certainty|evidence|likelihood|probability|relevance|support))?\W*\Z"
@@ -148,7 +148,7 @@ def answer_of(value: Any, names: Names) -> MaybeAnswer:
 
 
 def _answer_of_notes(notes: dict[str, Any], names: Names) -> MaybeAnswer:
-    """Return True for an entry in a list of labels, or evidence for a label, unless a note says that there is none."""
+    """Return True for an entry in a list of labels, or evidence for a label, unless a note denies it."""
     for key, note in notes.items():
         quotes = note if isinstance(note, list) else [note] if isinstance(note, str) else []
         is_blank = isinstance(note, str) and not note.strip(" .-")
@@ -176,7 +176,7 @@ def _denies_evidence(quote: Any, names: Names) -> bool:
 
 
 def _denies_mention(note: str, names: Names) -> bool:
-    """Return True if a note says that the text says nothing: "The staff are never mentioned", "No evidence"."""
+    """Return True if a note states that the text contains nothing: "The staff are never mentioned", "No evidence"."""
     tokens = tokenise(note, names)
     is_of_others = any(token.kind == "name" for token in tokens)
     is_denied = any(token.kind == "absent" and " " in token.text for token in tokens)

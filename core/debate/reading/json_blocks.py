@@ -31,7 +31,7 @@ DEPTH = 3
 class Block:
     """A JSON object, or an array of objects, from ``start`` to ``end``.
 
-    ``error`` says why ``data`` is unreadable; ``comments`` are those after ``//`` or in ``/* */``.
+    ``error`` is the reason why ``data`` is unreadable; ``comments`` are those after ``//`` or in ``/* */``.
     """
 
     start: int
@@ -173,7 +173,7 @@ def entry_name(entry: Any) -> str | int | float | None:
 
 
 def entries(value: Any) -> list[tuple[Any, Any]]:
-    """Return (name, what is said of it) for an object {name: ...}, for a list of names or objects, or for one name."""
+    """Return (name, its value) for an object {name: ...}, for a list of names or objects, or for one name."""
     if isinstance(value, dict) and entry_name(value) is None:
         return list(value.items())
     elements = value if isinstance(value, list) else [] if value is None else [value]

@@ -420,7 +420,7 @@ class _Sentence:
             self._fail()
 
     def _denied(self, bracket: Token) -> list[str]:
-        """Return the labels that a bracket says are absent, if it says nothing else: "(Price is not mentioned)"."""
+        """Return the labels that a bracket marks as absent, if it contains no more: "(Price is not mentioned)"."""
         inner = Statements(self.out.names)
         with suppress(Unreadable):
             inner.read(self.text[bracket.start + 1 : bracket.end - 1])
@@ -648,7 +648,7 @@ def _is_unclear(word: str) -> bool:
 
 
 def _affirms(tokens: Sequence[Token]) -> bool:
-    """Return True if a comment below "Absent:" says the opposite: "mentioned", "wrongly excluded"."""
+    """Return True if a comment below "Absent:" states the opposite: "mentioned", "wrongly excluded"."""
     words = [token for token in every(tokens) if token.kind != "verb" and token.text != "the"]
     is_denied = any(
         token.kind in NEGATION_KINDS

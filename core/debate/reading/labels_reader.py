@@ -100,7 +100,7 @@ class LabelsReader(ReplyReader):
         return self._read_statements()
 
     def _read_statements(self) -> Reading | None:
-        """Return the reading of what the lines of a reply state, None if a line reports what others said."""
+        """Return the reading of the statements of a reply's lines, None if a line only reports those of others."""
         statements = Statements(self.names)
         # names with an answer that are not in the codebook; lines with no label or answer; others that are not read
         unknown: dict[str, None] = {}

@@ -2,7 +2,7 @@
 
 They match in text in which all white space except line ends is a space, and emphasis too. A group ``colon``, ``mark``
 or ``dash`` is the sign after the words; words without one may be part of a sentence about something else. ``<unit>``
-stands for the codebook's word for a document.
+is the codebook's word for a document.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parsing of a reply's text into a reading: the decision, or why it is unreadable. Pure; never raises.
 
-A decision counts only if every token of it is accounted for and nothing after it says otherwise. The reader of each
+A decision counts only if every token of it is accounted for and nothing after it contradicts it. The reader of each
 kind of codebook chooses the decision: the last one that is announced, or else one that the reply states without
 announcing it. The docstring of the package lists all steps.
 """

@@ -1,4 +1,4 @@
-"""Where a reply stands between quotation marks."""
+"""The parts of a reply between quotation marks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Span(NamedTuple):
 def double_quoted(text: str) -> tuple[Span, ...]:
     """All spans between "…", “…”, „…“, «…», 「…」, 『…』, nested ones included, in order of their start.
 
-    Straight marks open or close by what stands beside them and end at the latest with their paragraph or bullet;
+    Straight marks open or close by the characters beside them and end at the latest with their paragraph or bullet;
     typographic ones may go on over several. A mark without partner quotes nothing.
     """
     spans: list[Span] = []

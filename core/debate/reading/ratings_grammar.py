@@ -47,7 +47,7 @@ _SECOND = re.compile(
     r"|(?:after|and|because|but|due|for|given|instead|or|out|points?|since|stars?|then|though|too)\b))"
     r"|(?<=\)), ?\d{1,15} ?\(|\b(?:extractor|critic|opponent)['’]s \d{1,15} (?:is|was) (?:better|fairer|closer|more)\b"
 )
-"""Another number that stands alone after a rating: "4 (now 3)", "4, or rather 3", "4, lowered to 3 after a remark"."""
+"""Another number alone after a rating: "4 (now 3)", "4, or rather 3", "4, lowered to 3 after a remark"."""
 _PART = re.compile(r"[,;(–—]")
 _OTHER_SCALE = re.compile(
     r"(?:\(\s?(?:scale:?\s)?(?:of\s|from\s)?[-−]?\d{1,3}\s?(?:[-–—]|to|bis)\s?"
@@ -249,7 +249,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
 
 
 class _Masked:
-    """A sentence without emphasis, in which § stands for every character of a dimension's name."""
+    """A sentence without emphasis, in which § replaces every character of a dimension's name."""
 
     def __init__(self, source: str, names: Names) -> None:
         mentions = names.mentions(source)
@@ -288,7 +288,7 @@ class _Table:
     def decided(self, line: str) -> str:
         """Return a row with the numbers that decide, as "Name | number"; any other line as it is.
 
-        A row with several numbers of which none decides leaves its dimension open.
+        A row with several numbers and no decision leaves its dimension open.
         """
         if line.count("|") < 2:
             self._titles = []
@@ -324,7 +324,7 @@ class _CollectedRatings:
         """Names outside the codebook."""
 
     def line(self, text: str) -> bool:
-        """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
+        """Take the ratings at the start of a line; return True if there are any."""
         text = split_ordinals(_in_digits(_unwrapped(text.replace("§", "?"))), self.names)
         folded = fold(text)
         before = sum(map(len, self.ratings.values()))
@@ -395,7 +395,7 @@ class _CollectedRatings:
         return True
 
     def json(self, name: Any, value: Any) -> None:
-        """Take what a JSON reply says of one dimension."""
+        """Take the rating of one dimension in a JSON reply."""
         item = self.names.find(str(name))
         while isinstance(value, dict):
             folded = {str(key).strip().casefold(): number for key, number in value.items()}

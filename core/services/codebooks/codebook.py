@@ -477,7 +477,7 @@ def shown(session: ProjectSession, codebook: Codebook) -> Codebook:
 
 
 def fits(latest: Codebook, codebook: Codebook) -> bool:
-    """Return True if ``latest`` has the kind, labels and scales of ``codebook``, so that it can be shown instead."""
+    """Return True if ``latest`` has the kind, labels and scales of ``codebook`` and can be shown instead."""
     ids = codebook.label_names.keys()
     return (
         latest.kind == codebook.kind

@@ -39,7 +39,7 @@ class DocumentSubset:
 
 
 def is_prepass(settings: RunSettings) -> bool:
-    """Return True if a run asked one model several times, so that it measures ambiguity."""
+    """Return True if a run measures ambiguity, because it asked one model several times."""
     params = settings.params
     return params.get("method") in VOTE_METHODS and int(params.get("k") or 1) > 1
 

@@ -240,7 +240,7 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     """Return ``reference`` and an annotator's values, ready for metrics that take complete verdicts.
 
     Only items that both give a value count, for annotators of the run only where the debate has a verdict. A document
-    on which they have no item in common keeps its reference and has no value, so that it is excluded.
+    on which they have no item in common keeps its reference, has no value and is therefore excluded.
     """
     if annotator == VERDICT:
         predicted = verdict_arrays(session, run).verdicts

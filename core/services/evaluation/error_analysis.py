@@ -204,7 +204,7 @@ def _scored(session: ProjectSession, run: RunRow, reference: Reference) -> annot
 
 
 def _sides(true: annotation_arrays.Grid, predicted: annotation_arrays.Grid, present: float) -> dict[ErrorSide, Mask]:
-    """Return the errors by side. ``present`` is the value that stands for the label, NaN for ratings."""
+    """Return the errors by side. ``present`` is the value of the label, NaN for ratings."""
     compared = ~np.isnan(true) & ~np.isnan(predicted)
     if np.isnan(present):
         wrong = compared & ~is_right(true, predicted, kind="rating")

@@ -3,7 +3,7 @@
 A model is recommended where runs differ in nothing but the model of a role and it scores significantly better than
 every other one. The ECJ paper advises models of high recall for the extractor, of high precision for the critic, and
 accurate ones for the judge (Maada et al., section 5.1.4); in its own table 5 recall follows the critic. So the advice
-is not applied here: it only says which models are worth a run.
+is not applied here: it only shows which models are worth a run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The best model for some roles. ``model`` is None if no model is significantly better; ``reason`` says why."""
+    """The best model for some roles. ``model`` is None if no model is significantly better; ``reason`` explains why."""
 
     roles: tuple[str, ...]
     model: RoleModel | None

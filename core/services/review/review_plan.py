@@ -391,7 +391,7 @@ def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> G
 
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:
-    """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
+    """Return how many reviews distinguish two runs if one has ``points`` more correct labels: where they differ."""
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     other_verdicts = _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(other_verdicts).any(axis=1)

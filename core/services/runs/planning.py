@@ -72,7 +72,7 @@ class Plan:
     limit: int | None = None
     """Number of documents, None for all."""
     ambiguous: str = ""
-    """A prepass run of which only the ambiguous documents are used; empty for all documents."""
+    """A prepass run whose ambiguous documents alone are used; empty for all documents."""
     theta: float = 0.5
     """Threshold of ambiguity."""
     pace: float = 0.0
