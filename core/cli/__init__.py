@@ -59,6 +59,11 @@ class CommandGroup(click.Group):
         except MootError as error:
             console.print_error(error)
             raise SystemExit(console.BAD) from error
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Parse the arguments and run the command. A full disk gives exit code 2, also while help is printed."""
+        try:
+            return super().main(*args, **extra)
         except OSError as error:
             if not is_disk_full(error):
                 raise

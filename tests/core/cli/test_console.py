@@ -165,6 +165,14 @@ def test_full_disk_under_the_standard_streams_is_no_defect(tmp_path: Path) -> No
     assert "Traceback" not in lost.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_help_that_cannot_be_written_is_reported() -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "core.cli", "--help"]
+        lost = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (lost.returncode, lost.stderr) == (2, "moot: The disk is full: the output could not be written.\n")
+
+
 def test_project_in_a_removed_working_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
