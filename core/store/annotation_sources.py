@@ -210,9 +210,11 @@ class LatentLabels(Repository):
     def answers(self, runs: Sequence[str]) -> pa.Table:
         """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.
 
-        ``value`` is JSON text.
+        Only of documents of the project; ``value`` is JSON text.
         """
-        return self._connection.arrow(_ANSWERS, {"runs": list(runs)})
+        return self._connection.arrow(
+            f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id", {"runs": list(runs)}
+        )
 
     def replace(self, labels: Sequence[tuple[str, str, str]]) -> None:
         """Store (document_id, item, value) as the latent labels."""

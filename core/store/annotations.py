@@ -36,6 +36,10 @@ DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
 FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id, item
 """
+# Without documents that others have replaced: these keep their places in the run, but have no values.
+_OWN = """(
+    SELECT document_id, position FROM run_documents SEMI JOIN documents ON id = document_id WHERE run_id = $run
+)"""
 _PER_DOCUMENT = """
 SELECT {} AS value FROM run_documents LEFT JOIN documents ON id = document_id
 WHERE run_id = $run ORDER BY run_documents.position
@@ -57,7 +61,8 @@ class Annotations(Repository):
         """Return (document id, item, codebook version) of the values of submitted documents."""
         return self._connection.rows(
             "SELECT document_id, item, codebook_version FROM current_reviews "
-            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id)"
+            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id) "
+            "SEMI JOIN documents ON id = document_id"
         )
 
     def basis(self, reference: str = GOLD, annotator: str = VERDICT) -> tuple[Any, ...]:
@@ -90,7 +95,8 @@ class Annotations(Repository):
         """Return an annotator's values on the run's documents, ``[document, item]`` in their order; NaN for no value.
 
         ``annotator`` is a role of the run, its ``verdict``, or the name of a source (``annotators``). A value is 1 or 0
-        in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out.
+        in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out,
+        and those of documents that the project does not have any more.
         """
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         rows, params = source_query(self._connection, source, codebook)
@@ -99,7 +105,7 @@ class Annotations(Repository):
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    coalesce(({allowed.code})::DOUBLE, 'nan') AS value
-            FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            FROM ({rows}) JOIN {_OWN} USING (document_id)
             WHERE list_contains($items, item) ORDER BY turn
             """,
             {"run": run_id, **allowed.params, **params},
@@ -119,8 +125,8 @@ class Annotations(Repository):
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    certain[item]::DOUBLE AS value
-            FROM ({DECISION_CERTAINTY}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run)
-            USING (document_id), unnest($items) AS asked(item) WHERE certain[item] IS NOT NULL
+            FROM ({DECISION_CERTAINTY}) JOIN {_OWN} USING (document_id), unnest($items) AS asked(item)
+            WHERE certain[item] IS NOT NULL
             """,
             {"run": run_id, "role": role, "items": list(items)},
         )
@@ -151,7 +157,7 @@ class Annotations(Repository):
                 GROUP BY document_id, step, item
             ), steps AS MATERIALIZED (
                 SELECT document_id, turn, step::INTEGER AS step, position::INTEGER AS row
-                FROM last JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+                FROM last JOIN {_OWN} USING (document_id)
                 WHERE step IS NOT NULL
             ), items AS (
                 SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
@@ -168,12 +174,14 @@ class Annotations(Repository):
     def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
         """Return the status of the debate on each document of the run, in its order.
 
-        The status is ``verdict``, ``unresolved`` or ``failed``, or ``waiting`` before the debate has ended.
+        The status is ``verdict``, ``unresolved`` or ``failed``, ``waiting`` before the debate has ended, or ``removed``
+        if the project does not have the document any more.
         """
         columns = self._connection.numbers(
-            "SELECT coalesce(status, 'waiting') AS status FROM (FROM run_documents WHERE run_id = $run) AS own "
+            "SELECT if(documents.id IS NULL, 'removed', coalesce(status, 'waiting')) AS status "
+            "FROM (FROM run_documents WHERE run_id = $run) AS own "
             "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) "
-            "ORDER BY own.position",
+            "LEFT JOIN documents ON documents.id = own.document_id ORDER BY own.position",
             {"run": run_id},
         )
         return columns["status"]
@@ -274,7 +282,7 @@ class Annotations(Repository):
         """
         rows = self._connection.rows(
             f"""
-            WITH own AS MATERIALIZED (SELECT document_id FROM run_documents WHERE run_id = $run),
+            WITH own AS MATERIALIZED {_OWN},
             decided AS MATERIALIZED (
                 SELECT document_id, run_id, starts_with(experiment_id, '{CANARY}') AS is_canary
                 FROM verdicts SEMI JOIN own USING (document_id) JOIN runs USING (run_id)

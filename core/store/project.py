@@ -40,7 +40,7 @@ class Store:
         self.author_log = AuthorLog(connection, writer)
         self.codebooks = Codebooks(connection, writer)
         self.runs = Runs(connection, writer)
-        self.costs = RunCosts(connection, self.runs)
+        self.costs = RunCosts(connection)
         self.transcripts = Transcripts(connection)
         self.reviews = Reviews(connection, writer)
         self.events = Events(connection)

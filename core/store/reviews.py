@@ -292,6 +292,7 @@ _OWN = """
 WITH own AS (
     SELECT document_id, actor FROM person_status
     WHERE status = 'Submitted' AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
+        AND document_id IN (SELECT id FROM documents)
 ), several AS (SELECT document_id FROM own GROUP BY document_id HAVING count(*) > 1)
 """
 # Reviewers see each other's labels once both have submitted. A label changed after that is not independent.
@@ -317,14 +318,14 @@ WITH before AS (
     SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
     WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
 ), beside AS (
-    SELECT CASE coalesce(group_name, '') WHEN '' THEN 'd' || current.document_id ELSE 'g' || group_name END AS unit,
+    SELECT CASE group_name WHEN '' THEN 'd' || current.document_id ELSE 'g' || group_name END AS unit,
            current.value AS now, verdict.value AS verdict,
            -- A JSON pointer: an id from somebody's own codebook may hold quotes and dots.
            json_extract(before.given, '/' || replace(replace(current.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
     FROM current JOIN (SELECT document_id, item, value FROM annotations
                     WHERE run_id = $run AND annotator = 'verdict' AND value IS NOT NULL) AS verdict
         ON verdict.document_id = current.document_id AND verdict.item = current.item
-    LEFT JOIN documents ON documents.id = current.document_id
+    JOIN documents ON documents.id = current.document_id
     LEFT JOIN before ON before.document_id = current.document_id AND before.actor = current.actor
 )
 SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (NOT differs(blind, verdict)),

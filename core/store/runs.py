@@ -13,7 +13,7 @@ from core.documents import Value
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
-from core.store.annotation_sources import AllowedValues, source_of, source_query
+from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import Event, record
 from core.store.rows import add_row, clean, dump, insert, load, scalar, values_by_key
@@ -509,10 +509,6 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 class RunCosts(ReadRepository):
     """Reader of the costs of runs."""
 
-    def __init__(self, connection: DatabaseConnection, runs: Runs) -> None:
-        super().__init__(connection)
-        self._runs = runs
-
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""
         replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
@@ -522,26 +518,22 @@ class RunCosts(ReadRepository):
         """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])
 
-    def spent(self, run_id: str, reference: str | None = None, *, superseded: bool = False) -> list[RoleCost]:
-        """Return the cost of each role in each round, with ``superseded`` also of turns of earlier debates.
+    def spent(self, run_id: str, documents: Sequence[str] | None = None, *, superseded: bool = False) -> list[RoleCost]:
+        """Return the cost of each role in each round on some documents (None for all).
 
-        With ``reference`` only documents that have this reference count.
+        With ``superseded`` turns of earlier debates count, too.
         """
-        params: dict[str, Any] = {"run": run_id, "superseded": superseded}
-        only = ""
-        if reference is not None:
-            rows, more = source_query(self._connection, source_of(reference), self._runs.codebook(run_id) or Codebook())
-            only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         costs = self._connection.rows(
-            f"""
+            """
             SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,
                    sum(prompt_tokens)::BIGINT, sum(completion_tokens)::BIGINT, sum(seconds)
             FROM (SELECT document_id, role, round, key FROM turns
-                  WHERE run_id = $run AND ($superseded OR NOT superseded)) {only}
+                  WHERE run_id = $run AND ($superseded OR NOT superseded)
+                        AND ($documents IS NULL OR document_id IN (SELECT unnest($documents::VARCHAR[]))))
             JOIN replies USING (key)
             GROUP BY role, round ORDER BY role, round
             """,
-            params,
+            {"run": run_id, "superseded": superseded, "documents": None if documents is None else list(documents)},
         )
         return [RoleCost(*row) for row in costs]
 

@@ -102,7 +102,8 @@ class SamplingFrames(Repository):
         return int(
             self._connection.value(
                 f"SELECT count(DISTINCT document_id) FROM {_DECISIONS} "
-                "AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run) "
+                "AND document_id IN (SELECT document_id FROM run_documents SEMI JOIN documents ON id = document_id "
+                "WHERE run_id = $run) "
                 "AND seq < (SELECT max(seq) FROM events WHERE kind = 'setting' AND item = $setting)",
                 {"setting": setting, "run": run_id},
             )

@@ -31,6 +31,7 @@ from core.documents import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
 from core.services.evaluation import coverage, prefetch, report
+from core.services.evaluation.annotation_arrays import debate_statuses
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.evaluation import EvaluationReport, evaluate, rating_confusion, role_scores
@@ -61,7 +62,8 @@ def main() -> None:
         if references[reference]:
             _downloads(session, run, reference)
     if not references[reference]:
-        _no_reference(references, run)
+        present = int((debate_statuses(session, run) != "removed").sum())
+        _no_reference(references, present)
         return
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
@@ -107,8 +109,15 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
     return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
 
 
-def _no_reference(references: dict[Reference, int], run: RunRow) -> None:
-    count = min(REVIEWS, run.documents)
+def _no_reference(references: dict[Reference, int], documents: int) -> None:
+    """Draw the empty state of a run without a reference; ``documents`` are those that the project still has."""
+    if not documents:
+        words = "The documents of this run were replaced. Start a run on the new ones."
+        layout.empty(
+            "No documents to score", words, {"Open Run": "run"}, sign="bars", key="evaluate-replaced-documents"
+        )
+        return
+    count = min(REVIEWS, documents)
     other = "nothing is reviewed yet" if not references["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
     layout.empty(

@@ -277,7 +277,12 @@ class Stage:
     """
 
 
-@cached_while(lambda _, run: (run.state, run.turns, run.verdicts, run.unresolved, run.failed))
+@cached_while(
+    lambda session, run: (
+        *(run.state, run.turns, run.verdicts, run.unresolved, run.failed),
+        len(session.store.documents.imports()),
+    )
+)
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook

@@ -41,6 +41,7 @@ REASONS: Mapping[Reason, str] = {
     "no_reference": "without {reference}",
     "training_example": "used to train the classifier",
     "used_as_example": "used as examples",
+    "removed": "not in the project any more",
 }
 """In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
 WITHOUT_REFERENCE = (
@@ -49,6 +50,7 @@ WITHOUT_REFERENCE = (
     "no_reference",
     "training_example",
     "used_as_example",
+    "removed",
 )
 """Reasons of documents that nothing could be compared with, which are not counted as excluded."""
 _ORDER = tuple(REASONS)
@@ -171,9 +173,9 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
         runs_with_document.update(loaded.documents)
         for document, code in zip(loaded.documents, codes.tolist(), strict=True):
             code_of_document[document] = max(code, code_of_document.get(document, _COUNTS))
-    for document in code_of_document:
+    for document, code in code_of_document.items():
         if runs_with_document[document] < len(runs):
-            code_of_document[document] = _ORDER.index("one_run_only")
+            code_of_document[document] = max(code, _ORDER.index("one_run_only"))
     codes_of_documents = np.array(list(code_of_document.values()), dtype=np.int64)
     return _count_codes(codes_of_documents, _missing_reference(session, runs, reference))
 
@@ -225,6 +227,7 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
     """
     loaded = verdict_arrays(session, run, reference)
     codes = _debate_codes(session, run, predicted)
+    is_removed = codes == _ORDER.index("removed")
     codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
     learned_from = {
         "training_example": session.store.classifiers.training_documents(run.run_id),
@@ -233,6 +236,7 @@ def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, pr
     for reason, documents in learned_from.items():
         rows = rows_in(loaded.documents, documents)
         codes[rows[rows >= 0]] = _ORDER.index(reason)
+    codes[is_removed] = _ORDER.index("removed")
     return codes
 
 
@@ -240,7 +244,7 @@ def _debate_codes(session: ProjectSession, run: RunRow, is_complete: Mask) -> Co
     """Return for each document ``_COUNTS`` if it is complete, else the code of how its debate ended."""
     codes = np.where(is_complete, _COUNTS, _ORDER.index("incomplete"))
     ended = debate_statuses(session, run)
-    for name in ("unresolved", "failed", "waiting"):
+    for name in ("unresolved", "failed", "waiting", "removed"):
         codes[~is_complete & (ended == name)] = _ORDER.index(name)
     return codes
 

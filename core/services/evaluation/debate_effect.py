@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from core.services.evaluation.panel_ablation import members_of
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import flips, panels
-from core.stats.arrays import Codes, coded
+from core.stats.arrays import Codes, Mask, coded
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
@@ -128,12 +129,14 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         ends = [(name, np.where(values < 0, round(TIED), values)) for name, values in (steps[0], steps[-1])]
         all_documents = strict_design(session, run, reference, loaded)
         on_all = flips.flip_table(debated, ends, codebook.names, all_documents).whole
+    has_reference: Mask = np.any(~np.isnan(gold), axis=1)
+    with_reference = [*compress(loaded.documents, has_reference)]
     return DebateEffect(
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
         titles={**step_titles(run), **{step.name: step.title for step in path}},
-        prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
+        prices=_prices(flip_table, stages, session.store.costs.spent(run.run_id, with_reference)) if flip_table else {},
         critic=_critic(gold, stages, verdict, design, codebook.kind),
         rounds=rounds(
             gold,

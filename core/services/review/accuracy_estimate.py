@@ -116,12 +116,13 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         right = scores["accuracy"]
     else:  # the share of ``evaluate``, without its correlations, which take long
         right = _mean(loaded, is_right(loaded.reference, verdicts, kind=codebook.kind))
+    is_present = annotation_arrays.debate_statuses(session, run) != "removed"
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
         discarded=loaded.discarded,
-        learned_from=int((~is_test_document(session.store, run.run_id, loaded.documents)).sum()),
+        learned_from=int((is_present & ~is_test_document(session.store, run.run_id, loaded.documents)).sum()),
         right=right,
         f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),

@@ -363,6 +363,13 @@ def test_run_of_a_classifier_without_other_documents_says_what_it_lacks(session,
     assert "The classifier of this run was trained on the documents with gold. Review others" in shown
 
 
+def test_run_whose_documents_were_all_replaced_says_so(session, project):
+    sample_world.build(project)
+    project.store.documents.replace_all([Document("new", {"text": "new"})])
+    shown = texts(draw(session, "evaluate"))
+    assert "The documents of this run were replaced. Start a run on the new ones." in shown
+
+
 def test_run_without_verdicts_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])

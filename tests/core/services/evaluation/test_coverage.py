@@ -16,10 +16,11 @@ from core.services.evaluation import (
     debate_effect,
     error_analysis,
     evaluation,
+    reference,
     run_comparison,
 )
 from core.services.evaluation.coverage import Coverage
-from core.services.review import actions
+from core.services.review import accuracy_estimate, actions, agreement
 from core.services.runs import rerun
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
@@ -98,11 +99,13 @@ def second(project, run):
 
 def test_shared_coverage_of_two_runs(session, run, second):
     result = coverage.of_shared(session, [run, second])
-    # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
-    assert result == Coverage(3, {"waiting": 1, "one_run_only": 5})
+    # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only, d5 without gold.
+    assert result == Coverage(3, {"waiting": 1, "one_run_only": 4, "no_reference": 1})
     pair = run_comparison.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.scores.n, pair.scores.excluded) == (3, 1)
-    assert result.describe() == "n = 3 documents; excluded: 1 not debated yet, 5 in one run only"
+    assert result.describe() == (
+        "n = 3 documents; excluded: 1 not debated yet, 4 in one run only; not counted: 1 without gold"
+    )
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
@@ -310,3 +313,46 @@ def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     assert errors.counted == coverage.on_item(session, run, "a") == Coverage(3, {"no_label_reference": 1})
     assert errors.counted.describe() == "n = 3 documents; not counted: 1 without gold of this label"
     assert evaluation.evaluate(session, run).describe_coverage() == "n = 4 documents; n by label: 2 to 3"
+
+
+def test_documents_that_others_replaced_count_nowhere(project, session, run, second):
+    wanted, values = ["d0", "d1", "d2", "d3", "d5"], both("b")
+    for name in ("ann", "bob"):
+        decide(session, run.run_id, dict.fromkeys(wanted, values), actions.Attribution(name))
+    references = ("gold", "reviewed", "reviewed@ann", f"run:{second.run_id}", "latent", "reviewed+gold")
+
+    def measured(name: str) -> tuple[int, int]:
+        report = evaluation.evaluate(session, run, name)
+        assert report.coverage.n == report.n
+        return report.n, reference.available_references(session, run.run_id).get(name, report.n)
+
+    before = {name: measured(name) for name in references}
+    assert before["reviewed"] == (5, 5)
+    price = debate_effect.debate_effect(session, run, "reviewed").prices["critic"].cost_usd
+    documents = project.store.documents.load(project.store.documents.ids())
+    project.store.documents.replace_all(document for document in documents if document.id in ("d1", "d5", "d6"))
+    assert {name: measured(name)[0] for name in references} == {
+        "gold": 1, "reviewed": 2, "reviewed@ann": 2, f"run:{second.run_id}": 1, "latent": 2, "reviewed+gold": 2,
+    }  # fmt: skip
+    counts = reference.available_references(session, run.run_id)
+    others = {"reviewed": 2, "reviewed@ann": 2, "reviewed@bob": 2, f"run:{second.run_id}": 1, "latent": 2}
+    assert counts == {"gold": 2, **others}  # the debate on d6 failed
+    reviewed = evaluation.evaluate(session, run, "reviewed")
+    assert reviewed.coverage == Coverage(2, {"no_reference": 1, "removed": 5})
+    assert reviewed.coverage.describe("reviewed") == (
+        "n = 2 documents; not counted: 1 without a review, 5 not in the project any more"
+    )
+    estimate = accuracy_estimate.estimate_accuracy(session, run)
+    assert (estimate.documents, estimate.reviewed, estimate.learned_from) == (2, 2, 0)
+    assert agreement.agreement_report(session, run).reviewers == {"ann": 2, "bob": 2}
+    assert agreement.agreement_report(session, run).documents == 2
+    effect = debate_effect.debate_effect(session, run, "reviewed")
+    assert effect.flip_table.whole.total.n == 4
+    assert effect.prices["critic"].cost_usd == 2 / 5 * price
+    assert coverage.of_shared(session, [run, second], "reviewed") == Coverage(
+        1, {"one_run_only": 1, "no_reference": 1, "removed": 6}
+    )
+    project.store.documents.replace_all(documents)
+    assert {name: measured(name) for name in references if name != "latent"} == {
+        name: numbers for name, numbers in before.items() if name != "latent"
+    }, "the file was imported again"
