@@ -182,21 +182,31 @@ async def debate_document(
 
 
 async def _answer_blocks() -> None:
-    """Debate each block from standard input until it ends, and write the debates to standard output."""
+    """Debate each block from standard input, and write the debates to standard output.
+
+    Raises EOFError at the end of the input and BrokenPipeError without a reader of the output: the parent has ended.
+    """
     tune_garbage_collection()
     models = ModelLibrary()
     run_id, settings = _read()
-    while (block := _read()) is not None:
+    while True:
+        block = _read()
         debates = [await debate_document(document, examples, run_id, settings, models) for document, examples in block]
         sys.stdout.buffer.write(_packed(debates))
         sys.stdout.buffer.flush()
 
 
 def _read() -> Any:
-    """Return the next message from standard input, None at its end."""
-    size = sys.stdin.buffer.read(_SIZE)
-    return pickle.loads(sys.stdin.buffer.read(int.from_bytes(size))) if size else None
+    """Return the next message from standard input. Raises EOFError if its end is missing."""
+    size = int.from_bytes(sys.stdin.buffer.read(_SIZE))
+    message = sys.stdin.buffer.read(size)
+    if not size or len(message) < size:
+        raise EOFError
+    return pickle.loads(message)
 
 
 if __name__ == "__main__":
-    asyncio.run(_answer_blocks())
+    try:
+        asyncio.run(_answer_blocks())
+    except (EOFError, BrokenPipeError):
+        os._exit(0)  # at a usual exit, Python would report that it cannot write the rest of the output

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -146,6 +148,26 @@ def test_run_pauses_when_a_worker_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a worker process ended" in status.message
     assert status.in_flight == 0
     assert [state for state, _ in world.states] == ["running", "paused"]
+
+
+@pytest.mark.parametrize("sent", ["nothing", "a part of a block", "blocks"])
+def test_worker_ends_silently_with_its_parent(sent: str) -> None:
+    block = [
+        (document, {}) for document in asyncio.run(Hotels().load([f"d{n}" for n in range(worker_pool_engine.BLOCK)]))
+    ]
+    message = worker_pool_engine._packed(block)
+    begin = b"" if sent == "nothing" else worker_pool_engine._packed(("r1", builtin_settings()))
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-m", "core.engine.worker_pool_engine"],
+        input=begin + {"nothing": b"", "a part of a block": message[:-100], "blocks": message}[sent],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_short_limited_and_other_runs_stay_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
