@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,6 @@ EXCLUSIONS: Mapping[str, str] = {
     "nothing relevant": "No label of the codebook is relevant to the text.",
 }
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _LINK = re.compile(r"https?://\S+|www\.\S+")
 _RUN = re.compile(r"(\S)\1{5,}")
 _SENSITIVE = re.compile(
@@ -92,10 +92,10 @@ def exclusion(text: str, earlier: Container[str] = ()) -> str:
     if words and all(word in GREETINGS for word in words):
         return "greeting"
     marks = len(_LINK.findall(text))
-    letters = sum(character.isalpha() or character.isspace() for character in _LINK.sub("", text))
+    letters = sum(one.isalpha() or one.isspace() or _is_mark(one) for one in _LINK.sub("", text))
     if _RUN.search(text) or marks > len(words) or letters * 2 < len(_LINK.sub("", text)):
         return "spam"
-    if len(words) < MIN_WORDS and sum(map(unspaced, "".join(words))) < MIN_LETTERS:
+    if len(words) < MIN_WORDS and sum(map(unspaced, filter(str.isalpha, "".join(words)))) < MIN_LETTERS:
         return "too short"
     if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
         return "spam"
@@ -137,7 +137,14 @@ def without_spam_authors(log: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    marks = "".join(sorted(filter(_is_mark, set(text))))  # vowels of Hindi and tones of Thai, which \w leaves out
+    letter = rf"(?:[^\W_]|[{marks}])" if marks else r"[^\W_]"
+    pattern = rf"[^\W_]{letter}*(?:['’]{letter}+)?"
+    return [word.casefold().replace("’", "'") for word in re.findall(pattern, text)]
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
 
 
 # -- masking

@@ -28,6 +28,9 @@ from tests.each_row import each_row
         ("新しいテント、！。。。。", "too short"),
         ("https://a.example/新しいテントを買いたい テント", "too short"),
         ("Хочу купить новую палатку для похода", ""),
+        ("ကျွန်ုပ်တို့သည်ဤစာအုပ်ကိုကြိုက်နှစ်သက်ကြပါသည်", ""),
+        ("बहुत अच्छा लगा", "too short"),
+        ("ดีมาก ๆ ที่นี่", "too short"),
     ],
 )
 def test_text_is_excluded_by_the_expected_rule(text: str, rule: str) -> None:
@@ -38,6 +41,7 @@ def test_text_is_excluded_by_the_expected_rule(text: str, rule: str) -> None:
 def test_text_that_differs_only_in_case_and_punctuation_is_repeated() -> None:
     assert exclusion("Which tent should I buy?", {repetition_key("which tent should I BUY")}) == "repeated"
     assert exclusion("Which tent should I buy?", {repetition_key("which boots should I buy")}) == ""
+    assert exclusion("मैं उसकी बहन जैसी हूँ", {repetition_key("मैं उसका बहन जैसा हूँ")}) == "", "vowel signs are letters"
 
 
 def test_addresses_numbers_cards_and_names_are_masked() -> None:
