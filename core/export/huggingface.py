@@ -25,6 +25,9 @@ from core.ingest.table import REVIEW_DETAILS, clean_value, unique_names
 
 DATA = "data/train.parquet"
 """The path of the rows in the folder."""
+_CONFIGS = [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}]
+CARD_START = f"---\n{yaml.safe_dump({'configs': _CONFIGS}, sort_keys=False)}".encode()
+"""The first lines of each dataset card, by which a card of an earlier export is known."""
 
 
 def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
@@ -68,7 +71,7 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
     """Return the dataset card: front matter for the loader, the origin of the labels, and their definitions."""
     features = _features(codebook, summary.columns.text_names)
     front = {
-        "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
+        "configs": _CONFIGS,
         "dataset_info": {"features": [{"name": name, **_in_card(features[name])} for name in features]},
         "task_categories": ["text-classification"],
     }

@@ -14,7 +14,7 @@ from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
 from core.export.csv_writer import write_csv
 from core.export.export_row import SharedColumns
-from core.export.huggingface import DATA, readme, write_huggingface
+from core.export.huggingface import CARD_START, DATA, readme, write_huggingface
 from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
@@ -126,8 +126,8 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, columns: Shared
 
     An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
     ``items`` is read once, in order, and never held in memory. Raises UsageError for an unknown format and for a path
-    that is also a companion's. Raises ExportError if the disk is full or the path cannot be written; the old file is
-    then unchanged.
+    that is also a companion's. Raises ExportError if the disk is full, the path cannot be written, or a folder has a
+    README.md of another origin; the old file is then unchanged.
     """
     export_format = find_format(format)
     target, companions = export_format.places(path)
@@ -138,6 +138,9 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, columns: Shared
             f"Use a name that ends in {export_format.suffix}.",
         )
     if export_format.folder_path:
+        for companion in companions:
+            if companion.is_file() and not companion.read_bytes().startswith(CARD_START):
+                raise ExportError(f"{companion} was not written by Moot.", "Export to another folder, or rename it.")
         try:
             path.mkdir(exist_ok=True)
             target.parent.mkdir(parents=True, exist_ok=True)

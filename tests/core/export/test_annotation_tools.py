@@ -285,6 +285,16 @@ def test_companion_file_never_overwrites_the_results(tmp_path: Path) -> None:
     assert not (tmp_path / "tasks.xml").exists()
 
 
+def test_folder_export_replaces_only_a_readme_that_moot_wrote(tmp_path: Path) -> None:
+    for codebook in (ASPECTS, STANCE):
+        write("huggingface", [row(values={})], codebook, columns_of([row()]), tmp_path / "set")
+    (tmp_path / "README.md").write_text("# My project", "utf-8")
+    with pytest.raises(ExportError, match=r"README\.md was not written by Moot"):
+        write("huggingface", [row()], ASPECTS, columns_of([row()]), tmp_path)
+    assert (tmp_path / "README.md").read_text("utf-8") == "# My project"
+    assert not (tmp_path / "data").exists()
+
+
 def test_folder_export_does_not_replace_a_file(tmp_path: Path) -> None:
     (tmp_path / "set").write_text("mine", "utf-8")
     with pytest.raises(ExportError):
