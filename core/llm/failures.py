@@ -112,11 +112,40 @@ _KEY_START_CHARACTERS = 12
 
 def redacted(text: str, key: str | None) -> str:
     """Return ``text`` without the key, whole or truncated, as it is or in a URL, in case a server echoed it."""
-    if not key or len(key) < _MIN_KEY_CHARACTERS:
-        return text
-    for form in dict.fromkeys((key, quote(key), quote(key, safe=""))):
+    for form in _key_forms(key):
         text = _without_key(text, form)
     return text
+
+
+def _key_forms(key: str | None) -> tuple[str, ...]:
+    """Return how a key may be written; nothing for a placeholder."""
+    if not key or len(key) < _MIN_KEY_CHARACTERS:
+        return ()
+    return tuple(dict.fromkeys((key, quote(key), quote(key, safe=""))))
+
+
+class RedactedStream:
+    """Filter of a streamed text that removes the key, also if it comes in several pieces."""
+
+    def __init__(self, key: str | None) -> None:
+        self._key = key
+        self._forms = _key_forms(key)
+        self._held = ""
+
+    def __call__(self, piece: str) -> str:
+        """Return the next text without the key. An end that may be the start of a key waits for the next piece."""
+        text = self._held + piece
+        end = min((_start_of_key(text, form) for form in self._forms), default=len(text))
+        self._held = text[end:]
+        return redacted(text[:end], self._key)
+
+
+def _start_of_key(text: str, key: str) -> int:
+    """Return where the longest end of a text begins that a key begins with; the length of the text without one."""
+    at = text.find(key[0], max(0, len(text) - len(key) + 1))
+    while at >= 0 and not key.startswith(text[at:]):
+        at = text.find(key[0], at + 1)
+    return len(text) if at < 0 else at
 
 
 def _without_key(text: str, key: str) -> str:

@@ -214,12 +214,8 @@ class ModelLibrary:
             extra_params = {**extra_params, "logprobs": True}
         model_request = self.build_request(key, role_model, request, settings, extra_params)
         api: ChatAPI = ollama_chat if connection.dialect == "ollama" else openai_chat
-
-        def on_redacted_delta(text: str, is_reasoning: bool) -> None:
-            on_delta(failures.redacted(text, key), is_reasoning)
-
         try:
-            reply = await _Exchange(self.session, api, model_request, capabilities, on_redacted_delta).ask()
+            reply = await _Exchange(self.session, api, model_request, capabilities, on_delta).ask()
         except ModelError as raised:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
@@ -440,7 +436,13 @@ class _Exchange:
         """Send a body once. A ModelError carries the text received before it, and what was billed."""
         request = self.request
         url = f"{request.connection.base_url}{self.api.PATH}"
-        builder = streaming.ReplyBuilder(request, self.on_delta, request.role_request.characters, request.output_limit)
+        streams = [failures.RedactedStream(request.key) for _ in ("text", "reasoning")]
+
+        def on_delta(text: str, is_reasoning: bool) -> None:
+            if shown := streams[is_reasoning](text):
+                self.on_delta(shown, is_reasoning)
+
+        builder = streaming.ReplyBuilder(request, on_delta, request.role_request.characters, request.output_limit)
         try:
             clock = asyncio.timeout(request.reply_timeout)
             try:

@@ -437,3 +437,14 @@ def test_echoed_key_is_redacted_everywhere_in_the_error(monkeypatch: pytest.Monk
     shown = "".join(traceback.format_exception(error)) + repr(error) + error.partial + "".join(received)
     assert error.partial == "so far [key]"
     assert KEY not in shown
+
+
+@pytest.mark.parametrize("size", [1, 5, 12, 18])
+def test_key_that_is_echoed_in_pieces_is_not_streamed(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
+    text = f"so {KEY}, ask for sk-secret or {KEY[:15]} now: no."
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    received: list[str] = []
+    events = [*(event(piece(each)) for each in pieces), event(piece(finish="stop"))]
+    reply = ask(sending(*events), on_delta=lambda text, _: received.append(text))
+    assert "".join(received) == reply.text == "so [key], ask for sk-secret or [key] now: no."
