@@ -48,7 +48,7 @@ def parse(
 ) -> tuple[Any, yaml.Node | None]:
     """Return the data of a text (YAML or JSON) and its root node, which knows the lines; None twice for empty text.
 
-    Values of ``text_keys``, alone or in a list, are text as it is written: YAML reads ``no`` as False and ``007`` as 7.
+    Values under ``text_keys``, at any depth, are text as it is written: YAML reads ``no`` as False and ``007`` as 7.
 
     Raises ``error_type``, with the line if known, for text that is too long or not YAML, for a repeated key, and for
     aliases that expand to too many values or to themselves.
@@ -135,8 +135,13 @@ def _repeated_key(node: yaml.Node) -> yaml.ScalarNode | None:
 def _keep_text(node: yaml.Node, keys: Collection[str]) -> None:
     for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if key.value in keys:
-            for part in value.value if isinstance(value, yaml.SequenceNode) else (value,):
-                if isinstance(part, yaml.ScalarNode) and part.tag in _TYPED:
-                    part.tag = _TEXT
+            _make_text(value)
     for part in _parts(node):
         _keep_text(part, keys)
+
+
+def _make_text(node: yaml.Node) -> None:
+    if node.tag in _TYPED:
+        node.tag = _TEXT
+    for part in _parts(node):
+        _make_text(part)

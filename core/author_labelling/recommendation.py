@@ -58,7 +58,7 @@ def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
     Raises UsageError naming the first wrong field, and for two entries with one name.
     """
     source = "the catalogue"
-    data, _ = yaml_text.parse(text, source, UsageError)
+    data, _ = yaml_text.parse(text, source, UsageError, CatalogueEntry.model_fields)
     if not isinstance(data, list):
         raise UsageError(f"{source}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
     try:

@@ -199,6 +199,12 @@ def test_recommendations_match_values_or_keywords() -> None:
     assert recommend((), source, features, Selector(), arm=SELECTOR) is None
 
 
+def test_words_of_a_catalogue_are_text_as_written() -> None:
+    (entry,) = load_catalogue("[{name: 007, text: x, keywords: [no, 5], labels: {Urgent: Yes, Mark: [1, 2]}}]")
+    assert (entry.name, entry.keywords) == ("007", ("no", "5"))
+    assert entry.labels == {"Urgent": ("Yes",), "Mark": ("1", "2")}
+
+
 @each_row("text", ["{}", "- name: A", "- {name: A, text: x}\n- {name: A, text: y}", "- [1"])
 def test_invalid_catalogue_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
