@@ -113,10 +113,17 @@ def recommend(
     return choice
 
 
-def next_arm(log: Iterable[Entry]) -> str:
-    """Return the arm whose turn it is: the one with fewer impressions so far, the selector first."""
+def next_arm(log: Iterable[Entry], catalogue: Sequence[CatalogueEntry]) -> str:
+    """Return the arm whose turn it is: the one with fewer impressions so far, the selector first.
+
+    An arm waits for a text that it matches. Without keywords in the catalogue it is always the selector's turn, without
+    labels that of the keywords.
+    """
+    if not any(entry.keywords for entry in catalogue):
+        return SELECTOR
     counts = Counter(entry.arm for entry in log if isinstance(entry, Impression))
-    return KEYWORDS if counts[KEYWORDS] < counts[SELECTOR] else SELECTOR
+    has_labels = any(entry.labels for entry in catalogue)
+    return SELECTOR if has_labels and counts[SELECTOR] <= counts[KEYWORDS] else KEYWORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,7 +343,7 @@ def recommend(session: ProjectSession, submission: Submission) -> recommendation
         return next((entry for entry in catalogue if entry.name == impression.entry), None)
     if not catalogue or submission.excluded or current.learned.answered < settings.warm_up:
         return None
-    arm = recommendation.next_arm(current.log)
+    arm = recommendation.next_arm(current.log, catalogue)
     recommended = recommendation.recommend(catalogue, submission, current.features, current.learned.selector, arm=arm)
     if recommended is None:
         return None

@@ -151,7 +151,9 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
     assert rates["", SELECTOR] == (2, 2)
     assert rates["1970-01-02", SELECTOR] == (1, 2)
     assert rates["1970-01-02", KEYWORDS] == (1, 0)
-    assert next_arm(log) == KEYWORDS
+    catalogue = load_catalogue("- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: calm}}")
+    assert next_arm([], catalogue) == SELECTOR
+    assert next_arm(log, catalogue) == KEYWORDS
 
 
 def test_quick_impressions_of_both_arms_count_once_each() -> None:
@@ -197,6 +199,16 @@ def test_recommendations_match_values_or_keywords() -> None:
     assert recommend(catalogue, hyphened, features, Selector(), arm=KEYWORDS) == (rope, ())
     assert recommend(catalogue, Submission("d", "a", 1.0, "Nothing."), features, Selector(), arm=KEYWORDS) is None
     assert recommend((), source, features, Selector(), arm=SELECTOR) is None
+
+
+def test_arm_that_a_catalogue_has_nothing_for_gets_no_turn() -> None:
+    labels, keywords = (
+        load_catalogue(f"- {{name: Tent, text: Light., {words}}}")
+        for words in ("labels: {Feeling: calm}", "keywords: [walk]")
+    )
+    shown = [impression(1, 1.0)]
+    assert [next_arm(log, labels) for log in ([], shown)] == [SELECTOR, SELECTOR]
+    assert [next_arm(log, keywords) for log in ([], shown)] == [KEYWORDS, KEYWORDS]
 
 
 def test_words_of_a_catalogue_are_text_as_written() -> None:
