@@ -23,6 +23,7 @@ from core.author_labelling.questions import Entry, Feature, Impression, Reaction
 from core.author_labelling.screening import without_spam_authors
 from core.author_labelling.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
+from core.debate.reading.normalise import UNSPACED
 from core.errors import UsageError
 from core.formatting import format_problem
 from core.stats.intervals import ends
@@ -31,7 +32,7 @@ from core.stats.metric_intervals import Design, ratio
 MERGE_SECONDS = 10.0
 """Impressions of one author that follow each other faster are one impression (appendix A.1 names no time)."""
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 class CatalogueEntry(BaseModel):
@@ -72,7 +73,7 @@ def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
 
 
 def _spaced_words(text: str) -> str:
-    """Return the words of a text in lower case, each between two spaces."""
+    """Return the words of a text in lower case, each between two spaces, and each letter of scripts without spaces."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 

@@ -199,6 +199,10 @@ def test_recommendations_match_values_or_keywords() -> None:
     assert recommend(catalogue, hyphened, features, Selector(), arm=KEYWORDS) == (rope, ())
     assert recommend(catalogue, Submission("d", "a", 1.0, "Nothing."), features, Selector(), arm=KEYWORDS) is None
     assert recommend((), source, features, Selector(), arm=SELECTOR) is None
+    (chinese,) = load_catalogue("- {name: Tent, text: Light., keywords: [帐篷]}")
+    for text, is_match in (("我想买一个新帐篷。", True), ("我想买一个新帐。篷", False)):
+        shown = recommend([chinese], Submission("d", "a", 1.0, text), features, Selector(), arm=KEYWORDS)
+        assert (shown is not None) == is_match
 
 
 def test_arm_that_a_catalogue_has_nothing_for_gets_no_turn() -> None:
