@@ -353,9 +353,10 @@ def voters_of(run: RunRow, roles: Collection[str]) -> list[str]:
 def voting_rule(run: RunRow) -> Vote:
     """Return the rule by which roles of one family decide together in the run, for grids by role.
 
-    A role without a grid abstains. A lone voter decides.
+    If the deciding role of the run is one of them, it decides: its values replace those of the roles before it. A role
+    without a grid abstains. A lone voter decides.
     """
-    codebook, spec = run.settings.codebook, protocols.known(run.settings)
+    codebook, spec, decides = run.settings.codebook, protocols.known(run.settings), decider(run)
     rule = spec.vote(protocols.params_of(run.settings), codebook.kind) if spec else MajorityVote()
 
     def decide(cell: Sequence[float]) -> float:
@@ -365,7 +366,7 @@ def voting_rule(run: RunRow) -> Vote:
         return float(codebook.label_numbers[value] if isinstance(value, str) else value)
 
     def vote(grids: Mapping[str, Grid]) -> Grid:
-        voters = voters_of(run, grids)
+        voters = [decides] if decides in grids else voters_of(run, grids)
         if len(voters) == 1:
             return grids[voters[0]]
         missing = np.full_like(next(iter(grids.values())), np.nan)

@@ -112,6 +112,16 @@ def test_last_round_of_a_discussion_decides_as_the_run(project, protocol, kind, 
     np.testing.assert_array_equal(np.where(last == annotation_arrays.TIED, np.nan, last), verdicts)
 
 
+@pytest.mark.parametrize("params", [{"bench": "sequence"}, {"bench": "parallel"}])
+def test_judges_decide_as_the_run(project, params):
+    run = store_random_run(project, "courtroom", "choice", params)
+    stage = annotation_arrays.stages(sample_world.session_on(project), run)[-1]
+    assert (stage.title, len(stage.members)) == ("Judges", 3)
+    verdicts = project.store.annotations.grid(run.run_id, CODEBOOKS["choice"], VERDICT)
+    decided = np.where(stage.predicted == annotation_arrays.TIED, np.nan, stage.predicted)
+    np.testing.assert_array_equal(decided, verdicts)
+
+
 def test_vote_of_samples_is_no_step_after_one_of_them(project):
     run = store_random_run(project, "single", "choice", {"method": "vote", "k": 5})
     session = sample_world.session_on(project)
