@@ -40,6 +40,9 @@ class VotingRule(Protocol):
         Without a value, there is a reason.
         """
 
+    def share(self, values: Sequence[Value | None], value: Value) -> float:
+        """Return the share of the votes for a value, weighed as in ``decide``; at least one voter must give one."""
+
 
 @dataclass(frozen=True, slots=True)
 class MajorityVote:
@@ -55,13 +58,21 @@ class MajorityVote:
 
     def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
         """Return (value, reason) of an item, as ``VotingRule``."""
-        weights = self.weights or [1] * len(values)
-        weighed = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+        weighed = self._weighed(values)
         if not weighed:
             return None, "nobody decided it"
         if not is_majority(len(weighed), len(values)):
             return None, f"only {len(weighed)} of {len(values)} decided it"
         return _result(weighed, codebook, self.average)
+
+    def share(self, values: Sequence[Value | None], value: Value) -> float:
+        """Return the weighted share of the votes for a value, as ``VotingRule``."""
+        weighed = self._weighed(values)
+        return sum(weight for vote, weight in weighed if vote == value) / sum(weight for _, weight in weighed)
+
+    def _weighed(self, values: Sequence[Value | None]) -> list[tuple[Value, float]]:
+        weights = self.weights or [1] * len(values)
+        return [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
 
 
 def majority_verdict(context: DebateContext, replies: Sequence[Reply], rule: VotingRule = MajorityVote()) -> Verdict:

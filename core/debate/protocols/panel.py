@@ -431,13 +431,21 @@ class GroupMean:
 
     def decide(self, values: Sequence[Value | None], codebook: Codebook) -> tuple[Value | None, str]:
         """Return the value of an item and the means in words, as ``VotingRule``."""
+        values_by_group = self._by_group(values)
+        if not values_by_group:
+            return None, "no persona gave a value that can be read"
+        return _decide_item(codebook, values_by_group)
+
+    def share(self, values: Sequence[Value | None], value: Value) -> float:
+        """Return the mean over groups of the share of the group's voters for a value, as ``VotingRule``."""
+        return _mean_share(self._by_group(values), value)
+
+    def _by_group(self, values: Sequence[Value | None]) -> dict[str, list[Value]]:
         values_by_group: dict[str, list[Value]] = {}
         for group, value in zip(self.groups, values, strict=True):
             if value is not None:
                 values_by_group.setdefault(group, []).append(value)
-        if not values_by_group:
-            return None, "no persona gave a value that can be read"
-        return _decide_item(codebook, values_by_group)
+        return values_by_group
 
 
 def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:

@@ -158,7 +158,7 @@ def scores_by_ambiguity(
             rounds(
                 values(loaded.reference),
                 [(stage.title, {role: values(grid) for role, grid in stage.members.items()}) for stage in steps],
-                vote=annotation_arrays.voting_rule(run),
+                vote=annotation_arrays.family_vote(run),
                 kind=codebook.kind,
                 design=design,
                 groups=groups,

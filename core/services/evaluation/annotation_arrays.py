@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.debate import protocols, turns
-from core.debate.votes import MajorityVote
+from core.debate.votes import MajorityVote, VotingRule
 from core.documents import VERDICT, Reference
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
@@ -294,7 +294,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     for (role, round), grid in zip(rounds, grids, strict=True):
         groups.setdefault((turns.family(role), round), {})[role] = grid
     titles = step_titles(run)
-    vote = voting_rule(run)
+    vote = family_vote(run)
     latest: dict[str, Grid] = {}
     repeated_families = {family for family, round in groups if round}
     stages_found = []
@@ -350,14 +350,19 @@ def voters_of(run: RunRow, roles: Collection[str]) -> list[str]:
     return given if set(given).isdisjoint(voters) else voters
 
 
-def voting_rule(run: RunRow) -> Vote:
-    """Return the rule by which roles of one family decide together in the run, for grids by role.
+def voting_rule(run: RunRow) -> VotingRule:
+    """Return the rule by which roles of one family decide together in the run, if no single role of it decides."""
+    spec = protocols.known(run.settings)
+    return spec.vote(protocols.params_of(run.settings), run.settings.codebook.kind) if spec else MajorityVote()
 
-    If the deciding role of the run is one of them, it decides: its values replace those of the roles before it. A role
-    without a grid abstains. A lone voter decides.
+
+def family_vote(run: RunRow) -> Vote:
+    """Return the function that decides for roles of one family together, from grids by role.
+
+    If the deciding role of the run is one of them, it decides: its values replace those of the roles before it. Others
+    decide by the voting rule of the run. A role without a grid abstains. A lone voter decides.
     """
-    codebook, spec, decides = run.settings.codebook, protocols.known(run.settings), decider(run)
-    rule = spec.vote(protocols.params_of(run.settings), codebook.kind) if spec else MajorityVote()
+    codebook, rule, decides = run.settings.codebook, voting_rule(run), decider(run)
 
     def decide(cell: Sequence[float]) -> float:
         value, _ = rule.decide([decode_value(codebook, number) for number in cell], codebook)

@@ -9,17 +9,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from core.baseline.classifier_replies import NAME
-from core.documents import Reference
+from core.codebook import Codebook
+from core.debate.votes import MajorityVote, VotingRule
+from core.documents import VERDICT, Reference
 from core.runs import RunRow, builtin_name
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage, repeated_runs
-from core.services.evaluation.annotation_arrays import Grid, last_lists, sampling_design, verdict_arrays
+from core.services.evaluation.annotation_arrays import Grid, last_lists, paired_arrays, sampling_design, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
-from core.stats.debate_rounds import count_votes
+from core.stats.debate_rounds import vote_of
+from core.store.annotations import decode_value
 
 CertaintySource: TypeAlias = Literal["votes", "classifier", "logprobs"]
 MIN_VOTES = 3
@@ -46,10 +49,10 @@ class Certainty:
 def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Certainty:
     """Return the calibration of the values of the verdicts.
 
-    If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes: of
-    the iterations if there are at least three, else of the last answers of at least three parallel agents.
-    Without votes it is the probability that the deciding model gave to the words of its decision, if its server
-    reports log probabilities. Ratings have no calibration.
+    If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes for
+    the verdict: of the iterations if there are at least three, else of the last answers of at least three parallel
+    agents, weighed as the run weighs them. Without votes it is the probability that the deciding model gave to the
+    words of its decision, if its server reports log probabilities. Ratings have no calibration.
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
@@ -60,21 +63,25 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     loaded = verdict_arrays(session, run, reference)
     if len(rows) >= MIN_VOTES:
         voters = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
-        return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters))
+        certainty_grid = vote_shares(MajorityVote(), voters, loaded.verdicts, codebook)
+        return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", certainty_grid)
     stages = annotation_arrays.stages(session, run)
     families = [stage.family for stage in stages if len(stage.members) >= MIN_VOTES]
     if families:
         # Members who agreed at first did not answer again: their first answers are their last ones.
         members = last_lists(stage for stage in stages if stage.family == families[-1])
         name = f"{len(members)} {title_of(families[-1]).lower()}s"
-        return _calibrate(session, run, reference, "votes", name, *votes(list(members.values())))
+        missing = np.full_like(loaded.verdicts, np.nan)
+        voters = [members.get(role, missing) for role in annotation_arrays.voters_of(run, members)]
+        certainty_grid = vote_shares(annotation_arrays.voting_rule(run), voters, loaded.verdicts, codebook)
+        return _calibrate(session, run, reference, "votes", name, certainty_grid)
     decider, items = annotation_arrays.decider(run), codebook.items
     certainty_grid = np.full_like(loaded.reference, np.nan)
     certainties = session.store.annotations.decision_certainty(run.run_id, decider, items)
     certainty_grid[certainties["row"], certainties["column"]] = certainties["value"]
     if not np.isnan(certainty_grid).all():
         name = f"log probabilities of {decider.replace('_', ' ')}"
-        return _calibrate(session, run, reference, "logprobs", name, loaded.verdicts, certainty_grid)
+        return _calibrate(session, run, reference, "logprobs", name, certainty_grid)
     why = (
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."
@@ -82,18 +89,19 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     return Certainty(why_not=why)
 
 
-def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
-    """Return the most frequent value of each cell and its share of the votes.
+def vote_shares(rule: VotingRule, voters: Sequence[Grid], verdicts: Grid, codebook: Codebook) -> Grid:
+    """Return the share of the votes for each verdict, ``[document, item]``.
 
-    Both are NaN for a cell with fewer than ``MIN_VOTES``. In a tie, the smallest value is used.
+    NaN for a cell without a verdict or with fewer than ``MIN_VOTES`` votes.
     """
-    values, counts = count_votes(np.stack(voters))
-    if not len(values):
-        return np.full(counts.shape[1:], np.nan), np.full(counts.shape[1:], np.nan)
-    totals = counts.sum(axis=0)
-    has_votes = totals >= MIN_VOTES
-    best = np.where(has_votes, values[counts.argmax(axis=0)], np.nan)
-    return best, counts.max(axis=0) / np.where(has_votes, totals, np.nan)
+
+    def share(cell: Sequence[float]) -> float:
+        verdict, *votes = (decode_value(codebook, number) for number in cell)
+        if verdict is None or len(votes) - votes.count(None) < MIN_VOTES:
+            return np.nan
+        return rule.share(votes, verdict)
+
+    return vote_of([verdicts, *voters], share)
 
 
 def _classifier_hash(run: RunRow) -> str:
@@ -134,7 +142,6 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
         reference,
         "classifier",
         "on documents outside its training set",
-        predicted,
         certainty_grid,
         {"not_sampled": not_sampled},
     )
@@ -146,15 +153,13 @@ def _calibrate(
     reference: Reference,
     kind: CertaintySource,
     voters: str,
-    predicted: Grid,
     certainty_grid: Grid,
     extra_reasons: Mapping[coverage.Reason, Mask] | None = None,
 ) -> Certainty:
-    loaded = verdict_arrays(session, run, reference)
-    gold = loaded.reference
+    gold, predicted = paired_arrays(session, run, VERDICT, reference)
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     is_counted: Mask = np.any((right >= 0) & ~np.isnan(certainty_grid), axis=1)
-    design = sampling_design(session, run, reference, loaded)
+    design = sampling_design(session, run, reference, verdict_arrays(session, run, reference))
     result = calibration(certainty_grid, right, design=design)
     why_not = "" if result.n else "No document has both a certainty and a reference value."
     return Certainty(

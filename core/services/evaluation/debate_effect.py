@@ -141,7 +141,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         rounds=rounds(
             gold,
             [(stage.title, stage.members) for stage in stages if len(stage.members) > 1],
-            vote=annotation_arrays.voting_rule(run),
+            vote=annotation_arrays.family_vote(run),
             kind=codebook.kind,
             design=design,
             groups=groups,
