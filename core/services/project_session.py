@@ -145,7 +145,7 @@ class ProjectSession:
                 active = self._futures.get(run_id)
             if active is not None and not active.done():
                 return active
-            self.project.replies.write_refused()
+            self.project.write_refused()
             work = self.store.runs.work(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
             if pace is not None and work.run.settings.pace:
                 settings = work.run.settings.model_copy(update={"pace": pace})

@@ -131,6 +131,11 @@ class Project:
                 return copy
         raise ProjectError("No copy of the project could be saved.", "Free some space and try again.") from failed
 
+    def write_refused(self) -> None:
+        """Write what the full disk refused and was paid for. Raises StorageFull and ProjectError."""
+        self.replies.write_refused()
+        self.sink.write_refused()
+
     def close(self) -> None:
         """Write everything queued, checkpoint and release the file. Harmless if repeated.
 
@@ -141,7 +146,7 @@ class Project:
             if self._connection.is_open and (problem := self._connection.read_only_problem()):
                 self._raise_rescued(problem)
             with suppress(ProjectError):
-                self.replies.write_refused()
+                self.write_refused()
             self._writer.close()
             if self._connection.is_open and (problem := self._connection.file_problem()):
                 self._raise_rescued(problem)

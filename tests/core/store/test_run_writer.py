@@ -289,3 +289,17 @@ def test_failed_attempts_are_stored(project, run_id):
         (run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", 5, 2, 0.25, 1.5, 100.0 + n)
         for n in range(3)
     ]
+
+
+def test_failed_attempt_that_the_disk_refused_is_written_later(project, run_id, monkeypatch):
+    def full(_cursor, _attempts, _keys_may_exist):
+        raise StorageFull("The disk is full.", "Free some space.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run_writer, "_insert_attempts", full)
+        project.sink.attempt(FailedAttempt(run_id, "d0", "critic", "k0", "stalled", "silence", Usage(5, 2), 0.25))
+        flush(project)
+    assert project.store.runs.require(run_id).cost_usd == 0
+    project.write_refused()
+    project.write_refused()
+    assert project.store.runs.require(run_id).cost_usd == 0.25
