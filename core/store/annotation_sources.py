@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from core.codebook import Codebook
 from core.documents import VERDICT
 from core.errors import UsageError
+from core.hashing import digest
 from core.store.database import Cursor, DatabaseConnection
 from core.store.rows import dump, insert
 from core.store.write_queue import Repository
@@ -94,12 +95,12 @@ def source_of(name: str) -> AnnotationSource:
     )
 
 
-# The values that one reviewer submitted, without later changes by other reviewers.
-_PERSON = """
-SELECT document_id, item, value, 0 AS turn FROM person_reviews
-SEMI JOIN (SELECT document_id FROM person_status WHERE actor = $who AND status = 'Submitted') USING (document_id)
-WHERE kind = 'review' AND actor = $who AND value IS NOT NULL
+SUBMITTED_VALUES = """
+SELECT document_id, item, actor, value FROM person_reviews
+SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
+WHERE kind = 'review' AND value IS NOT NULL
 """
+"""SQL of the values of each reviewer on the documents that the reviewer has submitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,11 @@ class AllowedValues:
             return items | {"lows": [scale.min for scale in scales], "highs": [scale.max for scale in scales]}
         values = ["false", "true"] if codebook.kind == "multilabel" else [dump(label.id) for label in codebook.labels]
         return items | {"values": values}
+
+    @property
+    def digest(self) -> str:
+        """The digest of the values, whatever the order of the labels."""
+        return digest({name: sorted(values) for name, values in self.params.items()})
 
     @property
     def code(self) -> str:
@@ -180,11 +186,11 @@ def source_query(
         case "gold":
             return f"{rows} ({allowed.gold_of(connection)})", allowed.params
         case "reviewed" if source.who:
-            return _PERSON, who
+            return f"{rows} ({SUBMITTED_VALUES}) WHERE actor = $who", who
         case "reviewed":
             return f"{rows} reviewed_labels", {}
         case "latent":
-            return f"{rows} latent_labels", {}
+            return f"{rows} latent_labels WHERE allowed = $allowed", {"allowed": allowed.digest}
         case "reviewed+gold":
             return f"{rows} ({allowed.known})", allowed.params
         case "run":
@@ -192,12 +198,10 @@ def source_query(
             return f"{annotations} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
 
 
-_ANSWERS = """
+_ANSWERS = f"""
 SELECT document_id, item, 'rater ' || rater AS annotator, value FROM gold
 UNION ALL
-SELECT document_id, item, 'reviewer ' || actor, value FROM person_reviews
-SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
-WHERE kind = 'review' AND value IS NOT NULL
+SELECT document_id, item, 'reviewer ' || actor, value FROM ({SUBMITTED_VALUES})
 UNION ALL
 SELECT document_id, item, run_id, value FROM annotations
 WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_id)
@@ -207,20 +211,24 @@ WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_i
 class LatentLabels(Repository):
     """Answers and latent labels of a project."""
 
-    def answers(self, runs: Sequence[str]) -> pa.Table:
+    def answers(self, runs: Sequence[str], codebook: Codebook) -> pa.Table:
         """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.
 
-        Only of documents of the project; ``value`` is JSON text.
+        Only values that the codebook allows, of documents of the project; ``value`` is JSON text.
         """
+        allowed = AllowedValues(codebook)
         return self._connection.arrow(
-            f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id", {"runs": list(runs)}
+            f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id WHERE {allowed.test}",
+            {"runs": list(runs), **allowed.params},
         )
 
-    def replace(self, labels: Sequence[tuple[str, str, str]]) -> None:
-        """Store (document_id, item, value) as the latent labels."""
+    def replace(self, codebook: Codebook, labels: Sequence[tuple[str, str, str]]) -> None:
+        """Store (document_id, item, value) as the latent labels of the values that the codebook allows."""
+        allowed = AllowedValues(codebook).digest
 
         def write(cursor: Cursor) -> None:
-            cursor.execute("DELETE FROM latent_labels")
-            insert(cursor, "latent_labels", ("document_id", "item", "value"), labels)
+            cursor.execute("DELETE FROM latent_labels WHERE allowed = ?", [allowed])
+            columns = ("allowed", "document_id", "item", "value")
+            insert(cursor, "latent_labels", columns, [(allowed, *label) for label in labels])
 
         self._writer.do(write)

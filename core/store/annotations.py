@@ -18,6 +18,7 @@ from core.store.annotation_sources import (
     REVIEWED,
     REVIEWED_OR_GOLD,
     RUN,
+    SUBMITTED_VALUES,
     AllowedValues,
     AnnotationSource,
     of_run,
@@ -273,13 +274,15 @@ class Annotations(Repository):
         )
         return list(self._once_per_commit(run_id, lambda: self._connection.column(query, {"run": run_id})))
 
-    def sources(self, run_id: str) -> dict[str, int]:
+    def sources(self, run_id: str, codebook: Codebook) -> dict[str, int]:
         """Return the sources that the run can be compared with: name -> number of the run's documents.
 
-        Raters and reviewers are listed if there are several. Authors who label their own texts are always listed. Other
-        runs are listed if they have verdicts on documents of this run, without deleted runs and runs of the Lab. The
-        latent truth is listed with three annotators or more, and counts documents with two.
+        Documents count with values that the codebook allows, and for gold if its raters are not tied. Raters and
+        reviewers are listed if there are several. Authors who label their own texts are always listed. Other runs are
+        listed if they have verdicts on documents of this run, without deleted runs and runs of the Lab. The latent
+        truth is listed with three annotators or more, and counts documents with two.
         """
+        allowed = AllowedValues(codebook)
         rows = self._connection.rows(
             f"""
             WITH own AS MATERIALIZED {_OWN},
@@ -289,19 +292,20 @@ class Annotations(Repository):
                 WHERE status = 'verdict' AND {IS_LISTED}
             ),
             golden AS MATERIALIZED (
-                SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)
+                SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id) WHERE {allowed.test}
             ), settled AS MATERIALIZED (
-                SELECT document_id, actor FROM person_status SEMI JOIN own USING (document_id)
-                WHERE status = 'Submitted'
+                SELECT DISTINCT document_id, actor FROM ({SUBMITTED_VALUES}) SEMI JOIN own USING (document_id)
+                WHERE {allowed.test}
             ), answered AS MATERIALIZED (
                 SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
                 SELECT document_id, 'p' || actor FROM settled UNION ALL
                 SELECT document_id, 'v' || run_id FROM decided WHERE NOT is_canary
             )
-            SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n FROM golden
+            SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n
+            FROM ({allowed.gold_of(self._connection)}) SEMI JOIN own USING (document_id)
             UNION ALL SELECT 'gold', rater, count(*) FROM golden GROUP BY rater
             UNION ALL SELECT 'reviewed', '', count(DISTINCT document_id) FROM reviewed_labels
-                      SEMI JOIN own USING (document_id)
+                      SEMI JOIN own USING (document_id) WHERE {allowed.test}
             UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
             UNION ALL SELECT 'run', run_id, count(*) FROM decided WHERE run_id <> $run GROUP BY run_id
             UNION ALL SELECT 'latent', '', count(*) FROM (
@@ -309,7 +313,7 @@ class Annotations(Repository):
             ) HAVING count(*) > 0 AND (SELECT count(DISTINCT annotator) FROM answered) > 2
             ORDER BY kind = 'latent', kind, who
             """,
-            {"run": run_id},
+            {"run": run_id, **allowed.params},
         )
         many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
         counts: dict[str, int] = {GOLD: 0, REVIEWED: 0}

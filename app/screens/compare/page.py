@@ -102,7 +102,7 @@ def main() -> None:
     margin = points / 100 if points else None
     comparison = run_comparison.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
-        line(latent_truth.warning(session))
+        line(latent_truth.warning(session, selected[0].settings.codebook))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sentences(*_summary(comparison))

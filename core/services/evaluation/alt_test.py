@@ -33,7 +33,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
 
 def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
     """Return the verdicts, NaN on documents that the run has learned from, and each annotator's values by source."""
-    sources = session.store.annotations.sources(run.run_id)
+    sources = session.store.annotations.sources(run.run_id, run.settings.codebook)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
     # A lone rater or reviewer has no entry of their own.

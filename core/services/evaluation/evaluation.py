@@ -238,8 +238,8 @@ def evaluate(
 
     Cached until a score could change. ``intervals=False`` saves time. Raises UsageError for an unknown reference.
     """
-    check_reference(session, reference)
     codebook = run.settings.codebook
+    check_reference(session, reference, [codebook])
     gold, predicted = paired_arrays(session, run, annotator, reference)
     loaded = verdict_arrays(session, run, reference)
     design = sampling_design(session, run, reference, loaded)
@@ -267,7 +267,7 @@ def evaluate(
 def _warning(session: ProjectSession, run: RunRow, reference: Reference, scored: Mask) -> str:
     """Return the assumptions of a reference; ``scored`` marks the documents of the score."""
     if reference == LATENT:
-        return latent_truth.warning(session)
+        return latent_truth.warning(session, run.settings.codebook)
     if reference == REVIEWED_OR_GOLD:
         known = verdict_arrays(session, run, REVIEWED_OR_GOLD)
         unlabelled = np.isnan(known.reference).all(axis=1) & is_test_document(

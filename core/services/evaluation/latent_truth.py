@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.codebook import Codebook
 from core.formatting import join_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_while
@@ -18,25 +19,26 @@ _MIN_ANSWERS = 2
 _MIN_PROBABILITY = 0.5
 
 
-@cached_while(lambda session: session.store.annotations.basis(LATENT))
-def refresh(session: ProjectSession) -> tuple[str, ...]:
-    """Estimate and store the latent labels, and return the annotators. Cheap when no answer has changed.
+@cached_while(lambda session, **_: session.store.annotations.basis(LATENT))
+def refresh(session: ProjectSession, codebook: Codebook) -> tuple[str, ...]:
+    """Estimate and store the latent labels of a codebook, and return the annotators. Cheap if no answer has changed.
 
     Annotators are the gold raters, the reviewers, and the verdicts of each run except canaries and the Lab. A document
     has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
-    items with fewer than MIN_ANNOTATORS have none.
+    items with fewer than MIN_ANNOTATORS have none. Values that the codebook does not allow are no answers.
     """
+    if codebook.kind == "rating":
+        return ()
     import pandas as pd
 
     runs = [run.run_id for run in session.all_runs() if not run.is_canary]
-    answers: Any = session.store.latent_labels.answers(runs).to_pandas(strings_to_categorical=True)
+    answers: Any = session.store.latent_labels.answers(runs, codebook).to_pandas(strings_to_categorical=True)
     labels: list[tuple[str, str, str]] = []
     used: set[str] = set()
     for item, of_item in answers.groupby("item", observed=True):
         annotators = set(of_item["annotator"])
         codes, values = pd.factorize(of_item["value"])
-        is_rating = any(not value.startswith(("true", "false", '"')) for value in values)  # a JSON number
-        if len(annotators) < MIN_ANNOTATORS or is_rating:
+        if len(annotators) < MIN_ANNOTATORS:
             continue
         table = of_item.assign(code=codes).pivot(index="document_id", columns="annotator", values="code").fillna(-1)
         patterns, pattern, counts = np.unique(table.to_numpy(np.int64), axis=0, return_inverse=True, return_counts=True)
@@ -48,13 +50,13 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
         estimates = zip(table.index, best[pattern.reshape(-1)], strict=True)
         labels += [(document, item, value) for document, value in estimates if value is not None]
         used |= annotators
-    session.store.latent_labels.replace(labels)
+    session.store.latent_labels.replace(codebook, labels)
     return tuple(sorted(used))
 
 
-def warning(session: ProjectSession) -> str:
-    """Return whose answers the latent truth rests on and what it assumes, or what it needs."""
-    names = refresh(session)
+def warning(session: ProjectSession, codebook: Codebook) -> str:
+    """Return whose answers the latent truth of a codebook rests on and what it assumes, or what it needs."""
+    names = refresh(session, codebook)
     if not names:
         return f"An estimated truth needs the labels of {MIN_ANNOTATORS} raters, reviewers or runs. Ratings have none."
     return (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.codebook import Codebook
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
@@ -58,8 +59,9 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
     there are several; other runs; the latent truth of three annotators or more, except of ratings.
     """
-    counts = session.store.annotations.sources(run_id)
-    if session.run(run_id).settings.codebook.kind == "rating":
+    codebook = session.run(run_id).settings.codebook
+    counts = session.store.annotations.sources(run_id, codebook)
+    if codebook.kind == "rating":
         counts.pop(LATENT, None)
     return counts
 
@@ -69,14 +71,15 @@ def default_reference(counts: Mapping[Reference, int], wanted: Reference) -> Ref
     return wanted if counts.get(wanted) else next((name for name, count in counts.items() if count), "gold")
 
 
-def check_reference(session: ProjectSession, reference: str) -> None:
-    """Raise UsageError if the reference does not exist. The latent truth is estimated first."""
+def check_reference(session: ProjectSession, reference: str, codebooks: Iterable[Codebook]) -> None:
+    """Raise UsageError if the reference does not exist. The latent truth of the codebooks is estimated first."""
     source = source_of(reference)
     if source.kind == "gold" and source.who and source.who not in (raters := session.store.annotations.raters()):
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
         raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
     if source.kind == LATENT:
-        latent_truth.refresh(session)
+        for codebook in codebooks:
+            latent_truth.refresh(session, codebook)
     if source.kind == "run":
         session.run(source.who)
 
@@ -97,7 +100,7 @@ def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: 
         raise UsageError(
             f"These runs have no annotator '{annotator}'.", f"There are: {', '.join(sorted(annotators))}."
         ) from error
-    check_reference(session, annotator)
+    check_reference(session, annotator, [row.settings.codebook for row in rows])
     return str(source)
 
 

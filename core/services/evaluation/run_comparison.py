@@ -88,7 +88,7 @@ def comparison(
         if different := difference(codebook, run.settings.codebook):
             names = f"{_name_in_sentence(runs[0])} and {_name_in_sentence(run)}"
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
-    check_reference(session, reference)
+    check_reference(session, reference, [run.settings.codebook for run in runs])
     documents, gold, verdicts = load_shared(session, runs, reference)
     scored = AnnotationArrays(documents, gold, verdicts[0])
     of_test_documents = (

@@ -88,9 +88,9 @@ def test_values_of_every_source_are_read(project):
     assert values(f"run:{runs[1]}") == values(f"run:{runs[1]}/annotator") == [True, False, True]
     assert values("reviewed@kim") == [True, None, None]
     assert values("reviewed@lee") == [False, None, None]
-    sources = read.sources(runs[0])
+    sources = read.sources(runs[0], codebook)
     assert {name: sources[name] for name in ("gold", "gold@ann", "gold@bob", "reviewed", f"run:{runs[1]}")} == {
-        "gold": 3,
+        "gold": 2,
         "gold@ann": 3,
         "gold@bob": 2,
         "reviewed": 1,
@@ -109,6 +109,7 @@ def test_values_outside_the_codebook_are_left_out(project):
     run = project.store.runs.create(settings, ["d1", "d0"]).run_id
     grid = project.store.annotations.grid(run, codebook, "gold")
     np.testing.assert_equal(grid, [[np.nan, np.nan], [1, np.nan]])
+    assert project.store.annotations.sources(run, codebook) == {"gold": 1, "reviewed": 0}
 
 
 def test_documents_used_as_examples_are_known(project):

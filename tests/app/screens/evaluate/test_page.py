@@ -455,7 +455,7 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
 
 def test_names_in_the_warning_of_a_latent_truth_are_not_read_as_markdown(session, project, monkeypatch):
     monkeypatch.setattr(latent_truth, "LATENT", "gold")
-    monkeypatch.setattr(latent_truth, "warning", lambda _: "The truth is estimated from **ann**.")
+    monkeypatch.setattr(latent_truth, "warning", lambda *_: "The truth is estimated from **ann**.")
     app = draw(session, "compare", compare_runs=two_runs(project))
     assert "from **ann**" in "".join(element.proto.body for element in app.get("html"))
 
