@@ -442,8 +442,9 @@ class BatchEngine(ReplayingEngine):
 
         A request with a parameter that the server refuses is submitted again without it.
         """
-        waiting = self._waiting.get(key)
-        differs = waiting is not None and self._batches.learn(job.role_model, error, waiting.params)
+        waiting = self._waiting.get(key, _NOT_AWAITED)
+        is_awaited = waiting is not _NOT_AWAITED
+        differs = is_awaited and self._batches.learn(job.role_model, error, waiting.params)
         if not differs:
             self._attempts[key] += 1
         usage = Usage(*error.billed, estimated=True)
@@ -454,7 +455,7 @@ class BatchEngine(ReplayingEngine):
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
         if not differs and (not error.retryable or self._attempts[key] >= MAX_ATTEMPTS):
             self._errors[key] = ReplyError(error.kind, str(error))
-        if waiting is not None:
+        if is_awaited or any(error.billed):  # a later run of the owner asks again and pays again
             self.sink.attempt(
                 FailedAttempt(
                     run_id=job.run_id,

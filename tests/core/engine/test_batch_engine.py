@@ -212,6 +212,22 @@ def test_resume_collects_a_batch_that_was_left_running(tmp_path: Path, server: s
     assert (other["verdicts"], other["calls"], other["cached_calls"]) == (4, 0, 12)
 
 
+def test_billed_failures_that_another_run_collects_are_costs_of_their_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(4))
+    configure(server, hold=True, empty=True)
+    options = ("--protocol", "single", "--param", "batch_wait=0")
+    run(tmp_path, server, *options, code=3)
+    run(tmp_path, server, *options, "--limit", "2", code=3)
+    assert stats(server)["sizes"] == [4]
+    configure(server, hold=False)
+    for _ in range(9):
+        run(tmp_path, server, "--resume", "r0002", code=None)
+        if rows(tmp_path, "SELECT outcome FROM batches WHERE run_id = 'r0001'") == [("collected",)]:
+            break
+    attempts = "SELECT run_id, count(*), min(prompt_tokens) > 0 FROM attempts GROUP BY run_id ORDER BY run_id"
+    assert rows(tmp_path, attempts)[0] == ("r0001", 4, True)
+
+
 def test_refused_batch_pauses_with_the_servers_message(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, refuse="model m is not for batches")
