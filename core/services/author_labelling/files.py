@@ -234,7 +234,10 @@ def _masked(row: _QuestionRow, feature: Feature, names: tuple[str, ...]) -> _Que
 
 
 def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:
-    abstention: Abstention | None = next((value for value in ABSTENTIONS if value == row.answer), None)
+    is_option = question.position(row.answer) is not None
+    abstention: Abstention | None = next(
+        (value for value in ABSTENTIONS if value == normalise(row.answer) and not is_option), None
+    )
     choice = None if abstention or not row.answer else row.answer
     if choice is not None and question.options and question.position(choice) is None:
         raise ValueError(f"'{choice}' is not an option of '{question.text}'")

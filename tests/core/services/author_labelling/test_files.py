@@ -107,6 +107,15 @@ def test_questions_options_and_answers_are_masked(session: ProjectSession) -> No
         import_one(session, author="bo", questions=[questions[1] | {"options": ["Zork", "Emma"]}])
 
 
+@pytest.mark.parametrize("answer", ["not sure", "Not sure", "None of these"])
+def test_abstention_is_read_in_any_case(session: ProjectSession, answer: str) -> None:
+    session.store.codebooks.save(Codebook(name="Notes", labels=(Label(name="Urgent"), Label(name="Who", open="word"))))
+    word = {"label": "Who", "question": "Who?", "answer": answer}
+    import_one(session, questions=[YES_NO | {"label": "Urgent", "answer": answer}, word])
+    answers = [question.author_answer for question in labelling.load_labelling(session).questions.values()]
+    assert [(each.choice, each.abstention) for each in answers if each] == [(None, answer.lower())] * 2
+
+
 def test_second_file_continues_the_first(session: ProjectSession) -> None:
     def line(text: str, conversation: str) -> str:
         messages = [{"role": "author", "text": text}]
