@@ -364,7 +364,10 @@ WORDS_A_SENTENCE = 60
 """Words after which a sentence counts as another one, so that a limit holds for text without full stops."""
 
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])[\"'”’»)\]」』]*\s*|\n+")
-_ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|cf|vs|approx|mr|mrs|ms|dr|prof|st)\.|\b[A-Z]\.)$")
+_ABBREVIATED = re.compile(
+    r"\b(?:(?i:etc|cf|vs|approx|mr|mrs|ms|dr|prof|st|bzw|ca|nr|vgl|ggf|evtl|sog|ex|bijv|mme)|[^\W\d_])\.$"
+)
+"""A frequent abbreviation, an initial, or the letter at the end of one such as "e.g." or "d.h."."""
 _OPENING = re.compile(r"#{1,6}\s.*|\W*\d{1,3}[.)]+|.*[:：]", re.DOTALL)
 """Text that is not a sentence: a heading, the number of a list's item, or the announcement of what follows."""
 _WORD = re.compile(rf"[{UNSPACED}]{{1,3}}[^\w\s]*|[^\s{UNSPACED}]+")
