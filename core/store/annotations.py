@@ -172,6 +172,29 @@ class Annotations(Repository):
             {"run": run_id, "rounds": names, **allowed.params},
         )
 
+    def sample_values(self, run_id: str, codebook: Codebook) -> dict[str, npt.NDArray[Any]]:
+        """Return the values of all lists of a run, numbered on each document in the order of its turns.
+
+        The arrays are ``sample``, the number from 0, ``row``, ``column`` and ``value``, as ``round_values``.
+        """
+        allowed = AllowedValues(codebook)
+        return self._connection.numbers(
+            f"""
+            WITH samples AS (
+                SELECT document_id, turn, row_number() OVER (PARTITION BY document_id ORDER BY turn) - 1 AS nth
+                FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
+            )
+            SELECT nth::INTEGER AS sample, position::INTEGER AS row,
+                   (list_position($items, item) - 1)::INTEGER AS column, ({allowed.code})::DOUBLE AS value
+            FROM (
+                SELECT document_id, turn, item, value FROM annotations
+                WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
+            ) JOIN samples USING (document_id, turn)
+            JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            """,
+            {"run": run_id, **allowed.params},
+        )
+
     def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
         """Return the status of the debate on each document of the run, in its order.
 

@@ -9,6 +9,7 @@ from core.codebook import Kind
 from core.debate.protocol_spec import Params, ProtocolSpec
 from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
 from core.debate.turns import Role
+from core.documents import VERDICT
 from core.errors import UsageError
 from core.runs import RunSettings
 
@@ -64,6 +65,12 @@ def roles_of(settings: RunSettings) -> tuple[Role, ...]:
 def shots(settings: RunSettings) -> int:
     """Return the number of examples that a run's prompts show. Raises UsageError like ``for_settings``."""
     return for_settings(settings).shots(settings.params)
+
+
+def samples_vote(settings: RunSettings) -> bool:
+    """Return True if the verdicts of a run are the votes of several samples of its only role."""
+    spec = known(settings)
+    return spec is not None and len(settings.role_models) == 1 and spec.deciding_role(params_of(settings)) == VERDICT
 
 
 def params_of(settings: RunSettings) -> Params:

@@ -142,7 +142,7 @@ def scores_by_ambiguity(
     rate = np.array([rates.get(document, np.nan) for document in loaded.documents], dtype=np.float64)
     voted = ~np.isnan(rate)
     codebook, groups = run.settings.codebook, annotation_arrays.group_codes(session, run)
-    steps = [stage for stage in annotation_arrays.stages(session, run) if len(stage.members) > 1]
+    steps = annotation_arrays.parallel_stages(session, run)
 
     def part(rows: Mask) -> DocumentSubset:
         count = int(rows.sum())

@@ -242,15 +242,22 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     Only items that both give a value count, for annotators of the run only where the debate has a verdict. A document
     on which they have no item in common keeps its reference, has no value and is therefore excluded.
     """
-    if annotator == VERDICT:
-        predicted = verdict_arrays(session, run).verdicts
-    else:
-        predicted = session.store.annotations.grid(run.run_id, run.settings.codebook, annotator)
+    predicted = annotator_values(session, run, annotator)
     if is_own(annotator):
         predicted = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], predicted, np.nan)
     both = ~np.isnan(reference) & ~np.isnan(predicted)
     any_both = both.any(axis=1, keepdims=True)
     return np.where(both | ~any_both, reference, np.nan), np.where(any_both, np.nan_to_num(predicted), np.nan)
+
+
+def annotator_values(session: ProjectSession, run: RunRow, annotator: str) -> Grid:
+    """Return an annotator's values on the run's documents, as ``Annotations.grid``. Do not change the array.
+
+    The list of a role whose samples vote is their vote.
+    """
+    if annotator == VERDICT or (is_own(annotator) and protocols.samples_vote(run.settings)):
+        return verdict_arrays(session, run).verdicts
+    return session.store.annotations.grid(run.run_id, run.settings.codebook, annotator)
 
 
 TIED = 9_999.0
@@ -261,7 +268,8 @@ TIED = 9_999.0
 class Stage:
     """One step: the members of a family of roles in one round, and the joint result of the family.
 
-    A second extractor has no part in the result: the critic and the judge only see the list of the first one.
+    If the samples of a role vote, these are the members of a single step. A second extractor has no part in the result:
+    the critic and the judge only see the list of the first one.
     """
 
     name: str
@@ -286,6 +294,8 @@ class Stage:
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook
+    if protocols.samples_vote(run.settings):
+        return _sample_stage(session, run)
     rounds = session.store.annotations.debate_rounds(run.run_id)
     table = session.store.annotations.round_values(run.run_id, rounds, codebook)
     grids = np.full((len(rounds), run.documents, len(codebook.items)), np.nan)
@@ -307,10 +317,34 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         numbered = f"{title}, round {round + 1}" if family in repeated_families else title
         name = f"{family} {round + 1}" if family in repeated_families else family
         votes = {role: latest[role] for role in voters_of(run, members) if role in latest}
-        decided, has_value = vote(votes), np.any([~np.isnan(grid) for grid in votes.values()], axis=0)
-        predicted = np.where(answered, np.where(np.isnan(decided) & has_value, TIED, decided), np.nan)
+        predicted = np.where(answered, _vote_or_tie(vote, votes), np.nan)
         stages_found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(stages_found)
+
+
+def _sample_stage(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
+    """Return the only step of a run in which samples of one role vote; empty before the first list."""
+    codebook, (role,) = run.settings.codebook, run.settings.role_models
+    table = session.store.annotations.sample_values(run.run_id, codebook)
+    if not len(table["sample"]):
+        return ()
+    grids = np.full((table["sample"].max() + 1, run.documents, len(codebook.items)), np.nan)
+    grids[table["sample"], table["row"], table["column"]] = table["value"]
+    samples = {f"sample {number}": grid for number, grid in enumerate(grids, start=1)}
+    return (Stage(role, "Samples", turns.family(role), 0, samples, _vote_or_tie(family_vote(run), samples)),)
+
+
+def _vote_or_tie(vote: Vote, votes: Mapping[str, Grid]) -> Grid:
+    """Return the decisions of several roles together, ``TIED`` where no value won, NaN where none gave a value."""
+    decided, has_value = vote(votes), np.any([~np.isnan(grid) for grid in votes.values()], axis=0)
+    return np.where(np.isnan(decided) & has_value, TIED, decided)
+
+
+def parallel_stages(session: ProjectSession, run: RunRow) -> list[Stage]:
+    """Return the steps in which several agents answered in parallel. Samples of one role are not agents."""
+    if protocols.samples_vote(run.settings):
+        return []
+    return [stage for stage in stages(session, run) if len(stage.members) > 1]
 
 
 def _in_rounds(order: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -400,8 +434,8 @@ def steps(run: RunRow, stages_in_order: tuple[Stage, ...], verdict: Grid) -> lis
     """
     decides = decider(run)
     deciding = [index for index, stage in enumerate(stages_in_order) if decides in stage.members]
-    samples_vote = len(run.settings.role_models) == 1
-    if decides == VERDICT and stages_in_order and (samples_vote or len(stages_in_order[-1].members) > 1):
+    is_alone = len(run.settings.role_models) == 1
+    if decides == VERDICT and stages_in_order and (is_alone or len(stages_in_order[-1].members) > 1):
         deciding = [len(stages_in_order) - 1]
     if not deciding:
         return [*stages_in_order, Stage(decides, step_titles(run)[decides], decides, 0, {}, verdict)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.baseline.classifier_replies import NAME
 from core.codebook import Codebook
+from core.debate import protocols
 from core.debate.votes import MajorityVote, VotingRule
 from core.documents import VERDICT, Reference
 from core.runs import RunRow, builtin_name
@@ -51,8 +52,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
     If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes for
     the verdict: of the iterations if there are at least three, else of the last answers of at least three parallel
-    agents, weighed as the run weighs them. Without votes it is the probability that the deciding model gave to the
-    words of its decision, if its server reports log probabilities. Ratings have no calibration.
+    agents or samples, weighed as the run weighs them. Without votes it is the probability that the deciding model gave
+    to the words of its decision, if its server reports log probabilities. Ratings have no calibration.
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
@@ -70,7 +71,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if families:
         # Members who agreed at first did not answer again: their first answers are their last ones.
         members = last_lists(stage for stage in stages if stage.family == families[-1])
-        name = f"{len(members)} {title_of(families[-1]).lower()}s"
+        are_samples = protocols.samples_vote(run.settings)
+        name = f"{len(members)} {'samples' if are_samples else f'{title_of(families[-1]).lower()}s'}"
         missing = np.full_like(loaded.verdicts, np.nan)
         voters = [members.get(role, missing) for role in annotation_arrays.voters_of(run, members)]
         certainty_grid = vote_shares(annotation_arrays.voting_rule(run), voters, loaded.verdicts, codebook)

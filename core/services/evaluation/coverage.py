@@ -152,10 +152,9 @@ def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
     gold = verdict_arrays(session, run, reference).reference
     is_counted = np.zeros(len(gold), dtype=np.bool_)
-    for stage in annotation_arrays.stages(session, run):
-        if len(stage.members) > 1:
-            for grid in stage.members.values():
-                is_counted |= ~np.isnan(gold + grid).all(axis=1)
+    for stage in annotation_arrays.parallel_stages(session, run):
+        for grid in stage.members.values():
+            is_counted |= ~np.isnan(gold + grid).all(axis=1)
     return of_documents(session, run, reference, is_counted)
 
 

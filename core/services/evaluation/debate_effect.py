@@ -140,7 +140,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         critic=_critic(gold, stages, verdict, design, codebook.kind),
         rounds=rounds(
             gold,
-            [(stage.title, stage.members) for stage in stages if len(stage.members) > 1],
+            [(stage.title, stage.members) for stage in annotation_arrays.parallel_stages(session, run)],
             vote=annotation_arrays.family_vote(run),
             kind=codebook.kind,
             design=design,

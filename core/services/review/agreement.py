@@ -14,7 +14,7 @@ from core.documents import VERDICT, Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation.annotation_arrays import group_codes
+from core.services.evaluation.annotation_arrays import annotator_values, group_codes
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -254,10 +254,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         f"reviewed by {name}": str(AnnotationSource("reviewed", name))
         for name in session.store.agreement.submitted(run.run_id)
     }
-    columns = {
-        title: session.store.annotations.grid(run.run_id, codebook, source)[:, column]
-        for title, source in names.items()
-    }
+    columns = {title: annotator_values(session, run, source)[:, column] for title, source in names.items()}
     columns = {title: values for title, values in columns.items() if not np.isnan(values).all()}
     if len(columns) < MIN_ANNOTATORS:
         return ()

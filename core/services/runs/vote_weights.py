@@ -7,6 +7,8 @@ from math import log
 
 import numpy as np
 
+from core.debate import protocols
+from core.documents import VERDICT
 from core.errors import UsageError
 from core.runs import RunSettings
 from core.services.project_session import ProjectSession
@@ -67,7 +69,8 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         roles = [role for role in store.annotations.annotators(run.run_id) if role in run.settings.role_models]
         for role in reversed(roles):  # values of the first role replace those of the others
             spec = run.settings.role_models[role].spec
-            values = store.annotations.grid(run.run_id, codebook, role)[counted]
+            annotator = VERDICT if protocols.samples_vote(run.settings) else role
+            values = store.annotations.grid(run.run_id, codebook, annotator)[counted]
             comparable = ~np.isnan(values) & ~np.isnan(reviewed)
             is_correct = correct.setdefault(spec, np.full((len(rows), len(codebook.items)), np.nan))
             is_correct[row_indices] = np.where(comparable, values == reviewed, is_correct[row_indices])

@@ -14,7 +14,7 @@ from core.debate.protocols import find
 from core.debate.turns import Reply
 from core.documents import VERDICT, Document
 from core.runs import RunSettings
-from core.services.evaluation import annotation_arrays, debate_effect
+from core.services.evaluation import annotation_arrays, calibration, debate_effect, evaluation
 from core.store.annotations import decode_value
 from tests.core.debate.canned_debates import CODEBOOKS, LABELS, decision_text, run_debate
 from tests.core.services import sample_world
@@ -23,8 +23,11 @@ from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_ver
 NAMES = [label.name for label in LABELS]
 
 
-def store_random_run(project, protocol, kind, given, seed=1, count=40):
-    """Store a run with random replies, two fifths of them unreadable, and the verdicts of its protocol on them."""
+def store_random_run(project, protocol, kind, given, seed=1, count=40, gold=None):
+    """Store a run with random replies, two fifths of them unreadable, and the verdicts of its protocol on them.
+
+    ``gold`` are the gold values of every document, none by default.
+    """
     rng = random.Random(seed)
     codebook, spec = CODEBOOKS[kind], find(protocol, given)
     params = spec.parse_params(given)
@@ -35,7 +38,8 @@ def store_random_run(project, protocol, kind, given, seed=1, count=40):
         templates=spec.load_templates(params),
         params=params,
     )
-    documents = [Document(f"d{number}", {"text": "The staff were kind."}) for number in range(count)]
+    by_rater = {"gold": gold} if gold else {}
+    documents = [Document(f"d{number}", {"text": "The staff were kind."}, gold=by_rater) for number in range(count)]
     project.store.documents.add(documents)
     run_id = project.store.runs.create(settings, [document.id for document in documents]).run_id
 
@@ -74,6 +78,9 @@ def store_random_run(project, protocol, kind, given, seed=1, count=40):
         ("discussion", "choice", {"rounds": 0, "weights": "5, 1, 1"}),
         ("discussion", "choice", {"rounds": 0, "weights": "1, 1.5, 1, 1.2", "annotators": 4}),
         ("discussion", "rating", {"rounds": 0, "annotators": 4}),
+        ("single", "multilabel", {"method": "self_consistency", "k": 4}),
+        ("single", "choice", {"method": "vote", "k": 4}),
+        ("single", "rating", {"method": "form", "k": 2}),
         ("panel", "multilabel", {"turns": 0}),
         ("panel", "choice", {"turns": 0}),
         ("panel", "rating", {"turns": 0}),
@@ -129,6 +136,20 @@ def test_vote_of_samples_is_no_step_after_one_of_them(project):
     (only,) = annotation_arrays.steps(run, annotation_arrays.stages(session, run), verdicts)
     np.testing.assert_array_equal(only.predicted, verdicts)
     assert debate_effect.debate_effect(session, run).flip_table is None
+
+
+def test_list_of_a_role_whose_samples_vote_is_their_vote(project):
+    gold = {"label": CODEBOOKS["choice"].labels[0].id}
+    run = store_random_run(project, "single", "choice", {"method": "vote", "k": 3}, gold=gold)
+    session = sample_world.session_on(project)
+    alone, verdict = (evaluation.evaluate(session, run, annotator=name) for name in ("annotator", VERDICT))
+    assert 0 < alone.n < run.documents
+    assert alone.scores == verdict.scores
+    bound = debate_effect.debate_effect(session, run).upper_bound
+    assert bound.cells == alone.n
+    assert bound.reached.value <= bound.at_first.value == bound.ever.value
+    result = calibration.certainty(session, run)
+    assert (result.voters, result.calibration is not None) == ("3 samples", True)
 
 
 def test_weights_and_quorum_are_no_effect_of_the_debate(project):
