@@ -66,6 +66,11 @@ class Flip:
     documents of a group. From reviewed documents it is estimated for all documents."""
     label_gains: Mapping[str, Estimate]
 
+    def gained(self, label: str | None = None) -> float:
+        """Return the gain in right cells, of all labels or of one: net, unless reviewed documents are weighted."""
+        tally, gain = (self.total, self.gain) if label is None else (self.labels[label], self.label_gains[label])
+        return round((gain.value or 0.0) * tally.n, 9)
+
 
 @dataclass(frozen=True, slots=True)
 class FlipTable:
@@ -195,7 +200,8 @@ def sentence(change: Flip, *, than: str, noun: str = "label") -> tuple[tuple[str
     """Return a sentence on the change by the debate, in pieces; True marks the outcome, which pages emphasise.
 
     For example "The debate corrected 139 labels and introduced 67 errors: 72 more correct than the extractor alone
-    (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s).
+    (+6.0 points, 95% interval 4.3 to 7.7)." ``noun`` names a cell (its plural takes an s). If reviewed documents are
+    weighted, the outcome is the one estimated for all documents, and only the counts are those of the reviewed ones.
     """
     total = change.total
     if not total.n:
@@ -204,12 +210,15 @@ def sentence(change: Flip, *, than: str, noun: str = "label") -> tuple[tuple[str
         words = f"The debate changed no {noun} from wrong to correct or back: exactly as many correct as {than}."
         return ((words, False),)
     corrected, errors = format_count(total.corrected, noun), format_count(total.regressed, "error")
-    if total.net == 0:
-        outcome = "as many correct as"
+    changed = f"he debate corrected {corrected} and introduced {errors}"
+    gained = change.gained()
+    if gained == total.net:
+        start, count = f"T{changed}: ", f"{abs(total.net):,} "
     else:
-        outcome = f"{abs(total.net):,} {'more' if total.net > 0 else 'fewer'} correct than"
+        start, count = f"Among the reviewed documents, t{changed}. Estimated for all documents: ", ""
+    outcome = f"{count}{'more' if gained > 0 else 'fewer'} correct than" if gained else "as many correct as"
     return (
-        (f"The debate corrected {corrected} and introduced {errors}: ", False),
+        (start, False),
         (f"{outcome} {than}", True),
         (f" ({_points(change.gain)}).", False),
     )

@@ -47,8 +47,8 @@ class StepCost:
     """None when a reply has no price."""
     tokens: int
     seconds: float
-    net: int
-    """Labels corrected minus labels regressed."""
+    net: float
+    """Labels corrected minus labels regressed, from reviewed documents by their weights."""
 
     @property
     def per_label(self) -> float | None:
@@ -159,7 +159,7 @@ def noun(run: RunRow) -> str:
 
 
 def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
-    """Return what the debate changed, its cost, and the step with most of the gain.
+    """Return what the debate changed, its cost, and the step with the largest gain.
 
     The text is in pieces, each with whether to emphasise it; empty without a flip table.
     """
@@ -169,13 +169,17 @@ def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
     per_label = debate.prices["whole"].per_label
     if per_label:
         pieces.append((f" Each {debate.noun} gained cost {format_money(per_label)}.", False))
-    best = max(flip_table.steps, key=lambda step: step.total.net)
-    if len(flip_table.steps) > 1 and best.total.net > 0 and flip_table.whole.total.net > 0:
-        gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
+    best, whole = max(flip_table.steps, key=Flip.gained), flip_table.whole
+    if len(flip_table.steps) > 1 and best.gained() > 0 and whole.gained() > 0:
+        gains = sorted(((gained, name) for name in best.labels if (gained := best.gained(name)) > 0), reverse=True)[:2]
         on_labels = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
-        pieces.append(
-            (f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on_labels}.", False)
-        )
+        step = titles.get(best.role, best.role).lower()
+        if best.gained() > whole.gained() / 2:
+            words = f" Most of the gain comes from the {step}{on_labels}."
+        else:
+            of_all = f"{format_points(best.gain.value)} of {format_points(whole.gain.value)} points"
+            words = f" The largest step is that of the {step}: {of_all}{on_labels}."
+        pieces.append((words, False))
     if flip_table.excluded and debate.on_all is not None:
         gain = debate.on_all.gain
         span = f", {format_interval(gain.interval, 'points', named=True)}" if gain.interval else ""
@@ -192,12 +196,12 @@ def _prices(flip_table: FlipTable, stages: tuple[Stage, ...], spent: list[RoleCo
     for cost in spent:
         name = named.get((family(cost.role), cost.round), last)
         by_name.setdefault(name if name in flip_table.roles else last, []).append(cost)
-    prices = {step.role: _price(by_name.get(step.role, []), step.total.net) for step in flip_table.steps}
+    prices = {step.role: _price(by_name.get(step.role, []), step.gained()) for step in flip_table.steps}
     after_first = [cost for name, costs in by_name.items() if name != flip_table.roles[0] for cost in costs]
-    return prices | {"whole": _price(after_first, flip_table.whole.total.net)}
+    return prices | {"whole": _price(after_first, flip_table.whole.gained())}
 
 
-def _price(spent: list[RoleCost], net: int) -> StepCost:
+def _price(spent: list[RoleCost], net: float) -> StepCost:
     return StepCost(
         cost_usd=total_cost(cost.cost_usd for cost in spent),
         tokens=sum(cost.prompt_tokens + cost.completion_tokens for cost in spent),

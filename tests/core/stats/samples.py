@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.flips import FlipTable, flip_table
+from core.stats.metric_intervals import Design
 from core.stats.metrics import Counts
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import LabelScores, score
@@ -21,3 +23,16 @@ def scores_of(counts: Counts) -> LabelScores:
     reference = np.repeat([1, 0, 1, 0], [counts.tp, counts.fp, counts.fn, counts.tn])[:, None]
     predicted = np.repeat([1, 1, 0, 0], [counts.tp, counts.fp, counts.fn, counts.tn])[:, None]
     return score("multilabel", reference, predicted, ["a"]).labels["a"]
+
+
+def weighted_flip_table() -> FlipTable:
+    """Return flips with 12 corrections and 4 regressions of reviewed documents that are a loss over all documents."""
+    sizes = np.where(np.arange(200) < 40, 10.0, 1.0)  # the queue draws the first 40 ten times as often as the others
+    drawn = np.random.default_rng(1).permutation([*range(24), *range(60, 66)])
+    reference = np.full((200, 1), np.nan)
+    reference[drawn] = 1
+    first, last = np.ones((200, 1)), np.ones((200, 1))
+    first[:12] = 0  # corrected among the frequent ones
+    last[60:64] = 0  # regressed among the others, each of which represents more documents
+    design = Design(sample=WeightedSample.of_draws(drawn, [sizes] * len(drawn), 200), order=drawn)
+    return flip_table(reference, [("extractor", first), ("judge", last)], ["a"], design)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from core.stats import scoring
 from core.stats.flips import Flip, FlipTable, Tally, flip_table, sentence, trace
 from core.stats.intervals import Estimate, newcombe_paired
+from tests.core.stats.samples import weighted_flip_table
 
 LABELS = ["a", "b"]
 #                 kept right / corrected   regressed / kept wrong   no list   no gold for b
@@ -119,6 +120,19 @@ def test_sentences_of_small_changes() -> None:
         "The debate changed no document from wrong to correct or back: exactly as many correct as the extractor alone."
     )
     assert "cannot be compared" in words_of(change(0, 0, 0), **sides)
+
+
+def test_outcome_of_weighted_documents_is_that_of_their_gain() -> None:
+    whole = weighted_flip_table().whole
+    assert whole.total == Tally(12, 4, 14, 0)
+    assert whole.gain.value is not None
+    assert whole.gain.value < 0
+    assert whole.gained() == whole.gained("a") == pytest.approx(whole.gain.value * 30)
+    words = words_of(whole, than="the extractor alone")
+    assert words.startswith(
+        "Among the reviewed documents, the debate corrected 12 labels and introduced 4 errors. "
+        "Estimated for all documents: fewer correct than the extractor alone (−26.5 points"
+    )
 
 
 def test_one_cell_per_document_uses_newcombes_interval() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
+import numpy as np
 import pytest
 
 from core.codebook import Codebook, Label
@@ -16,10 +17,14 @@ from core.services.evaluation import annotation_arrays, coverage, debate_effect,
 from core.services.evaluation.report import full_report
 from core.services.review import actions
 from core.services.runs.planning import Plan
+from core.stats import flips
+from core.stats.debate_rounds import Bound
 from core.stats.flips import Tally
+from core.stats.intervals import Estimate
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
 from tests.core.services.sessions import queue_runs, studio
+from tests.core.stats.samples import weighted_flip_table
 from tests.core.store.helpers import (
     ROLE_MODEL,
     make_reply,
@@ -268,6 +273,39 @@ def test_run_without_turns_has_no_flip_table(project):
     assert report["left_out"] == {"waiting": 1}
     assert report["errors"]["Alpha"]["wrong"] == 0
     assert "at least three people" in report["alternative_test"]["why_not"]
+
+
+@pytest.mark.parametrize(
+    ("corrected", "words"),
+    [
+        ((4, 3, 3, 3), "The largest step is that of the critic: +10.0 of +32.5 points."),
+        ((7, 3, 3), "Most of the gain comes from the critic."),
+    ],
+)
+def test_most_of_the_gain_is_more_than_half_of_it(corrected, words):
+    steps = [("extractor", np.zeros((40, 1)))]
+    for number, name in zip(np.cumsum(corrected), ("critic", "judge", "critic 2", "judge 2"), strict=False):
+        steps.append((name, (np.arange(40) < number).astype(float)[:, None]))
+    effect = debate_effect.DebateEffect(
+        flip_table=flips.flip_table(np.ones((40, 1)), steps, ["A"]),
+        on_all=None,
+        noun="label",
+        titles={},
+        prices={"whole": debate_effect.StepCost(None, 0, 0, 0)},
+        critic=None,
+        rounds=(),
+        upper_bound=Bound(0, *[Estimate()] * 4),
+        panels={},
+    )
+    assert "".join(text for text, _ in debate_effect.summary(effect)).endswith(words)
+
+
+def test_labels_gained_have_a_price_only_if_their_weights_make_a_gain():
+    flip_table = weighted_flip_table()
+    assert flip_table.whole.total.net > 0
+    price = debate_effect._prices(flip_table, (), [])["whole"]
+    assert price.net < 0
+    assert (price.per_label, price.tokens_per_label) == (None, None)
 
 
 def test_gain_on_all_documents_counts_missing_values_as_wrong(session, run):
