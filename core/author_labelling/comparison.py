@@ -310,6 +310,7 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
     for one of the five are left out of that prediction. Source: Ma et al. 2025, section 5.3.
     """
     usable = [asked_question for asked_question in questions if asked_question.truth is not None]
+    usable.sort(key=lambda each: each.author_answer.at if each.author_answer else 0.0)  # not so in an imported file
     groups = dict.fromkeys(group for asked_question in usable for group in asked_question.annotators)
     by_author: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
     tasks = []

@@ -157,7 +157,7 @@ def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
     last: dict[tuple[str, str], tuple[float, tuple[str, str, str]]] = {}
     """Time and key of the last impression by arm and author."""
     keys: dict[str, tuple[str, str, str]] = {}
-    for entry in without_spam_authors(log):
+    for entry in sorted(without_spam_authors(log), key=lambda entry: entry.at):  # a file may have the newest first
         if isinstance(entry, Impression) and entry.document_id not in keys:
             day = datetime.fromtimestamp(entry.at, UTC).date().isoformat()
             who = entry.arm, entry.author

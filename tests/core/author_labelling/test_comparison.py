@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,11 @@ def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
     assert [earlier.answer for earlier in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
     assert [earlier.answer for earlier in by_source["people"].earlier] == ["angry"] * 5
     assert by_source["author"].same == 5
+    times = {f"d{n}/f": 9.0 - n for n in range(7)}  # of a file with the newest first
+    backwards = [replace(entry, at=times[entry.question_id]) if isinstance(entry, Answer) else entry for entry in log]
+    latest = [task for task in predictivity_tasks(asked_questions(backwards).values()) if task.source == "author"]
+    assert {task.asked_question.question.id for task in latest} == {"d1/f", "d0/f"}
+    assert [earlier.text for earlier in latest[0].earlier] == [f"Text {n}." for n in (6, 5, 4, 3, 2)]
     results = predictivity(tasks, ["calm" if task.source == "author" else None for task in tasks])
     author, people, _ = results
     assert (author.accuracy, author.deviation, author.by_same[5]) == (0.5, 0.0, 0.5)
@@ -152,6 +159,7 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
     assert rates["1970-01-02", SELECTOR] == (1, 2)
     assert rates["1970-01-02", KEYWORDS] == (1, 0)
     catalogue = load_catalogue("- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: calm}}")
+    assert click_rates(log[::-1]) == click_rates(log), "a file may have the newest first"
     assert next_arm([], catalogue) == SELECTOR
     assert next_arm(log, catalogue) == KEYWORDS
 
