@@ -41,6 +41,7 @@ from core.services.evaluation.run_comparison import (
     Comparison,
     Outcomes,
     comparison_report,
+    name_in_sentence,
 )
 from core.services.project_session import ProjectSession
 from core.stats.comparison import Pair, rule
@@ -249,7 +250,7 @@ RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float
 
 def _summary(comparison: Comparison) -> list[str]:
     """Return the differences between the runs as sentences."""
-    titles = {column.run.run_id: column.run.title for column in comparison.columns}
+    titles = {column.run.run_id: name_in_sentence(column.run) for column in comparison.columns}
     lines = [pair.sentence for pair in comparison.pairs]
     lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in comparison.pairs if pair.equivalence]
     if comparison.cochran is not None:

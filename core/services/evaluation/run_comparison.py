@@ -86,7 +86,7 @@ def comparison(
     codebook = runs[0].settings.codebook
     for run in runs[1:]:
         if different := difference(codebook, run.settings.codebook):
-            names = f"{_name_in_sentence(runs[0])} and {_name_in_sentence(run)}"
+            names = f"{name_in_sentence(runs[0])} and {name_in_sentence(run)}"
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference, [run.settings.codebook for run in runs])
     documents, gold, verdicts = load_shared(session, runs, reference)
@@ -103,7 +103,7 @@ def comparison(
     scored = AnnotationArrays(documents, np.where(is_shared[:, None], gold, np.nan), verdicts[0])
     by_iteration = [_main_score_by_iteration(session, run, codebook, scored, design) for run in runs]
     sides = [
-        Side(run.run_id, _name_in_sentence(run), values, scores)
+        Side(run.run_id, name_in_sentence(run), values, scores)
         for run, values, scores in zip(runs, verdicts, by_iteration, strict=True)
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
@@ -119,7 +119,7 @@ def comparison(
     return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran)
 
 
-def _name_in_sentence(run: RunRow) -> str:
+def name_in_sentence(run: RunRow) -> str:
     """Return the name of a run, in quotation marks if its commas would be those of the sentence."""
     return f"“{run.title}”" if "," in run.title else run.title
 
@@ -163,7 +163,7 @@ def load_shared(
         document for document in loaded_runs[0].documents if all(document in documents for documents in document_sets)
     )
     if not shared:
-        names = join_names([_name_in_sentence(run) for run in runs])
+        names = join_names([name_in_sentence(run) for run in runs])
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
     references = np.stack([arrays.reference[rows_in(arrays.documents, shared)] for arrays in loaded_runs])
     gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # without what any run has learned from

@@ -408,13 +408,13 @@ def test_a_margin_tests_equivalence(session, project):
 
 def test_compare_names_runs_as_in_the_picker(session, project):
     runs = [*two_runs(project), *two_runs(project)][:3]
-    names = ["Alpha", "Beta", "Gamma"]
+    names = ["Alpha", "Beta", "ECJ, twice"]
     project.store.runs.describe({run: RunDetails(name=name) for run, name in zip(runs, names, strict=True)})
     app = draw(session, "compare", compare_runs=runs)
     app.number_input(key="compare-margin").set_value(50.0).run()
     shown = texts(app)
     assert "Beta: " in shown
-    assert "Gamma: " in shown
+    assert "“ECJ, twice”: " in shown, "in each sentence of the page"
     assert not [run for run in runs if run in shown]
 
 
