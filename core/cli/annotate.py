@@ -327,7 +327,7 @@ def _require_connections(session: ProjectSession, settings: RunSettings, run_id:
 
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
     """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
-    for address in rerun.kept_addresses(run_id, settings, session.models):
+    for address in rerun.kept_addresses(settings, session.models):
         role_options = [
             word for role in address.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")
         ]

@@ -239,7 +239,7 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
                 text = f"{run.message}. Resume to collect the finished replies."
                 notice("info", f"{name} waits for its batch at {at}", text)
             case "on_hold":
-                text = f"It was put on hold with {run.message}. Resume to queue it again."
+                text = f"It was put on hold with {session.run_name(run.message)}. Resume to queue it again."
                 notice("info", f"{name} is on hold", text)
     with st.container(horizontal=True, gap="small"):
         args = (session, run.run_id)

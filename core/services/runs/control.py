@@ -52,7 +52,7 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
         return overview
     last_reply, open_debates, truncated = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
-    addresses = rerun.kept_addresses(run_id, row.settings, session.models) if overview.unfinished else ()
+    addresses = rerun.kept_addresses(row.settings, session.models) if overview.unfinished else ()
     return replace(
         overview,
         last_reply=last_reply,
@@ -132,7 +132,7 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     planning.require_prices(row.settings, session.models)
     if row.cost_usd is None:
         raise UsageError(
-            f"The cost of {run_id} so far is unknown, so a budget for the whole run cannot be enforced.",
+            "The cost of this run so far is unknown, so a budget for the whole run cannot be enforced.",
             "Start a new run with this budget: the replies of this one are reused without cost.",
         )
     if budget_usd <= row.cost_usd:
@@ -144,7 +144,7 @@ def check_budget(session: ProjectSession, run_id: str) -> None:
     """Raise UsageError if the run has a budget that cannot be enforced because a model's price is no longer known."""
     row = session.run(run_id)
     if row.budget_usd is not None:
-        planning.require_prices(row.settings, session.models, f"the budget of {run_id}")
+        planning.require_prices(row.settings, session.models, "the budget of this run")
 
 
 def suggest_budget(run: RunRow) -> float:

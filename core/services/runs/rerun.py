@@ -94,7 +94,6 @@ def _with_pinned_classifier(specs: Mapping[str, str], before: Mapping[str, str])
 class KeptAddress:
     """The address of a connection that a run keeps for these roles, although the connection has another one now."""
 
-    run_id: str
     connection: str
     address: str
     current_address: str
@@ -104,18 +103,18 @@ class KeptAddress:
     def sentence(self) -> str:
         """The reason in words."""
         return (
-            f"{self.run_id} keeps the address {self.address} of '{self.connection}', because its paid replies belong "
+            f"This run keeps the address {self.address} of '{self.connection}', because its paid replies belong "
             f"to this address. {self.current_address} is not used."
         )
 
 
-def kept_addresses(run_id: str, settings: RunSettings, models: ModelLibrary) -> tuple[KeptAddress, ...]:
+def kept_addresses(settings: RunSettings, models: ModelLibrary) -> tuple[KeptAddress, ...]:
     """Return the addresses of a run whose connections have other ones now."""
     roles: dict[tuple[str, str], list[str]] = {}
     for role, role_model in settings.role_models.items():
         roles.setdefault((role_model.connection, role_model.base_url), []).append(role)
     return tuple(
-        KeptAddress(run_id, name, address, connection.base_url, tuple(role_names))
+        KeptAddress(name, address, connection.base_url, tuple(role_names))
         for (name, address), role_names in roles.items()
         if (connection := models.connections.get(name)) is not None and connection.base_url != address
     )

@@ -165,7 +165,7 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         assert "$0.00 of the budget of $0.0005 is spent; the rest may not cover another call" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
         unpriced = annotate(folder, *toy(server.url), "--resume", "r0001", code=2)
-        assert "price of toy/m (extractor) is unknown, so the budget of r0001 cannot be enforced" in unpriced.stderr
+        assert "price of toy/m (extractor) is unknown, so the budget of this run cannot be enforced" in unpriced.stderr
         assert "Resume with --resume r0001 --price=toy/m=1/1" in spent.stderr
         result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
         assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)
@@ -181,7 +181,7 @@ def test_run_with_an_unknown_cost_takes_no_budget(folder: Path) -> None:
         assert annotate(folder, *toy(server.url, "--limit", "1")).json["cost_usd"] is None
         budget = toy(server.url, "--limit", "2", "--price", "toy/m=1/1", "--budget", "1")
         refused = annotate(folder, *budget, "--resume", "r0001", "--extend", code=2)
-        assert "The cost of r0001 so far is unknown" in refused.stderr
+        assert "The cost of this run so far is unknown" in refused.stderr
         result = annotate(folder, *budget).json
     assert (result["calls"], result["cached_calls"]) == (3, 3)
     assert result["cost_usd"] == pytest.approx(3 * 18e-6)

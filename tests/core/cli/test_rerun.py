@@ -296,14 +296,14 @@ def test_run_keeps_its_address_and_says_how_to_use_another(tmp_path: Path) -> No
         assert "keeps the address" not in annotate(tmp_path, *use, "--resume", "r0001", "--extend", "--limit", 1).stderr
         other = ("--connection", f"m={new}/v1")
         resumed = annotate(tmp_path, *other, "--role", "judge=m/mock", "--resume", "r0001", "--extend")
-        assert f"r0001 keeps the address {old}/v1 of 'm'" in resumed.stderr
+        assert f"This run keeps the address {old}/v1 of 'm'" in resumed.stderr
         assert f"{new}/v1 is not used" in resumed.stderr
         command = f"moot rerun r0001 --project {tmp_path}/p.duckdb --connection m={new}/v1 --role judge=m/mock"
         assert command in resumed.stderr
         finished = annotate(tmp_path, *other, "--resume", "r0001")
         assert "keeps the address" not in finished.stderr, "nothing is requested"
         again = moot("rerun", "r0001", "--project", tmp_path / "p.duckdb", *other, "--role", "critic=builtin/lexical")
-        assert f"r0001 keeps the address {old}/v1 of 'm'" in again.stderr
+        assert f"This run keeps the address {old}/v1 of 'm'" in again.stderr
         assert stats(new)["calls"] == 0
         taken = moot(*command.split()[1:], "--json")
         assert "keeps the address" not in taken.stderr

@@ -13,7 +13,7 @@ from app.state import state
 from app.widgets.elements import literal
 from core.codebook import Codebook, Label
 from core.llm.connections import parse_connection
-from core.runs import RoleModel, StopCode, StopReason
+from core.runs import RoleModel, RunDetails, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -62,6 +62,16 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td><b>36</b></td>" in shown  # 12 documents times 3 calls
+
+
+def test_run_on_hold_names_the_run_that_it_waits_for(session: ProjectSession) -> None:
+    fill(session)
+    first, second = queue_runs(session, planning.Plan(iterations=2))
+    session.store.runs.describe({first.run_id: RunDetails(name="First try")})
+    put_paused(session, second.run_id, "on_hold", first.run_id)
+    at = open_page("run")
+    at.session_state["run_id"] = second.run_id
+    assert "It was put on hold with First try." in html(at.run())
 
 
 def test_advanced_settings_are_folded_unless_one_is_set(session: ProjectSession) -> None:

@@ -40,7 +40,7 @@ def test_unfinished_run_says_that_it_keeps_the_address_of_its_models(session: Pr
     session.models.add(new)
     (sentence,) = control.run_overview(session, run.run_id).kept_addresses
     assert sentence == (
-        f"{run.run_id} keeps the address {old.base_url} of 'm', because its paid replies belong to this address. "
+        f"This run keeps the address {old.base_url} of 'm', because its paid replies belong to this address. "
         f"{new.base_url} is not used."
     )
     session.models.remove("m")
@@ -184,7 +184,7 @@ def test_run_with_a_budget_does_not_resume_without_prices(
 ) -> None:
     (run,) = queue_runs(session, planning.Plan(budget_usd=1.0))
     monkeypatch.setattr(session.models, "priced", lambda _role_model: None)
-    with pytest.raises(UsageError, match=f"the budget of {run.run_id} cannot be enforced.*--price builtin/lexical="):
+    with pytest.raises(UsageError, match=r"the budget of this run cannot be enforced.*--price builtin/lexical="):
         control.resume(session, run.run_id)
     assert session.state(run.run_id) == "queued"
 
