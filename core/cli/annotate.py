@@ -339,6 +339,8 @@ def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id:
 
 
 def _preflight(opened: Workspace | ProjectSession, settings: RunSettings) -> None:
+    if unused := planning.unused_prices(settings, opened.models, click.get_current_context().params.get("prices", {})):
+        console.print_message(f"the run has no model for --price {join_names(unused)}")
     if settings.engine.batch_dir:
         return  # another program answers the files, perhaps on another machine
     for probe in planning.preflight(settings, opened.models, opened.engine):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from core.engine.ray_job import require_cluster, require_ray
 from core.errors import CodebookError, UsageError
 from core.formatting import format_problem
 from core.llm.models import ModelLibrary
+from core.llm.prices import ANY_MODEL
 from core.runs import (
     BUILTIN,
     DEFAULT_MAX_TOKENS,
@@ -314,6 +315,13 @@ def require_prices(settings: RunSettings, models: ModelLibrary, budget: str = "a
                 f"Set a price (--price {role_model.spec}=IN/OUT, or the Models page), or start a run without a budget "
                 "or with a model that has a list price.",
             )
+
+
+def unused_prices(settings: RunSettings, models: ModelLibrary, specs: Iterable[str]) -> list[str]:
+    """Return the specs of prices, such as ``openai/gpt-4.1`` or ``openai/*``, that apply to no model of a run."""
+    billed = models.billed_models(settings)
+    used = {spec for model in billed for spec in (model.spec, f"{model.connection}/{ANY_MODEL}")}
+    return [spec for spec in specs if spec not in used]
 
 
 def _assignable_names(roles: Sequence[Role]) -> list[str]:

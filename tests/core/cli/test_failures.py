@@ -157,6 +157,14 @@ def test_custom_price_allows_cost_and_budget(folder: Path) -> None:
     assert "not a price" in wrong.stderr
 
 
+def test_price_of_no_model_of_the_run_is_reported(folder: Path) -> None:
+    prices = ("--price", "toy/*=1/10", "--price", "toy/n=1/10", "--price", "builtin/lexical=1/1")
+    with Scripted(debating()) as server:
+        run = annotate(folder, *toy(server.url, *prices, "--limit", "1"))
+    assert "the run has no model for --price toy/n and builtin/lexical" in run.stderr
+    assert "toy/*" not in run.stderr
+
+
 def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
     with Scripted(debating()) as server:
         priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
