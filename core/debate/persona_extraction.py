@@ -119,7 +119,11 @@ def extract_personas(
 
 
 def split_source(text: str) -> Iterator[str]:
-    """Split a text into pieces, cut between paragraphs if possible."""
+    """Split a text into pieces with words, cut between paragraphs if possible."""
+    return filter(str.strip, _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
     piece = ""
     for paragraph in text.split("\n\n"):
         while len(paragraph) > MAX_PIECE_CHARACTERS:
@@ -134,8 +138,7 @@ def split_source(text: str) -> Iterator[str]:
             yield piece
             piece = ""
         piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-    if piece.strip():
-        yield piece
+    yield piece
 
 
 def _ask_for_json(requests: tuple[Request, ...], templates: Mapping[str, Template]) -> Step[tuple[Reply, ...]]:

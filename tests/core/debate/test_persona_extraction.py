@@ -242,6 +242,12 @@ def test_splitting_a_long_source_loses_no_words() -> None:
     assert "".join(pieces).split() == text.split() or " ".join(pieces).split() == text.split()
 
 
+def test_blank_paragraphs_are_no_piece_of_a_source() -> None:
+    long = "x" * persona_extraction.MAX_PIECE_CHARACTERS
+    assert list(persona_extraction.split_source(f"  \n\n{long}y\n\n  ")) == [long, "y\n\n  "]
+    assert list(persona_extraction.split_source(f"{' ' * len(long)} y")) == ["y"]
+
+
 def test_builtin_model_extracts_personas_from_the_sample_sources() -> None:
     folder = shipped_folder("sample_data") / "panel"
     sources = [
