@@ -114,7 +114,9 @@ def extract_personas(
         )
         selected = selected[:MAX_PERSONAS]
     personas = yield from _personas(selected, task, templates)
-    persona_set = PersonaSet(task=task, groups=tuple(_grouped(selected, personas)))
+    if len(task) > MAX_TEXT:
+        notes.append(f"The task has {len(task):,} characters; the first {MAX_TEXT:,} are kept for the panel.")
+    persona_set = PersonaSet(task=task[:MAX_TEXT], groups=tuple(_grouped(selected, personas)))
     return PersonaExtraction(persona_set, tuple(findings), tuple(notes))
 
 

@@ -25,9 +25,12 @@ TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
 
 
 def extract(
-    sources: list[SourceDocument], respond: Callable[[Request], str | Reply], **limits: int
+    sources: list[SourceDocument],
+    respond: Callable[[Request], str | Reply],
+    task: str = "Rate questions.",
+    **limits: int,
 ) -> tuple[PersonaExtraction, list[Request]]:
-    step = persona_extraction.extract_personas(sources, "Rate questions.", TEMPLATES, **limits)
+    step = persona_extraction.extract_personas(sources, task, TEMPLATES, **limits)
     sent: list[Request] = []
     try:
         requests = next(step)
@@ -88,6 +91,14 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     assert [quote.words for quote in schools.personas[0].evidence] == ["correct answers"], (
         "a repeated number counts once"
     )
+
+
+def test_long_task_is_cut_for_the_panel_alone() -> None:
+    task = "Rate questions by this long guideline. " * 200
+    extraction, requests = extract([SourceDocument("a.md", TEXT)], respond, task)
+    assert all(task in request.messages[0].content for request in requests)
+    assert extraction.persona_set.task == task[: personas.MAX_TEXT].strip()
+    assert extraction.notes == ("The task has 7,800 characters; the first 4,000 are kept for the panel.",)
 
 
 def test_writer_of_a_persona_sees_the_other_groups() -> None:
