@@ -178,24 +178,6 @@ def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
         assert stats(url)["calls"] == counted["calls"]
 
 
-def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
-    write_reviews(folder / "reviews.csv", 60)
-    with mock_llm(slots=2, ttft=0.05, tpt=0.001) as url:
-        chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "2")
-        process = subprocess.Popen(
-            command(*arguments(folder, *chosen)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        while stats(url)["ok"] < 10:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 3, err
-        summary = json.loads(out.strip().splitlines()[-1])
-        assert summary["status"] == "paused"
-        assert stats(url)["ok"] == summary["calls"] + 1
-        assert stats(url)["cancelled"] == 0
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -239,14 +221,3 @@ def test_project_open_in_another_process_is_reported_with_its_owner(folder: Path
     assert f"http://127.0.0.1:8777 (pid {holder.pid})" in done.stderr
     holder.communicate("")
     moot("runs", "--project", folder / "p.duckdb")
-
-
-def test_key_is_in_neither_project_nor_output(folder: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = "sk-never-written-anywhere"
-    monkeypatch.setenv("MOOT_MOCK_API_KEY", key)
-    chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
-    done = annotate(folder, *chosen)
-    assert key not in done.stdout + done.stderr
-    moot("export", "--project", folder / "p.duckdb", "--format", "transcript", "--output", folder / "t.jsonl")
-    for path in folder.iterdir():
-        assert key.encode() not in path.read_bytes(), path

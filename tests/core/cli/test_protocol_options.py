@@ -8,7 +8,6 @@ import pytest
 
 from core.files import shipped_folder
 from tests.core.cli.invoking import moot
-from tests.each_row import each_row
 
 SAMPLES = shipped_folder("sample_data")
 BANK = (
@@ -60,24 +59,6 @@ def test_invalid_options_are_refused_with_the_allowed_values(
     project = tmp_path / "p.duckdb"
     assert message in moot(*BANK, "--project", project, *options, code=2).stderr
     assert not project.exists()
-
-
-@each_row(
-    "options",
-    [
-        ("--protocol", "single", "--param", "method=self_refine"),
-        ("--protocol", "ecj", "--param", "extra_rounds=1"),
-        ("--protocol", "discussion", "--param", "preset=paper", "--role", "annotator=builtin/lexical"),
-        ("--protocol", "ecj", "--param", "preset=paper"),
-        ("--protocol", "single", "--param", "preset=paper"),
-        ("--protocol", "courtroom", "--param", "preset=paper"),
-        ("--protocol", "courtroom", "--param", "preset=parallel-5"),
-    ],
-)
-def test_each_protocol_runs_with_the_built_in_model(tmp_path: Path, options: tuple[str, ...]) -> None:
-    result = moot(*BANK, "--limit", 4, "--project", tmp_path / "p.duckdb", *options).json
-    assert result["verdicts"] + result["unresolved"] == 4
-    assert result["failed"] == 0
 
 
 def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from core.files import shipped_folder
 from tests.core.cli.invoking import annotate, interrupt_twice, moot, rows, until, write
-from tests.servers.running import configure, hang_after_probe, llama_cpp, mock_llm, stats
+from tests.servers.running import llama_cpp
 
 pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
 pytest.importorskip("gguf", reason="gguf is not installed")
@@ -137,18 +137,6 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
     until(lambda: count_busy_slots(server) == 0, seconds=1)
     cut = rows(folder, "SELECT kind, text <> '' AND completion_tokens > 0 FROM attempts")
     assert cut == [("cancelled", True)] * 2, "partial replies may be billed"
-
-
-def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> None:
-    with mock_llm(slots=4, ttft=0.2, tpt=0) as url:
-        chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "3")
-        code, result, err = interrupt_twice(folder, chosen, hang_after_probe(url, slots=3))
-        assert (code, result["status"], result["failed"]) == (3, "stopped", 0), err
-        until(lambda: stats(url)["active"] == 0)
-        assert stats(url)["cancelled"] == 3
-        configure(url, ttft=0.01)
-        done = annotate(folder, *chosen, "--resume", "r0001").json
-        assert (done["status"], done["verdicts"] + done["unresolved"], done["failed"]) == ("done", 5, 0)
 
 
 def test_models_of_a_server_are_listed_and_the_first_is_probed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def test_first_ctrl_c_pauses_second_stops_and_no_call_is_repeated(tmp_path: Path
 
         resumed = (*place, "--concurrency", 4, "--resume", "r0001")
         code, result, err = interrupt_twice(tmp_path, resumed, hang_after_probe(url, slots=4))
-        assert (code, result["status"]) == (3, "stopped"), err
+        assert (code, result["status"], result["failed"]) == (3, "stopped", 0), err
         until(lambda: stats(url)["active"] == 0)  # the server's slots are free
         assert stats(url)["cancelled"] == 4
 

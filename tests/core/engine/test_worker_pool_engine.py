@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -22,14 +22,18 @@ from core.engine.worker_pool_engine import WorkerPoolEngine, debate_document, is
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, LEXICAL_MODEL, ErrorHandling, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import World, settings
+from tests.each_row import each_row
 
 BUILTIN_MODEL = RoleModel(connection=BUILTIN, model=LEXICAL_MODEL)
 COUNT = 3 * worker_pool_engine.BLOCK
 
 
-def builtin_settings(protocol: str = "ecj", **changes: object) -> RunSettings:
-    roles = settings(protocol).role_models
-    return settings(protocol, role_models=dict.fromkeys(roles, BUILTIN_MODEL), **changes)
+def builtin_settings(
+    protocol: str = "ecj", given: Mapping[str, object] | None = None, **changes: object
+) -> RunSettings:
+    params = protocols.find(protocol).parse_params(given or {})
+    roles = [role.name for role in protocols.find(protocol).roles(params)]
+    return settings(protocol, params=params, role_models=dict.fromkeys(roles, BUILTIN_MODEL), **changes)
 
 
 class Hotels(World):
@@ -69,15 +73,24 @@ def _one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
 
 
-@pytest.mark.parametrize("protocol", [name for name in protocols.PROTOCOLS if name != "custom"])
-def test_a_worker_debates_like_the_live_engine(protocol: str) -> None:
-    run_settings, world, models = builtin_settings(protocol), Hotels(), ModelLibrary()
+@each_row(
+    ("protocol", "given"),
+    [
+        *((name, {}) for name in protocols.PROTOCOLS if name != "custom"),
+        ("single", {"method": "self_refine"}),
+        ("ecj", {"extra_rounds": 1}),
+        ("courtroom", {"preset": "parallel-5"}),
+    ],
+)
+def test_a_worker_debates_like_the_live_engine(protocol: str, given: dict[str, object]) -> None:
+    run_settings, world, models = builtin_settings(protocol, given), Hotels(), ModelLibrary()
 
     async def compare() -> None:
         live = LiveEngine(world.work(run_settings, 2), Dependencies(world.load, models, world, world, lambda _: None))
         await live.run()
         for document in await world.load(["d0", "d1"]):
             turns, verdict = await debate_document(document, {}, "r1", run_settings, models)
+            assert verdict.status in ("verdict", "unresolved")
             assert verdict == world.verdicts[document.id].verdict
             done = [
                 pending.finished("r1", reply, run_settings.codebook.items, cached=False) for pending, reply in turns

@@ -62,6 +62,7 @@ def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSessio
     on_hold = session.run(second.run_id)
     assert (on_hold.stop_code, on_hold.message) == ("on_hold", first.run_id)
     assert control.run_overview(session, first.run_id).siblings == 2
+    planning.set_pace(session, 0)
     control.resume(session, first.run_id)
     until(lambda: session.state(second.run_id) == "done", 30)
     assert session.state(first.run_id) == "done"
@@ -74,6 +75,7 @@ def test_stopping_holds_the_queue_until_it_is_released(session: ProjectSession) 
     control.stop(session, first.run_id)
     until(lambda: not session.active_runs())
     assert [row.run_id for row in control.runs_on_hold(session)] == [second.run_id]
+    planning.set_pace(session, 0)
     control.start_runs(session, control.runs_on_hold(session))
     until(lambda: session.state(second.run_id) == "done", 30)
     assert session.state(first.run_id) == "stopped"
@@ -157,6 +159,7 @@ def with_again(path: Path, run_id: str) -> None:
         last, talking = session.store.transcripts.last_reply(run_id)
         assert last is not None
         assert talking >= 1
+        planning.set_pace(session, 0)
         control.resume(session, run_id)
         until(lambda: session.state(run_id) == "done", 30)
         row = session.store.runs.get(run_id)

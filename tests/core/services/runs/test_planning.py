@@ -55,3 +55,13 @@ def test_output_limit_depends_on_the_role_and_on_reasoning(model: str, sampling:
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
     assert {role_model.sampling.output_limit for role_model in settings.role_models.values()} == {limit}
+
+
+def test_model_of_a_family_is_that_of_each_role_without_its_own() -> None:
+    first, second = (RoleModel(connection="openai", model=model) for model in ("gpt-4.1", "gpt-4.1-mini"))
+    plan = planning.Plan(protocol="discussion", role_models={"annotator": first, "annotator_b": second})
+    settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, ModelLibrary())
+    models = {role: role_model.model for role, role_model in settings.role_models.items()}
+    assert models.pop("annotator_b") == second.model
+    assert len(models) > 1
+    assert set(models.values()) == {first.model}
