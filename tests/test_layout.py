@@ -110,6 +110,17 @@ def test_app_uses_services_and_never_the_store_of_a_session() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_test_modules_are_not_imported() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}: move what both use to a module of helpers"
+        for folder in ("tests/app", "tests/browser", "tests/core")
+        for path in _modules(folder)
+        for name in _imports(path)
+        if re.fullmatch(r"tests\..*\btest_\w+", name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_protocol_is_tested_by_name() -> None:
     names = {path.stem for path in _modules("core/debate/protocols")} - {"__init__"}
     wrong = [

@@ -25,12 +25,15 @@ from typing import Any, cast
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document
+from core.runs import RunSettings
 from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.store.project import Project
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import ROLE_MODEL, make_settings, store_debate, store_debates
 
 CODEBOOK = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
+UNRESOLVED: Mapping[str, bool | None] = {"a": None, "b": None}
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": "", "d4": "a", "d6": "a", "d7": ""}
 
 
@@ -90,3 +93,35 @@ class _Session(ProjectSession):
 
 def session_on(project: Project) -> ProjectSession:
     return _Session(project)
+
+
+def create_run(project, protocol, codebook, roles, gold):
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": answers}) for id, answers in gold.items())
+    settings = RunSettings(
+        protocol=protocol, codebook=codebook, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={}
+    )
+    return project.store.runs.create(settings, list(gold)).run_id
+
+
+def session_with_runs(
+    project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None
+):
+    """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels.
+
+    The verdict "?" is unresolved.
+    """
+    project.store.documents.add(
+        Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
+        for id, present in gold.items()
+    )
+    runs = []
+    for verdict in verdicts:
+        run = project.store.runs.create(make_settings(CODEBOOK), list(gold)).run_id
+
+        said = {id: UNRESOLVED if verdict.get(id) == "?" else both(verdict.get(id, gold[id])) for id in gold}
+        store_debates(
+            store_debate(project, run, id, {"extractor": values, "critic": None, "judge": None}, values)
+            for id, values in said.items()
+        )
+        runs.append(run)
+    return session_on(project), runs

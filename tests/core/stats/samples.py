@@ -1,4 +1,4 @@
-"""Samples of reviewed documents for tests."""
+"""Samples of reviewed documents and scores for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.stats.flips import FlipTable, flip_table
 from core.stats.metric_intervals import Design
 from core.stats.metrics import Counts
 from core.stats.sampling import WeightedSample
-from core.stats.scoring import LabelScores, score
+from core.stats.scoring import LabelScores, Scores, score
 
 
 def uniform_sample(audits: npt.ArrayLike, population: int) -> WeightedSample:
@@ -36,3 +36,8 @@ def weighted_flip_table() -> FlipTable:
     last[60:64] = 0  # regressed among the others, each of which represents more documents
     design = Design(sample=WeightedSample.of_draws(drawn, [sizes] * len(drawn), 200), order=drawn)
     return flip_table(reference, [("extractor", first), ("judge", last)], ["a"], design)
+
+
+def means(scores: Scores, average: str) -> tuple[float | None, ...]:
+    """Return the mean precision, recall and F1 over labels."""
+    return tuple(scores[f"{average}_{key}"].value for key in ("precision", "recall", "f1"))

@@ -15,7 +15,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_theirs
 
 from core.stats import agreement
 from core.stats.scoring import score
-from tests.core.stats.test_metrics import means
+from tests.core.stats.samples import means
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -16,7 +16,7 @@ from core.stats import metrics, scoring
 from core.stats.metrics import Counts
 from core.stats.scoring import Scores, score
 from tests import documented
-from tests.core.stats.samples import scores_of
+from tests.core.stats.samples import means, scores_of
 from tests.each_row import each_row
 
 LABELS = ["Cleanliness", "Price", "Pool"]
@@ -27,11 +27,6 @@ CHOICES = ["bull", "bear", "flat"]
 # gold bull: 2 right, 1 called bear; gold bear: 1 right, 2 called bull; flat never occurs
 CHOICE_REFERENCE = ["bull", "bull", "bull", "bear", "bear", "bear", "bear", None]
 CHOSEN = ["bull", "bull", "bear", "bear", "bull", "bull", None, "flat"]
-
-
-def means(scores: Scores, average: str) -> tuple[float | None, ...]:
-    """Return the mean precision, recall and F1 over labels."""
-    return tuple(scores[f"{average}_{key}"].value for key in ("precision", "recall", "f1"))
 
 
 def choice(reference: list[str | None], chosen: list[str | None]) -> Scores:

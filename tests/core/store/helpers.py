@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import random
 import time
 from collections import Counter
@@ -106,6 +107,16 @@ def make_verdict(
 def flush(project: Project) -> None:
     """Wait until all queued writes are on disk."""
     project.store.runs.recover()
+
+
+async def store_rounds(project, run_id, document_id, turns, verdict):
+    """Store a debate from its turns, each given as (role, round, values)."""
+    for number, (role, round, values) in enumerate(turns):
+        key = f"{run_id}/{document_id}/{role}/{round}"
+        await project.replies.commit(make_reply(key, run_id=run_id))
+        turn = make_turn(run_id, document_id, number, role, key, values=values)
+        project.sink.turn(dataclasses.replace(turn, round=round))
+    await project.sink.verdict(make_verdict(run_id, document_id, verdict))
 
 
 async def store_debate(

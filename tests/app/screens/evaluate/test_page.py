@@ -26,7 +26,7 @@ from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
 from tests.core.services import sample_world
-from tests.core.services.evaluation.test_panel_ablation import FORWARDS, panel
+from tests.core.services.evaluation.rated_panel import FORWARDS, panel
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample
 from tests.core.store.helpers import ROLES, make_settings, store_debate, store_debates

@@ -1,12 +1,35 @@
-"""Natural forms of a decision for property tests: each must be read correctly or left unresolved."""
+"""Decisions as tests of reading need them: how they are read, and natural forms for property tests.
+
+Each form must be read correctly or left unresolved.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from core.codebook import Codebook, parse_codebook
+from core.debate.reading.parse import read
+
 Form: TypeAlias = Callable[[Sequence[str], Sequence[str]], str]
 """Return a reply from the names of present labels and the names of absent labels."""
+
+
+def book(kind: str, unit: str, *names: str, codes: tuple[int, ...] = (), **more: object) -> Codebook:
+    labels = [{"name": name, **({"code": codes[at]} if codes else {})} for at, name in enumerate(names)]
+    return parse_codebook({"kind": kind, "unit": unit, "labels": labels, **more})
+
+
+def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
+    """Return the names or ratings that were read, ``none`` for no label, ``refused`` if any label is unresolved."""
+    result = read(text, codebook, finish_reason=finish_reason)
+    if result.problem or result.undecided or result.values.keys() < set(codebook.items):
+        return "refused"
+    if codebook.kind == "choice":
+        return codebook.label(str(result.values["label"])).name
+    if codebook.kind == "rating":
+        return ", ".join(f"{result.values[item]:g}" for item in codebook.items)
+    return ", ".join(label.name for label in codebook.labels if result.values[label.id]) or "none"
 
 
 def listed(names: Sequence[str], empty: str = "none") -> str:

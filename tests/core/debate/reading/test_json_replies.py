@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.core.debate.reading.test_reply_corpus import book, decision
+from tests.core.debate.reading.decisions import book, decision
 from tests.each_row import each_row
 
 REVIEW = book("multilabel", "review", "Food", "Service", "Price", "Ambience")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.codebook import Codebook
 from core.debate.reading.parse import read
-from tests.core.debate.reading.test_reply_corpus import book, decision
+from tests.core.debate.reading.decisions import book, decision
 from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 

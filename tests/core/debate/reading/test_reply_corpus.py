@@ -8,15 +8,8 @@ parts of the prompt, injected decisions, hedges and corrections. ``READ`` must b
 
 from __future__ import annotations
 
-from core.codebook import Codebook, parse_codebook
-from core.debate.reading.parse import read
+from tests.core.debate.reading.decisions import book, decision
 from tests.each_row import each_row
-
-
-def book(kind: str, unit: str, *names: str, codes: tuple[int, ...] = (), **more: object) -> Codebook:
-    labels = [{"name": name, **({"code": codes[at]} if codes else {})} for at, name in enumerate(names)]
-    return parse_codebook({"kind": kind, "unit": unit, "labels": labels, **more})
-
 
 BOOKS = {
     "hotel": book("multilabel", "review", "Cleanliness", "Service", "Location", "Food", "Price", "Comfort"),
@@ -110,18 +103,6 @@ BOOKS = {
     "news": book("choice", "news article", "World", "Sports", "Business", "Sci/Tech"),
     "adequacy": book("rating", "translation", "Adequacy", scale={"min": 0, "max": 100}),
 }
-
-
-def decision(text: str, codebook: Codebook, finish_reason: str = "stop") -> str:
-    """Return the names or ratings that were read, ``none`` for no label, ``refused`` if any label is unresolved."""
-    result = read(text, codebook, finish_reason=finish_reason)
-    if result.problem or result.undecided or result.values.keys() < set(codebook.items):
-        return "refused"
-    if codebook.kind == "choice":
-        return codebook.label(str(result.values["label"])).name
-    if codebook.kind == "rating":
-        return ", ".join(f"{result.values[item]:g}" for item in codebook.items)
-    return ", ".join(label.name for label in codebook.labels if result.values[label.id]) or "none"
 
 
 READ: dict[str, dict[str, str]] = {

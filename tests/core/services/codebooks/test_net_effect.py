@@ -14,7 +14,7 @@ from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_l
 from core.stats.flips import trace
 from core.stats.scoring import score
 from core.store.project import Project
-from tests.core.services.evaluation.test_run_comparison import session_with_runs
+from tests.core.services.sample_world import session_with_runs
 from tests.core.services.sessions import decide
 
 BOOK = Codebook(labels=(Label(name="Service", keywords=("staff",)), Label(name="Food", keywords=("soup",))))

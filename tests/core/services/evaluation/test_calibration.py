@@ -15,8 +15,8 @@ from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import calibration, evaluation
 from tests.core.services import sample_world
-from tests.core.services.evaluation.test_debate_effect import CHOICE, create_run, store_rounds
-from tests.core.store.helpers import ROLE_MODEL
+from tests.core.services.sample_world import CHOICE, create_run
+from tests.core.store.helpers import ROLE_MODEL, store_rounds
 
 
 def test_votes_of_annotators_who_agreed_at_first_count_after_the_discussion(project):

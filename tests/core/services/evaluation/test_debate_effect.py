@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from core.codebook import Codebook, Label
 from core.debate.context import DebateContext
 from core.debate.protocols import PROTOCOLS
 from core.documents import Document
-from core.runs import RunSettings
 from core.services.evaluation import annotation_arrays, coverage, debate_effect, evaluation
 from core.services.evaluation.report import full_report
 from core.services.review import actions
@@ -23,37 +21,15 @@ from core.stats.flips import Tally
 from core.stats.intervals import Estimate
 from tests.core.debate.canned_debates import CODEBOOKS, context_of, decision_text, run_debate
 from tests.core.services import sample_world
+from tests.core.services.sample_world import CHOICE, create_run
 from tests.core.services.sessions import queue_runs, studio
 from tests.core.stats.samples import weighted_flip_table
 from tests.core.store.helpers import (
-    ROLE_MODEL,
-    make_reply,
     make_settings,
-    make_turn,
-    make_verdict,
     store_debate,
     store_debates,
+    store_rounds,
 )
-
-CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
-
-
-async def store_rounds(project, run_id, document_id, turns, verdict):
-    """Store a debate from its turns, each given as (role, round, values)."""
-    for number, (role, round, values) in enumerate(turns):
-        key = f"{run_id}/{document_id}/{role}/{round}"
-        await project.replies.commit(make_reply(key, run_id=run_id))
-        turn = make_turn(run_id, document_id, number, role, key, values=values)
-        project.sink.turn(dataclasses.replace(turn, round=round))
-    await project.sink.verdict(make_verdict(run_id, document_id, verdict))
-
-
-def create_run(project, protocol, codebook, roles, gold):
-    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": answers}) for id, answers in gold.items())
-    settings = RunSettings(
-        protocol=protocol, codebook=codebook, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={}
-    )
-    return project.store.runs.create(settings, list(gold)).run_id
 
 
 def test_flip_table_has_a_step_for_each_role(session, run):

@@ -12,8 +12,7 @@ from core.services.evaluation.evaluation import cell_documents, evaluate
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.run_comparison import comparison_report
 from core.services.review import actions
-from tests.core.services.evaluation.test_run_comparison import session_with_runs
-from tests.core.services.sample_world import CODEBOOK, session_on
+from tests.core.services.sample_world import CODEBOOK, session_on, session_with_runs
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from core.codebook import Codebook, Kind, Label, Scale
@@ -17,34 +15,8 @@ from core.services.review import sampling_frames
 from core.stats.comparison import Equivalence
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
-from tests.core.services.sample_world import both
+from tests.core.services.sample_world import both, session_with_runs
 from tests.core.store.helpers import make_settings, store_debate, store_debates
-
-UNRESOLVED: Mapping[str, bool | None] = {"a": None, "b": None}
-
-
-def session_with_runs(
-    project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None
-):
-    """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels.
-
-    The verdict "?" is unresolved.
-    """
-    project.store.documents.add(
-        Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
-        for id, present in gold.items()
-    )
-    runs = []
-    for verdict in verdicts:
-        run = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
-
-        said = {id: UNRESOLVED if verdict.get(id) == "?" else both(verdict.get(id, gold[id])) for id in gold}
-        store_debates(
-            store_debate(project, run, id, {"extractor": values, "critic": None, "judge": None}, values)
-            for id, values in said.items()
-        )
-        runs.append(run)
-    return sample_world.session_on(project), runs
 
 
 def test_one_rare_document_is_not_a_significant_difference(project):

@@ -12,8 +12,7 @@ from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.review import actions
 from core.services.runs.vote_weights import reviewed_vote_weights
-from tests.core.services.evaluation.test_run_comparison import session_with_runs
-from tests.core.services.sample_world import session_on
+from tests.core.services.sample_world import session_on, session_with_runs
 from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
