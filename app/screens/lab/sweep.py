@@ -217,7 +217,7 @@ def _row(ranked: RankedConfiguration, values: Sequence[str], size: int) -> list[
     """Return the row of a configuration of a sweep with ``size`` documents in the last round."""
     score, n, unresolved = Estimate(), 0, 0
     if (report := ranked.report) is not None:
-        score, unresolved = sweeps.sweep_score(report), report.excluded
+        score, unresolved = report.rank_score, report.excluded
         n = report.n + unresolved
     is_stopped = not ranked.remaining and ranked.documents < size
     return [

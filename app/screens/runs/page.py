@@ -236,7 +236,8 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
 
 def _rank_score(rows: Sequence[LeaderboardRow]) -> str:
     """Return what the score is called by which runs are ranked and compared with their costs."""
-    return "strict score" if any(row.report is not None and row.report.strict for row in rows) else "score"
+    is_strict = any(row.report is not None and (row.report.strict or row.report.excluded) for row in rows)
+    return "strict score" if is_strict else "score"
 
 
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:

@@ -202,8 +202,16 @@ class EvaluationReport:
 
     @property
     def rank_score(self) -> Estimate:
-        """Strict score, so that a run that decides only easy documents does not lead; for ratings the main score."""
-        return self.strict_main if self.strict_main.value is not None else self.scores.main
+        """Score by which runs are ranked: the strict one, so that a run that decides only easy documents does not lead.
+
+        Of ratings, excluded documents count as documents with a correlation of 0; the score has no interval then.
+        """
+        score, coverage = self.scores.main, self.scores.coverage
+        if self.scores.kind != "rating":
+            return self.strict_main if self.strict_main.value is not None else score
+        if not self.excluded or score.value is None or coverage is None:
+            return score
+        return Estimate(min(score.value, score.value * coverage))
 
     @property
     def first_scored(self) -> str:

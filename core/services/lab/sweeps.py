@@ -31,7 +31,6 @@ from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.stats.intervals import Estimate
 from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.lab import SweepRow as SweepRow
 from core.store.lab import SweepState
@@ -320,19 +319,8 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     return settings
 
 
-def sweep_score(report: EvaluationReport) -> Estimate:
-    """Return the score by which configurations are ranked: every unresolved document counts as wrong.
-
-    Of ratings, unresolved documents count as documents with a correlation of 0; the score has no interval then.
-    """
-    score, coverage = report.rank_score, report.scores.coverage
-    if report.scores.kind != "rating" or not report.excluded or score.value is None or coverage is None:
-        return score
-    return Estimate(min(score.value, score.value * coverage))
-
-
 def _sort_value(report: EvaluationReport | None) -> float:
-    value = sweep_score(report).value if report is not None else None
+    value = report.rank_score.value if report is not None else None
     return -1.0 if value is None else value
 
 

@@ -25,7 +25,6 @@ from core.services.lab.sweeps import (
     rung_sizes,
     survivors,
 )
-from core.stats.intervals import Estimate
 from tests.core.services.sessions import studio, until
 from tests.core.store.helpers import set_gold
 from tests.servers.scripted import Scripted, debating
@@ -308,10 +307,3 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
         assert [ranked.documents for ranked in sweeps.rank_configurations(session, done)] == [5, 5]
         assert len(server.requests) == 20  # no request is repeated
-
-
-def test_ratings_of_few_documents_do_not_lead():
-    """Unresolved documents count as documents with a correlation of 0."""
-    few = Mock(scores=Mock(kind="rating", coverage=0.3), excluded=7, rank_score=Estimate(1.0))
-    all_of_them = Mock(scores=Mock(kind="rating", coverage=1.0), excluded=0, rank_score=Estimate(0.975))
-    assert (sweeps.sweep_score(few).value, sweeps.sweep_score(all_of_them).value) == (0.3, 0.975)
