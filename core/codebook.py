@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from itertools import chain, count
+from itertools import chain, count, zip_longest
 from typing import Any, Literal, Self, TypeAlias
 
 import yaml
@@ -378,6 +378,24 @@ def id_from_name(name: str) -> str:
 def _new_id(name: str, used_ids: set[str]) -> str:
     others = (digest([normalise(name), salt], size=4) for salt in count(1))
     return next(id for id in chain([id_from_name(name)], others) if id not in used_ids)
+
+
+def label_key(codebook: Codebook) -> tuple[str, ...]:
+    """Return kind, labels and scales: only runs with the same ones can be compared. Their order may differ."""
+    return (codebook.kind, *sorted(map(str, zip_longest(codebook.label_names, codebook.scales))))
+
+
+def are_comparable(first: Codebook, second: Codebook) -> bool:
+    """Return True if runs of two codebooks can be compared."""
+    return label_key(first) == label_key(second)
+
+
+def incomparability(first: Codebook, second: Codebook) -> str:
+    """Return why runs of two codebooks cannot be compared: "different labels"; empty if they can."""
+    if are_comparable(first, second):
+        return ""
+    ids, other_ids = ({label.id for label in codebook.labels} for codebook in (first, second))
+    return "different scales" if (first.kind, ids) == (second.kind, other_ids) else "different labels"
 
 
 def parse_codebook(

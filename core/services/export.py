@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.codebook import incomparability
 from core.debate.turns import Turn
 from core.documents import VERDICT, Evidence, ReviewStatus
 from core.errors import UsageError
@@ -23,7 +24,6 @@ from core.export import ExportFormat as ExportFormat
 from core.export.export_row import QUOTE_KEYS, REVIEW, SharedColumns
 from core.export.readme import Summary, describe_columns, observed
 from core.runs import RunRow
-from core.services.evaluation.run_comparison import difference
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import role_titles
@@ -97,7 +97,7 @@ def _runs(session: ProjectSession, run_id: str, other_runs: Sequence[str]) -> li
     runs = [session.run(id) for id in dict.fromkeys([run_id, *other_runs])]
     first = runs[0].settings.codebook
     for run in runs[1:]:
-        if different := difference(run.settings.codebook, first):
+        if different := incomparability(run.settings.codebook, first):
             raise UsageError(
                 f"Run {run.run_id} and run {runs[0].run_id} have {different}.", "Export these runs one by one."
             )

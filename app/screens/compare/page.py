@@ -18,7 +18,7 @@ from app.widgets.elements import choose, download, facts, line, literal, sentenc
 from app.widgets.metric_tables import estimate_data, estimate_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
-from core.codebook import Kind, label_noun
+from core.codebook import Kind, are_comparable, label_noun
 from core.debate import protocols
 from core.documents import Reference
 from core.formatting import (
@@ -135,7 +135,7 @@ def _viewed(runs: Sequence[RunRow]) -> RunRow:
 def _comparable(runs: Sequence[RunRow], viewed: RunRow) -> list[RunRow]:
     """Return the runs with the same labels as a run, which is one of them."""
     codebook = viewed.settings.codebook
-    return [run for run in runs if run_comparison.are_comparable(run.settings.codebook, codebook)]
+    return [run for run in runs if are_comparable(run.settings.codebook, codebook)]
 
 
 def _runs(comparable: Sequence[RunRow], viewed: RunRow) -> list[RunRow]:

@@ -11,11 +11,11 @@ from app import context
 from app.widgets import layout
 from app.widgets.elements import download, facts, literal, table
 from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
+from core.codebook import are_comparable
 from core.documents import ReviewStatus
 from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.evaluation.run_comparison import are_comparable
 from core.services.project_session import ProjectSession
 
 REVIEWS: tuple[tuple[ReviewStatus, str], ...] = (

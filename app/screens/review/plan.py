@@ -12,9 +12,10 @@ from app.screens.review.accuracy import accuracy_sentence
 from app.widgets.alerts import error_box
 from app.widgets.elements import remark
 from app.widgets.labels import select_label
+from core.codebook import are_comparable
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays, run_comparison
+from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, queue, review_plan
 from core.services.review.review_plan import CLAIMS, Claim, PlanStatus, ReviewPlan
@@ -90,7 +91,7 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
     other_runs = [
         row
         for row in annotation_arrays.ranked_runs(session)
-        if row.run_id != run.run_id and row.verdicts and run_comparison.are_comparable(codebook, row.settings.codebook)
+        if row.run_id != run.run_id and row.verdicts and are_comparable(codebook, row.settings.codebook)
     ]
     impossible = {"share", "f1"} if codebook.kind == "rating" else set()
     claims = [name for name in CLAIMS if name not in impossible and (name != "better" or other_runs)]

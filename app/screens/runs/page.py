@@ -18,6 +18,7 @@ from app.widgets.alerts import error_notices
 from app.widgets.elements import facts, line, segments
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
+from core.codebook import label_key
 from core.documents import Reference
 from core.formatting import format_count, join_names
 from core.runs import RunDetails, RunRow
@@ -189,7 +190,7 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
 
 
 def _comparable(runs: Sequence[RunRow]) -> bool:
-    return len({run_comparison.label_key(run.settings.codebook) for run in runs}) == 1
+    return len({label_key(run.settings.codebook) for run in runs}) == 1
 
 
 def _undo_bar(session: ProjectSession) -> None:

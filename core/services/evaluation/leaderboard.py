@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
+from core.codebook import label_key
 from core.documents import Reference
 from core.runs import RunRow
 from core.services.evaluation.evaluation import EvaluationReport, cost_of_run, cost_unit, efficient, evaluate
 from core.services.evaluation.reference import available_references
-from core.services.evaluation.run_comparison import label_key
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.configuration import configuration

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.codebook import are_comparable
 from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import format_count, join_names
@@ -20,7 +21,7 @@ from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.reference import annotating_roles
-from core.services.evaluation.run_comparison import are_comparable, comparison
+from core.services.evaluation.run_comparison import comparison
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_scores, cached_until_commit

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from core.codebook import Codebook
+from core.codebook import Codebook, incomparability
 from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import join_names
@@ -85,7 +84,7 @@ def comparison(
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
     codebook = runs[0].settings.codebook
     for run in runs[1:]:
-        if different := difference(codebook, run.settings.codebook):
+        if different := incomparability(codebook, run.settings.codebook):
             names = f"{name_in_sentence(runs[0])} and {name_in_sentence(run)}"
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference, [run.settings.codebook for run in runs])
@@ -122,24 +121,6 @@ def comparison(
 def name_in_sentence(run: RunRow) -> str:
     """Return the name of a run, in quotation marks if its commas would be those of the sentence."""
     return f"“{run.title}”" if "," in run.title else run.title
-
-
-def label_key(codebook: Codebook) -> tuple[str, ...]:
-    """Return kind, labels and scales: only runs with the same ones can be compared. Their order may differ."""
-    return (codebook.kind, *sorted(map(str, zip_longest(codebook.label_names, codebook.scales))))
-
-
-def are_comparable(first: Codebook, second: Codebook) -> bool:
-    """Return True if runs of two codebooks can be compared."""
-    return label_key(first) == label_key(second)
-
-
-def difference(first: Codebook, second: Codebook) -> str:
-    """Return why runs of two codebooks cannot be compared: "different labels"; empty if they can."""
-    if are_comparable(first, second):
-        return ""
-    ids, other_ids = ({label.id for label in codebook.labels} for codebook in (first, second))
-    return "different scales" if (first.kind, ids) == (second.kind, other_ids) else "different labels"
 
 
 def load_shared(

@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from core.codebook import Codebook, Kind, label_noun
+from core.codebook import Codebook, Kind, incomparability, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays, run_comparison
+from core.services.evaluation import annotation_arrays
 from core.services.evaluation.annotation_arrays import Grid, ReviewedSample
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
@@ -385,7 +385,7 @@ def _check(codebook: Codebook, plan: ReviewPlan) -> None:
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
     other = session.run(plan.other)
-    if different := run_comparison.difference(run.settings.codebook, other.settings.codebook):
+    if different := incomparability(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have {different}.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
 
