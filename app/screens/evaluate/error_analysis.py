@@ -85,6 +85,11 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[E
         note = "Repeat the run to see which errors are consistent."
         if result.iterations > 1:
             note = f"{errors.consistent:,} of them in all {result.iterations} iterations."
+            if errors.debated < errors.wrong:  # an iteration was stopped
+                note = (
+                    f"All {result.iterations} iterations have debated {errors.debated:,} of them, and "
+                    f"{errors.consistent:,} have this error in each."
+                )
         st.caption(f"{sides[side].capitalize()}. {note}")
         if errors.cues:
             rows = [

@@ -43,6 +43,8 @@ class SideErrors:
     wrong: int
     consistent: int
     """Documents with this error in every iteration."""
+    debated: int
+    """Documents with this error that every iteration has debated."""
     cues: tuple[Cue, ...]
 
 
@@ -96,6 +98,8 @@ class _Outcomes:
     sides: Mapping[ErrorSide, Mask]
     times: Mapping[ErrorSide, Codes]
     iterations: int
+    waiting: Mask
+    """Documents that an iteration has not debated yet."""
 
 
 @cached_until_commit
@@ -122,6 +126,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
                 side,
                 int(mask.sum()),
                 int((outcomes.times[side] == outcomes.iterations).sum()),
+                int((mask & ~outcomes.waiting).sum()),
                 _cues(session, outcomes, side),
             )
             for side, mask in outcomes.sides.items()
@@ -182,6 +187,7 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
     true = gold[:, column]
     present = {"multilabel": 1.0, "choice": float(label_index), "rating": np.nan}[codebook.kind]
     by_iteration = [_sides(true, grid[:, column], present) for grid in predicted]
+    waiting = repeated_runs.waiting_documents(session, rows)
     return _Outcomes(
         documents=scored[0].documents,
         column=column,
@@ -193,6 +199,7 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
             side: np.sum([sides[side] for sides in by_iteration], axis=0, dtype=np.int64) for side in by_iteration[0]
         },
         iterations=len(by_iteration),
+        waiting=np.array([document in waiting for document in scored[0].documents], dtype=np.bool_),
     )
 
 

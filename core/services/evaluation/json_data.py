@@ -39,7 +39,7 @@ JSON_KEYS: Mapping[str, str] = {
     "Repeated": "n missing mean sd interval low high",
     "RepeatedRuns": "runs measures labels by_run by_label stability documents counted",
     "Round": "name agents asked documents unanimous agreement with_majority consecutive vote mean upper_bound",
-    "SideErrors": "side wrong consistent cues",
+    "SideErrors": "side wrong consistent debated cues",
     "Stability": "iterations counts labels inconsistent unanimous",
     "StepCost": "cost_usd tokens seconds net per_label tokens_per_label",
     "Styles": "runs counted parts gains sentence",

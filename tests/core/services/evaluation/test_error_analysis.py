@@ -33,3 +33,18 @@ def test_cue_words_of_a_rating_are_compared_with_all_correct_documents(project):
             noise = next(cue for cue in side.cues if cue.word == "noise")
             # Of the 42 correct documents, five are about noise, and the two with the possible rating.
             assert (len(noise.errors), noise.hits) == (4, 7)
+
+
+def test_documents_that_an_iteration_has_not_debated_are_not_right_there(project):
+    ids = [f"d{n}" for n in range(10)]
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": {"c": 5, "d": 5}}) for id in ids)
+    runs = [
+        project.store.runs.create(make_settings(RATINGS, iteration=number), ids, experiment_id="e") for number in (0, 1)
+    ]
+    wrong = {"c": 1, "d": 5}
+    for run, debated in zip(runs, (ids, ids[:3]), strict=True):  # the second one was stopped
+        store_debates(store_debate(project, run.run_id, id, {"judge": None}, wrong) for id in debated)
+    result = error_analysis.of_label(sample_world.session_on(project), project.store.runs.get(runs[0].run_id), "c")
+    low, high = result.sides
+    assert (low.wrong, low.debated, low.consistent) == (10, 3, 3)
+    assert (high.wrong, high.debated, high.consistent) == (0, 0, 0)
