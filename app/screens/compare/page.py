@@ -238,12 +238,12 @@ RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float
         lambda column: (column.run.unresolved + column.run.failed) / column.run.ended if column.run.ended else None,
         format_percent,
     ),
-    "full cost per verdict": (lambda column: column.cost["usd_per_document"], format_price),
+    "full cost per verdict": (lambda column: column.cost["usd_per_verdict"], format_price),
     "full tokens per verdict": (
-        lambda column: column.cost["tokens_per_document"],
+        lambda column: column.cost["tokens_per_verdict"],
         lambda value: MISSING if value is None else f"{value:,.0f}",
     ),
-    "seconds per verdict": (lambda column: column.cost["seconds_per_document"], lambda value: format_number(value, 2)),
+    "seconds per verdict": (lambda column: column.cost["seconds_per_verdict"], lambda value: format_number(value, 2)),
 }
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 
@@ -305,7 +305,7 @@ def _cost(comparison: Comparison, basis: str) -> None:
         rows = [
             {
                 "name": column.run.title,
-                "cost": column.cost[f"{unit}_per_document"],
+                "cost": column.cost[f"{unit}_per_verdict"],
                 **estimate_data(column.scores.main, "quality"),
                 "efficient": column.efficient,
                 "group": 1,

@@ -260,7 +260,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
         points = [
             {
                 "name": row.run.title,
-                "cost": row.cost[f"{unit}_per_document"],
+                "cost": row.cost[f"{unit}_per_verdict"],
                 **estimate_data(row.rank_score, "quality"),
                 "efficient": row.efficient,
                 "group": row.group,

@@ -492,15 +492,15 @@ def cost_of_run(session: ProjectSession, run: RunRow) -> dict[str, float | None]
         "cost_usd": full,
         "paid_usd": run.cost_usd,
         "tokens": tokens,
-        "usd_per_document": full / n if full is not None and n else None,
-        "tokens_per_document": tokens / n if n else None,
-        "seconds_per_document": run.seconds / n if n else None,
+        "usd_per_verdict": full / n if full is not None and n else None,
+        "tokens_per_verdict": tokens / n if n else None,
+        "seconds_per_verdict": run.seconds / n if n else None,
     }
 
 
 def cost_unit(costs: Iterable[Mapping[str, float | None]]) -> Literal["usd", "tokens"]:
     """Return the unit to compare costs in: tokens if a price is unknown or nothing costs anything."""
-    dollars = [cost["usd_per_document"] for cost in costs]
+    dollars = [cost["usd_per_verdict"] for cost in costs]
     return "usd" if None not in dollars and any(dollars) else "tokens"
 
 

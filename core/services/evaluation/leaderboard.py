@@ -60,7 +60,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.report is not None])
-    points = [(row.cost[f"{unit}_per_document"], row.rank_score.value) for row in rows]
+    points = [(row.cost[f"{unit}_per_verdict"], row.rank_score.value) for row in rows]
     document_sets = session.store.runs.document_sets()
     groups: dict[tuple[Hashable, ...], list[int]] = {}
     for index, run in enumerate(runs):

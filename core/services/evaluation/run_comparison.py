@@ -109,7 +109,7 @@ def comparison(
     costs = [cost_of_run(session, run) for run in runs]
     unit = cost_unit(costs)
     points = [
-        (cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, compared.scores, strict=True)
+        (cost[f"{unit}_per_verdict"], scores.main.value) for cost, scores in zip(costs, compared.scores, strict=True)
     ]
     columns = tuple(
         ComparedRun(run, scores, cost, is_efficient, unit)

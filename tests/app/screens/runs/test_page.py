@@ -177,7 +177,7 @@ def test_quality_and_cost_are_drawn_in_the_unit_of_all_runs(session, monkeypatch
     dollars = {priced.run_id: 0.1, hidden.run_id: None}
     monkeypatch.setattr(
         "core.services.evaluation.leaderboard.cost_of_run",
-        lambda session, run: cost_of_run(session, run) | {"usd_per_document": dollars[run.run_id]},
+        lambda session, run: cost_of_run(session, run) | {"usd_per_verdict": dollars[run.run_id]},
     )
     drawn = []
     monkeypatch.setattr("app.widgets.charts.frontier", lambda points, **options: drawn.append((points, options)))

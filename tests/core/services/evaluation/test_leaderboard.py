@@ -63,7 +63,7 @@ def test_costs_are_compared_in_one_unit(session, project, run_id, monkeypatch):
     dollars = {run_id: 0.1, other: None}
     monkeypatch.setattr(
         "core.services.evaluation.leaderboard.cost_of_run",
-        lambda _, run: {"usd_per_document": dollars[run.run_id], "tokens_per_document": 9.0},
+        lambda _, run: {"usd_per_verdict": dollars[run.run_id], "tokens_per_verdict": 9.0},
     )
     assert [row.unit for row in leaderboard(session)] == ["tokens", "tokens"]
 
