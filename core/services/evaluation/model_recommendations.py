@@ -153,7 +153,7 @@ def _recommend(
     groups: dict[str, dict[str, RunRow]] = defaultdict(dict)
     for run in runs:
         if len({run.settings.role_models[role].spec for role in roles}) == 1:
-            groups[_everything_else(run, roles)][run.settings.role_models[roles[0]].spec] = run
+            groups[_everything_else(session, run, roles)][run.settings.role_models[roles[0]].spec] = run
     run_by_model = max(reversed(groups.values()), key=len, default={})
     if len(run_by_model) < 2:
         return Recommendation(
@@ -185,9 +185,13 @@ def _recommend(
     )
 
 
-def _everything_else(run: RunRow, roles: Iterable[str]) -> str:
-    """Return a hash of all settings that determine verdicts, except for which model the roles have."""
+def _everything_else(session: ProjectSession, run: RunRow, roles: Iterable[str]) -> str:
+    """Return a hash of all that determines verdicts, except for which model the roles have.
+
+    This is the settings, and the pool of few-shot examples, which grows with the gold and the reviews of the project.
+    """
     settings = run.settings.model_dump(mode="json", exclude=_IRRELEVANT)
+    settings["examples"] = session.store.precedents.frozen(run.run_id)
     for role in roles:
         settings["role_models"][role] = settings["role_models"][role]["sampling"]
         del settings["role_models"][role]["default_limit"]

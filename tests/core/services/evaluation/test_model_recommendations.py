@@ -118,6 +118,18 @@ def test_runs_with_other_differences_are_not_compared(world: tuple[Any, MakeRun]
     assert (critic.model, critic.sentence[:26]) == (None, "No two runs differ only in")
 
 
+@pytest.mark.parametrize("pool", [{}, {"d98": {"a": True}}])
+def test_runs_with_other_examples_are_not_compared(world: tuple[Any, MakeRun], pool: Mapping[str, Any]) -> None:
+    session, make_run = world
+    weak, strong = make_run(20, {"critic": POOR}), make_run(2, {})
+    session.store.precedents.freeze(strong.run_id, {"d98": {"a": True}, "d99": {"a": True, "b": False}})
+    session.store.precedents.freeze(weak.run_id, pool)
+    assert recommend_models(session, (weak, strong), ROLES)[1].model is None
+    same = make_run(20, {"critic": POOR}).run_id
+    session.store.precedents.freeze(same, {"d99": {"b": False, "a": True}, "d98": {"a": True}})
+    assert recommend_models(session, (session.run(same), strong), ROLES)[1].model is not None
+
+
 def test_settings_that_do_not_affect_verdicts_may_differ(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(20, {"critic": POOR}, concurrency=2, codebook_version=3, pace=5.0)
