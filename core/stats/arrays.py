@@ -143,6 +143,11 @@ def is_right(reference: Numbers, predicted: Numbers, *, kind: Kind) -> Mask:
     return right
 
 
+def differ(first: Numbers, second: Numbers, *, kind: Kind) -> Mask:
+    """Return a mask of values that differ, ratings by a point or more. False if either value is missing."""
+    return ~np.isnan(first + second) & ~is_right(first, second, kind=kind)
+
+
 def coded(reference: Numbers, *annotations: Numbers, kind: Kind) -> list[Codes]:
     """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
 

@@ -61,7 +61,7 @@ class Round:
     documents: int
     """Documents that every agent has answered completely, in this round or before."""
     unanimous: Estimate
-    """Share of these on which all agents agree on every item."""
+    """Share of these on which all agents agree on every item (ratings: less than a point apart)."""
     agreement: Estimate
     """Fleiss' kappa, of ratings Krippendorff's ordinal alpha, over the items (``over_items``)."""
     with_majority: Estimate
@@ -206,7 +206,7 @@ class _Debate:
         has_value = ~np.isnan(stack)
         right = np.stack([self.right(values) for values in latest.values()])
         is_complete: Mask = np.all(has_value, axis=(0, 2))
-        differs = np.any(stack != stack[:1], axis=(0, 2))
+        agrees = is_right(stack.min(axis=0), stack.max(axis=0), kind=self.kind).all(axis=1)
         answered, voted = has_value & self.has_reference, self.has_reference & np.any(has_value, axis=0)
         return Round(
             name=name,
@@ -215,7 +215,7 @@ class _Debate:
             ),
             asked=int(np.any([_has_answer(values) for values in answers.values()], axis=0).sum()),
             documents=int(is_complete.sum()),
-            unanimous=ratio(is_complete & ~differs, is_complete, self.document_design),
+            unanimous=ratio(is_complete & agrees, is_complete, self.document_design),
             agreement=self.agreement(stack),
             with_majority=self.share_with_majority(stack),
             consecutive=tuple(

@@ -99,7 +99,7 @@ def stability(
 ) -> Stability:
     """Return the classes of documents and cells from values ``[document, label]``, NaN for none.
 
-    Ratings are right less than a point off, and agree if they are equal. ``design`` and ``groups`` as for
+    Ratings are right less than a point off, and agree less than a point apart. ``design`` and ``groups`` as for
     ``debate_rounds.rounds``. Raises ValueError for shapes that differ.
     """
     gold = ratings(reference)
@@ -114,7 +114,7 @@ def stability(
     documents = _consistency(all_right, is_complete, np.any(has_gold, axis=1))
     comparable = has_value.sum(axis=0) >= 2
     lowest, highest = np.where(has_value, grids, np.inf).min(axis=0), np.where(has_value, grids, -np.inf).max(axis=0)
-    is_unanimous = comparable & (lowest == highest)
+    is_unanimous = comparable & is_right(lowest, highest, kind=kind)
     return Stability(
         iterations=len(grids),
         counts=_counted(documents),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
+from itertools import combinations, compress
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from core.services.document_samples import fixed_sample
 from core.services.evaluation import coverage, repeated_runs
 from core.services.evaluation.annotation_arrays import AnnotationArrays, group_codes, rows_in, verdict_arrays
 from core.services.project_session import ProjectSession
-from core.stats.arrays import Mask
+from core.stats.arrays import Mask, differ
 from core.stats.intervals import Estimate, format_estimate
 from core.stats.metric_intervals import Design, ratio
 
@@ -36,8 +36,8 @@ class Drift:
     share: Estimate
     """Share of documents that changed, with Wilson's interval over independent documents or groups."""
     chance: Estimate
-    """Share of documents on which the run's own iterations differ at the same time: what would change without drift;
-    None with one iteration."""
+    """Share of documents on which two of the run's own iterations differ at the same time, over all pairs of them: what
+    would change without drift; None with one iteration."""
     counted: coverage.Coverage
     """Canaries with a complete verdict in both runs, and the excluded documents of the run."""
     problem: str
@@ -106,7 +106,7 @@ def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: Annotatio
     rows = rows_in(first.documents, now.documents)  # canaries are documents of the first run
     before, after = first.verdicts[rows], now.verdicts
     complete: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
-    differs = np.any(before != after, axis=1) & complete
+    differs = np.any(differ(before, after, kind=run.settings.codebook.kind), axis=1) & complete
     groups = group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
@@ -142,7 +142,8 @@ def _chance(session: ProjectSession, run: RunRow) -> Estimate:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return Estimate()
-    loaded = verdict_arrays(session, rows[0])
-    first, second = loaded.verdicts, verdict_arrays(session, rows[1]).verdicts_on(loaded.documents)
-    complete = ~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)
-    return ratio((first != second).any(axis=1) & complete, complete, Design(groups=group_codes(session, rows[0])))
+    documents = verdict_arrays(session, rows[0]).documents
+    pairs = list(combinations((verdict_arrays(session, row).verdicts_on(documents) for row in rows), 2))
+    complete = np.array([~np.isnan(first + second).any(axis=1) for first, second in pairs])
+    differs = np.array([differ(*pair, kind=run.settings.codebook.kind).any(axis=1) for pair in pairs]) & complete
+    return ratio(differs.sum(axis=0), complete.sum(axis=0), Design(groups=group_codes(session, rows[0])))

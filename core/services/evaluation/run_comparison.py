@@ -28,7 +28,7 @@ from core.services.evaluation.json_data import json_data
 from core.services.evaluation.reference import check_reference
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.stats.arrays import Mask, in_order_of
+from core.stats.arrays import Mask, in_order_of, is_right
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.flips import Outcome
 from core.stats.intervals import Estimate, ends
@@ -289,7 +289,8 @@ def comparison_report(
 
 
 def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) -> dict[str, Any]:
-    equal = (first == second)[~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)]
+    kind = comparison.columns[0].run.settings.codebook.kind
+    equal = is_right(first, second, kind=kind)[~np.isnan(first).any(axis=1) & ~np.isnan(second).any(axis=1)]
     same = int(equal.all(axis=1).sum())
     result: dict[str, Any] = {
         "documents": len(comparison.documents),

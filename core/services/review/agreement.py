@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
 from core.codebook import Codebook
-from core.documents import VERDICT, Value
+from core.documents import VERDICT, Value, differs
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
@@ -33,9 +34,9 @@ from core.store.reviews import Decision, ReviewChange, ReviewerValues
 class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
-    ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's if two reviewers are compared,
-    Fleiss' for more, undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is
-    undefined. The intervals treat the documents of one group as dependent.
+    ``observed`` is the share of documents on which they agree (ratings: less than a point apart). ``kappa`` is Cohen's
+    if two reviewers are compared, Fleiss' for more, undefined for ratings. ``alpha`` is Krippendorff's (ordinal for
+    ratings). Each is None where it is undefined. The intervals treat the documents of one group as dependent.
     """
 
     item: str
@@ -143,7 +144,7 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     disagreements = []
     for (document, item), values in by_cell.items():
         decided, by = adjudicated.get((document, item), (None, ""))
-        if len({*values.values(), *([] if decided is None else [decided])}) > 1:
+        if _any_differ([*values.values(), *([] if decided is None else [decided])]):
             disagreements.append(Disagreement(document, item, values, decided, by))
     codes = group_codes(session, run)
     groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
@@ -198,6 +199,10 @@ def _share_of_units(part: Numbers, total: Numbers) -> Share:
     return Share(int(part.sum()), int(total.sum()), ratio(part, total, Design()))
 
 
+def _any_differ(values: Sequence[Value]) -> bool:
+    return any(differs(*pair) for pair in combinations(set(values), 2))
+
+
 def _item_agreement(
     item: str,
     annotations: Sequence[ReviewerValues],
@@ -218,7 +223,7 @@ def _item_agreement(
         table[documents[annotation.document_id], reviewers[annotation.actor]] = annotation.value
     codes = None if groups is None else np.array([groups[document] for document in documents])
     shared = np.array([sum(value is not None for value in row) > 1 for row in table])
-    equal = np.array([len({value for value in row if value is not None}) == 1 for row in table[shared]])
+    equal = np.array([not _any_differ([value for value in row if value is not None]) for row in table[shared]])
     design = Design(groups=None if codes is None else codes[shared])
     observed = ratio(equal, np.ones(len(equal)), design)
 

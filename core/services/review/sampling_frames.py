@@ -19,7 +19,7 @@ from core.runs import RunRow
 from core.services.evaluation.annotation_arrays import Grid, given_labels, is_test_document, verdict_arrays
 from core.services.project_session import ProjectSession
 from core.stats import sampling
-from core.stats.arrays import Mask, Numbers, in_order_of
+from core.stats.arrays import Mask, Numbers, differ, in_order_of
 from core.store.review_queue import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
@@ -65,6 +65,7 @@ def current_frame(
     if focus is not None and focus.startswith("run:"):
         verdicts = verdict_arrays(session, run).verdicts
         other_verdicts = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
+        # Ratings less than a point apart count, too: one may be right where the other is wrong.
         sizes = comparison_sizes(np.any(np.abs(verdicts - other_verdicts) > 0, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
@@ -84,7 +85,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     differs = np.zeros(verdicts.shape, dtype=np.bool_)
     for name, values in columns.items():  # a role that gave no value does not differ
         if name != VERDICT:
-            differs |= (values != verdicts) & ~np.isnan(values) & ~np.isnan(verdicts)
+            differs |= differ(values, verdicts, kind=codebook.kind)
     reasons = session.store.review_queue.with_reason(view)
     return Signals(
         given_labels(codebook, verdicts),

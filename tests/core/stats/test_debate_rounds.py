@@ -145,6 +145,9 @@ def test_rating_is_right_if_less_than_a_point_away() -> None:
     (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], kind="rating")
     assert [agent.accuracy.value for agent in only.agents] == [1.0, 0.0]
     assert only.upper_bound.value == 1.0
+    assert only.unanimous.value == 0.0
+    (near,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[3.25], [2.0]]})], kind="rating")
+    assert near.unanimous.value == 1 / 2
 
 
 def test_objections_worked_example() -> None:

@@ -60,12 +60,12 @@ def test_stability_by_hand() -> None:
     assert result.unanimous.value == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
 
 
-def test_iterations_with_different_ratings_are_not_unanimous() -> None:
-    # 5 and 5 agree. 1 and 3 are both wrong, 5 and 4.5 both right, and the last document has no gold.
+def test_iterations_with_ratings_a_point_apart_are_not_unanimous() -> None:
+    # 5 and 5 agree, 5 and 4.5 as well. 1 and 3 are both wrong, and the last document has no gold.
     reference = [[5], [5], [5], [np.nan]]
     result = stability(reference, [[[5], [1], [5], [2]], [[5], [3], [4.5], [4]]], ["a"], kind="rating")
     assert result.counts == {"right": 2, "inconsistent": 0, "wrong": 1, "unresolved": 0}
-    assert result.unanimous.value == 1 / 4
+    assert result.unanimous.value == 2 / 4
 
 
 def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:

@@ -9,6 +9,7 @@ from html import unescape
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
@@ -286,6 +287,31 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
         model_drift.start_canary_run(session, session.store.runs.create(run.settings, ["d0"]))
+
+
+@pytest.mark.parametrize(("step", "apart"), [(0.25, 0.0), (0.5, 1 / 3), (1.0, 1.0)])
+def test_ratings_less_than_a_point_apart_are_the_same_verdict(project, step, apart):
+    """Three iterations rate 3, 3 + step and 3 + 2 step, and so does a canary run of the first."""
+    book, ids = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),)), [f"d{n}" for n in range(6)]
+    project.store.documents.add(Document(id, {"text": id}) for id in ids)
+    session = sample_world.session_on(project)
+
+    def store(run_id, rating):
+        store_debates(store_debate(project, run_id, id, {"judge": None}, {"c": rating}) for id in ids)
+
+    runs = [
+        project.store.runs.create(make_settings(book, iteration=number), ids, experiment_id="e").run_id
+        for number in range(3)
+    ]
+    for number, run_id in enumerate(runs):
+        store(run_id, 3 + number * step)
+    run = session.run(runs[0])
+    store(model_drift.start_canary_run(session, run).run_id, 3 + step)
+    (drift,) = model_drift.drifts(session, run)
+    assert drift.share.value == float(step >= 1)
+    assert drift.chance.value == pytest.approx(apart)
+    compared = comparison_report(session, runs[:2])
+    assert (compared["agreement"], compared["same"]) == (float(step < 1), 6 * (step < 1))
 
 
 @pytest.mark.parametrize("failed", [2, 3])

@@ -132,6 +132,20 @@ def test_values_of_another_kind_are_no_disagreement(project):
     assert agreement.agreement_report(session, again).disagreements == ()
 
 
+@pytest.mark.parametrize(("rating", "agreed"), [(3, True), (5, False)])
+def test_ratings_less_than_a_point_apart_are_no_disagreement(project, rating, agreed):
+    # Ann accepts the verdict, a mean of 3.4.
+    book = Codebook(kind="rating", labels=(Label(id="a", name="Alpha"),))
+    project.store.documents.add([Document("d", {"text": "d"})])
+    run = project.store.runs.create(make_settings(book, codebook_version=1), ["d"])
+    asyncio.run(store_debate(project, run.run_id, "d", {"judge": {"a": 3}}, {"a": 3.4}))
+    session = sample_world.session_on(project)
+    actions.submit(session, run.run_id, ["d"], actions.Attribution("ann"))
+    submit_review(session, run, "bob", "d", a=rating)
+    report = agreement.agreement_report(session, run)
+    assert (len(report.disagreements), report.items[0].observed.value) == (int(not agreed), float(agreed))
+
+
 def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
     actions.edit(session, run.run_id, ["d1"], "a", False, actions.Attribution("bob"))

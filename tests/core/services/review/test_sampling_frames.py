@@ -13,10 +13,14 @@ from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
-from core.services.review import actions, queue
+from core.services.review import actions, queue, sampling_frames
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
+from core.store.project import Project
+from core.store.review_queue import Viewpoint
+from tests.core.services.sample_world import session_on
 from tests.core.services.sessions import annotate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 
@@ -119,3 +123,13 @@ def test_first_document_is_drawn_in_proportion_to_its_size(world: tuple[ProjectS
 def test_invalid_sampling_record_is_refused(record: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="draw"):
         queue.parse_sampling_record(record)
+
+
+@pytest.mark.parametrize(("rating", "differs"), [(3, False), (5, True)])
+def test_role_less_than_a_point_from_the_verdict_does_not_differ(project: Project, rating: int, differs: bool) -> None:
+    project.store.documents.add([Document("d", {"text": "d"})])
+    book = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    run = project.store.runs.create(make_settings(book), ["d"])
+    store_debates([store_debate(project, run.run_id, "d", {"extractor": {"c": rating}, "judge": {"c": 3}}, {"c": 3.4})])
+    signals = sampling_frames.signals(session_on(project), run, Viewpoint(run.run_id))
+    assert signals.differs.tolist() == [[differs]]
