@@ -14,10 +14,10 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import MISSING, format_number, format_percent
 from core.runs import RunRow
-from core.services.evaluation import ambiguity, coverage
+from core.services.evaluation import ambiguity
 from core.services.evaluation.annotation_arrays import step_titles
 from core.services.evaluation.calibration import Certainty, CertaintySource, certainty
-from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
+from core.services.evaluation.repeated_runs import RepeatedRuns, repeats
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Round
 from core.stats.intervals import format_estimate, format_interval
@@ -38,12 +38,9 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     if repeated is None:
         st.caption("No iteration has a verdict yet.")
         return
-    basis = repeated.counted  # if an iteration has not debated all documents, the same ones count for each
-    if not basis.count("incomplete"):
-        basis = coverage.merge([coverage.of_run(session, row, reference) for row in siblings(session, run)])
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(session, repeated, run.settings.codebook, basis.describe(reference))
+        _measures(session, repeated, run.settings.codebook, repeated.scored.describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)

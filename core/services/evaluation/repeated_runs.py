@@ -44,7 +44,9 @@ class RepeatedRuns:
     documents: tuple[str, ...]
     """Documents of ``stability``, in its order."""
     counted: coverage.Coverage
-    """Coverage: documents with a reference; unreadable verdicts are included."""
+    """Coverage of ``stability``: documents with a reference; unreadable verdicts are included."""
+    scored: coverage.Coverage
+    """Coverage of the scores, over all runs."""
 
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
@@ -72,15 +74,20 @@ def waiting_documents(session: ProjectSession, rows: Sequence[RunRow]) -> set[st
     }
 
 
-def _scores(session: ProjectSession, row: RunRow, reference: Reference, waiting: set[str]) -> Scores:
-    """Return the scores of an iteration without the ``waiting`` documents."""
+def _scores(
+    session: ProjectSession, row: RunRow, reference: Reference, waiting: set[str]
+) -> tuple[Scores, coverage.Coverage]:
+    """Return the scores of an iteration without the ``waiting`` documents, and their coverage."""
     if not waiting:
-        return evaluate(session, row, reference, intervals=False).scores
+        report = evaluate(session, row, reference, intervals=False)
+        return report.scores, report.coverage
     loaded = verdict_arrays(session, row, reference)
     is_debated = np.array([document not in waiting for document in loaded.documents], dtype=np.bool_)
     gold = np.where(is_debated[:, None], loaded.reference, np.nan)
     design = sampling_design(session, row, reference, loaded)
-    return score(row.settings.codebook, *paired_with(session, row, VERDICT, gold), intervals=False, design=design)
+    gold, verdicts = paired_with(session, row, VERDICT, gold)
+    scores = score(row.settings.codebook, gold, verdicts, intervals=False, design=design)
+    return scores, coverage.of_documents(session, row, reference, np.any(~np.isnan(verdicts), axis=1))
 
 
 @cached_scores
@@ -91,7 +98,8 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         return None
     codebook = run.settings.codebook
     waiting = waiting_documents(session, rows)
-    scored = {row.run_id: _scores(session, row, reference, waiting) for row in rows}
+    by_row = [_scores(session, row, reference, waiting) for row in rows]
+    scored = {row.run_id: scores for row, (scores, _) in zip(rows, by_row, strict=True)}
     by_run = {id: {key: estimate.value for key, estimate in scores.overall.items()} for id, scores in scored.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
     main = MAIN_PER_LABEL[codebook.kind]
@@ -118,4 +126,5 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         ),
         documents=loaded.documents,
         counted=coverage.of_documents(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
+        scored=coverage.merge([counted for _, counted in by_row]),
     )

@@ -78,16 +78,17 @@ def test_mean_and_stability_over_iterations(world):
     assert report["calibration"]["why_not"].startswith("No certainty is available")
 
 
-def test_stopped_iteration_does_not_seem_to_vary(project):
-    # Both iterations answer alike: right on the first ten documents, wrong on the others, which the second lacks.
+@pytest.mark.parametrize(("sizes", "reason"), [((20, 10), "incomplete"), ((10, 20), "waiting")])
+def test_stopped_iteration_does_not_seem_to_vary(project, sizes, reason):
+    # Both iterations answer alike: right on the first ten documents, wrong on the others, which one of them lacks.
     ids = [f"d{n:02}" for n in range(20)]
     project.store.documents.add(Document(id, {"text": id}, gold={"gold": both("ab")}) for id in ids)
     runs = []
-    for iteration, debated in enumerate((ids, ids[:10])):
+    for iteration, size in enumerate(sizes):
         settings = make_settings(sample_world.CODEBOOK, iteration=iteration)
         run = project.store.runs.create(settings, ids, experiment_id="e1").run_id
         store_debates(
-            store_debate(project, run, id, {"judge": None}, both("ab" if id in ids[:10] else "")) for id in debated
+            store_debate(project, run, id, {"judge": None}, both("ab" if id in ids[:10] else "")) for id in ids[:size]
         )
         runs.append(run)
     session = sample_world.session_on(project)
@@ -95,7 +96,8 @@ def test_stopped_iteration_does_not_seem_to_vary(project):
     assert result is not None
     assert (result.measures["accuracy"].mean, result.measures["accuracy"].sd) == (1.0, 0.0)
     assert result.stability.counts == {"right": 10, "inconsistent": 0, "wrong": 0, "unresolved": 0}
-    assert (result.counted.n, result.counted.left_out) == (10, {"incomplete": 10})
+    assert (result.counted.n, result.counted.left_out) == (10, {reason: 10})
+    assert result.scored == Coverage(20, {"waiting": 10, "incomplete": 10}, runs=2, pooled=True)
 
 
 def test_canary_runs_are_not_iterations_of_each_other(world):
