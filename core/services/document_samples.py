@@ -156,10 +156,9 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Documen
             return sample
     if not candidates:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
-    run_id = next((run.run_id for run in reversed(session.all_runs()) if run.verdicts and not run.is_canary), "")
-    drawn = DocumentSample(
-        draw_stratified(candidates, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
-    )
+    run = next((run for run in reversed(session.all_runs()) if run.verdicts and not run.is_canary), None)
+    outcomes = session.store.lab.outcomes(run.run_id, run.settings.codebook) if run else {}
+    drawn = DocumentSample(draw_stratified(candidates, outcomes, size, seed), seed, run.run_id if run else "")
     session.store.settings.set(name, asdict(drawn))
     return drawn
 

@@ -10,10 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.store.annotation_sources import AllowedValues
-from core.store.database import Cursor, DatabaseConnection
+from core.store.database import Cursor
 from core.store.rows import add_row, clean, dump, insert, load, scalar
-from core.store.runs import Runs
-from core.store.write_queue import Repository, Writer
+from core.store.write_queue import Repository
 
 SPLIT = "held-out split"
 """Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""
@@ -63,10 +62,6 @@ class SweepRow:
 
 class Lab(Repository):
     """Trials and sweeps of a project."""
-
-    def __init__(self, connection: DatabaseConnection, writer: Writer, runs: Runs) -> None:
-        super().__init__(connection, writer)
-        self._runs = runs
 
     def record(self, trial: Trial) -> Trial:
         """Store a trial and return it with its number; each trial on the held-out split counts as a look at it."""
@@ -168,13 +163,13 @@ class Lab(Repository):
             )
         )
 
-    def outcomes(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
+    def outcomes(self, run_id: str, codebook: Codebook) -> dict[str, tuple[bool | None, bool]]:
         """Return (correct, disagreement) for each finished document of a run.
 
         ``correct`` is None without a reference; reviewed labels take precedence over gold. ``disagreement`` is True if
         roles differ or the verdict is unresolved.
         """
-        allowed = AllowedValues(self._runs.codebook(run_id) or Codebook())
+        allowed = AllowedValues(codebook)
         rows = self._connection.rows(
             f"""WITH reference AS ({allowed.known}), judged AS (
                 SELECT document_id, bool_and(coalesce(NOT differs(verdict.value, reference.value), false)) AS correct

@@ -56,7 +56,7 @@ class Store:
         self.annotations = Annotations(connection, writer)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
-        self.lab = Lab(connection, writer, self.runs)
+        self.lab = Lab(connection, writer)
         self.latent_labels = LatentLabels(connection, writer)
 
     def learned_from(self, run_id: str) -> set[str]:

@@ -85,7 +85,7 @@ def test_gold_is_the_same_everywhere(tmp_path, codebook, gold, expected):
         in_grid = [decode_value(codebook, value) for value in store.annotations.grid(run_id, codebook, "gold")[0]]
         exported = table(session, run_id)["g"]
         shown = browser_data.document(session, run, "g", actor="me")
-        outcome, _ = store.lab.outcomes(run_id)["g"]
+        outcome, _ = store.lab.outcomes(run_id, codebook)["g"]
         report = evaluation.evaluate(session, run)
         in_view = store.runs._connection.column("SELECT true_aspect FROM evaluation_review")
 

@@ -110,11 +110,11 @@ def test_outcomes_distinguish_right_wrong_and_disagreement(project):
         await store_debate(project, run.run_id, "d3", {"extractor": right}, right)
 
     asyncio.run(debates())
-    outcomes = project.store.lab.outcomes(run.run_id)
+    outcomes = project.store.lab.outcomes(run.run_id, codebook)
     assert outcomes == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
     decision = Decision("d1", (ReviewChange(a, True, False),), "Submitted")
     project.store.reviews.record([decision], actor="ann")
-    assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # a review takes precedence over gold
+    assert project.store.lab.outcomes(run.run_id, codebook)["d1"] == (True, True)  # a review takes precedence over gold
 
 
 def test_roles_that_decide_one_label_in_each_turn_disagree_on_labels_alone(project):
@@ -128,7 +128,7 @@ def test_roles_that_decide_one_label_in_each_turn_disagree_on_labels_alone(proje
             turn = make_turn(run_id, id, number, "judge" if item else "magistrate", f"{id}/{number}", values=values)
             project.sink.turn(replace(turn, item=item))
         asyncio.run(project.sink.verdict(make_verdict(run_id, id, both)))
-    assert project.store.lab.outcomes(run_id) == {"d0": (None, False), "d1": (None, True)}
+    assert project.store.lab.outcomes(run_id, codebook) == {"d0": (None, False), "d1": (None, True)}
 
 
 def test_sweep_progress_survives_a_restart(path):
