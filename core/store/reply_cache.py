@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,23 +131,20 @@ class Replies(Repository):
         self._insert(reply)
 
     def _insert(self, reply: Reply) -> None:
-        self._writer.insert(_insert_replies, [reply]).add_done_callback(self._on_written(reply))
+        self._writer.insert(_insert_replies, [reply]).add_done_callback(partial(self._on_written, reply))
 
     def close(self) -> None:
         """Close the log, after the writer."""
         self._log.close()
 
-    def _on_written(self, reply: Reply) -> Any:
-        def on_written(written: Future[None]) -> None:
-            error = written.exception()
-            if error is None:
-                self._log.forget([reply.key])
-            elif isinstance(error, StorageFull):
-                self._refused.append(reply)
-            else:
-                logger.error("A reply stays in its log: %s", error)
-
-        return on_written
+    def _on_written(self, reply: Reply, written: Future[None]) -> None:
+        error = written.exception()
+        if error is None:
+            self._log.forget([reply.key])
+        elif isinstance(error, StorageFull):
+            self._refused.append(reply)
+        else:
+            logger.error("A reply stays in its log: %s", error)
 
 
 def reply_from_row(row: Sequence[Any]) -> Reply:

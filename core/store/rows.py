@@ -51,10 +51,7 @@ def value_text(value: Value | None) -> str | None:
 
 def value_of(text: str | None) -> Value | None:
     """Return the value in a JSON text, None for NULL."""
-    if text is None:
-        return None
-    value: Value = orjson.loads(text)
-    return value
+    return None if text is None else orjson.loads(text)
 
 
 @lru_cache(maxsize=64)  # all documents of a run have the same system prompts

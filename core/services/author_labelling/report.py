@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.author_labelling import comparison, requests
 from core.author_labelling.comparison import Collected, GroupReport, Predictivity
 from core.author_labelling.questions import Answer, FeaturePrediction
@@ -23,6 +25,7 @@ from core.stats.intervals import Estimate, ends
 COPIES = 3
 """Annotations per question by one model. The paper has one each by three models (section 5.1)."""
 PREDICTIVITY_SETTING = "authors predictivity"
+_RESULTS = TypeAdapter(tuple[Predictivity, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +189,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: OnProgress
 
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
     data = session.store.settings.get(PREDICTIVITY_SETTING, {})
-    results = (
-        Predictivity(**row | {"by_same": {int(n): share for n, share in row["by_same"].items()}})
-        for row in data.get("results", [])
-    )
-    return data.get("model", ""), tuple(results)
+    return data.get("model", ""), _RESULTS.validate_python(data.get("results", []))
 
 
 # -- JSON

@@ -11,8 +11,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from core.codebook import Codebook, Label
 from core.errors import MootError
@@ -57,6 +59,9 @@ class AcceptedChange:
         remaining = [text for text in current if text != self.added]
         restored = [self.removed] if self.removed and self.removed not in remaining else []
         return label.model_copy(update={self.part: (*remaining, *restored)})
+
+
+_CHANGES = TypeAdapter(tuple[AcceptedChange, ...])
 
 
 class UndoneChanges(NamedTuple):
@@ -178,9 +183,7 @@ def _differences(before: Codebook, after: Codebook) -> Iterator[AcceptedChange]:
 
 def _stored(session: ProjectSession) -> tuple[AcceptedChange, ...]:
     stored = session.store.settings.get(SETTING) or {"changes": []}
-    return tuple(
-        AcceptedChange(**{part.name: row[part.name] for part in fields(AcceptedChange)}) for row in stored["changes"]
-    )
+    return _CHANGES.validate_python(stored["changes"])
 
 
 def _applied(session: ProjectSession) -> tuple[AcceptedChange, ...]:

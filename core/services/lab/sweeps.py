@@ -11,15 +11,15 @@ all configurations are created before one of them starts: a codebook that is sav
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import ceil, log2
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET
@@ -242,30 +242,29 @@ def rank_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedC
     Otherwise a configuration that leaves difficult documents unresolved would win. Raises ProjectError for a stored
     sweep that is not valid: a project file may come from somebody else.
     """
-    try:
+    with _reading(row):
         return _ranked_configurations(session, row)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise _unreadable(row) from error
 
 
 def read_spec(row: SweepRow) -> SweepSpec:
     """Return the definition of a stored sweep. Raises ProjectError if it is not valid."""
-    try:
+    with _reading(row):
         return SPEC.validate_python(row.spec)
-    except ValidationError as error:
-        raise _unreadable(row) from error
 
 
 def read_progress(row: SweepRow) -> SweepProgress:
     """Return the progress of a stored sweep. Raises ProjectError if it is not valid."""
-    try:
+    with _reading(row):
         return PROGRESS.validate_python(row.progress)
-    except ValidationError as error:
-        raise _unreadable(row) from error
 
 
-def _unreadable(row: SweepRow) -> ProjectError:
-    return ProjectError(f"Sweep {row.number} of this project cannot be read.", "Start another sweep.")
+@contextmanager
+def _reading(row: SweepRow) -> Iterator[None]:
+    """Raise ProjectError for errors that a stored sweep causes if it is not valid."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ProjectError(f"Sweep {row.number} of this project cannot be read.", "Start another sweep.") from error
 
 
 def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
