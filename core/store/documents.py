@@ -422,9 +422,10 @@ def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> 
     return Document(id, fields, position, load(source), gold, group, order)
 
 
-def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
-    """Add documents inside a transaction of the writer, without an import; return how many did not exist before."""
-    return _add_chunk(cursor, None, *_tables(documents)) if documents else 0
+def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> None:
+    """Add documents inside a transaction of the writer, without an import."""
+    if documents:
+        _add_chunk(cursor, None, *_tables(documents))
 
 
 def _add_import(
@@ -433,11 +434,12 @@ def _add_import(
     """Add the columns of documents and of their gold as one import; return it with its number and all counts."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
     read = sum(len(documents["id"]) for documents, _ in tables)
-    added = sum(_add_chunk(cursor, number, *table) for table in tables)
+    chunks = [_add_chunk(cursor, number, *table) for table in tables]
+    added = sum(documents for documents, _ in chunks)
     counts = {
         "documents": added,
         "repeated": read - added,
-        "gold_conflicts": sum(_complete_gold(cursor, gold) for _, gold in tables) if added < read else 0,
+        "gold_conflicts": sum(conflicts for _, conflicts in chunks),
         "rejected": len(rejected),
         **new.counts,
     }
@@ -569,31 +571,11 @@ def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) ->
     ]
 
 
-def _complete_gold(cursor: Cursor, gold: Columns) -> int:
-    """Add gold for items without a label by the rater; return the number of values that differ.
+def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:
+    """Add new documents, and gold for items without a label by the rater.
 
-    Existing gold stays.
+    Return the number of new documents, and that of gold values that differ from existing ones, which stay.
     """
-    with incoming(cursor, gold):
-        cursor.execute(
-            f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} FROM incoming "
-            "ANTI JOIN gold USING (document_id, rater, item)"
-        )
-        return scalar(
-            cursor,
-            "SELECT count(*) FROM incoming JOIN gold USING (document_id, rater, item) "
-            "WHERE incoming.value <> gold.value",
-        )
-
-
-def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> int:
-    """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
-    if len(gold["document_id"]):
-        with incoming(cursor, gold):
-            cursor.execute(
-                f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} "
-                "FROM incoming ANTI JOIN documents ON document_id = documents.id"
-            )
     with incoming(cursor, documents):
         ((added,),) = cursor.execute(
             f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
@@ -603,4 +585,12 @@ def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: 
             "QUALIFY row_number() OVER (PARTITION BY id ORDER BY position) = 1) ORDER BY position",
             [import_id],
         ).fetchall()
-    return int(added)
+    with incoming(cursor, gold):
+        cursor.execute(
+            f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} FROM incoming "
+            "ANTI JOIN gold USING (document_id, rater, item)"
+        )
+        if added == len(documents["id"]):  # so no document had gold before
+            return added, 0
+        differing = "FROM incoming JOIN gold USING (document_id, rater, item) WHERE incoming.value <> gold.value"
+        return added, scalar(cursor, f"SELECT count(*) {differing}")
