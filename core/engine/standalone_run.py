@@ -20,7 +20,7 @@ from core.engine.model_calls import ModelCaller
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
 from core.llm.models import ModelLibrary
-from core.runs import RunSettings
+from core.runs import RunSettings, total_cost
 
 NO_DOCUMENT = Document("", {})
 
@@ -48,7 +48,7 @@ class Spent:
         """Add these tokens, and their cost in dollars."""
         self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
-        self.cost_usd = None if self.cost_usd is None or cost_usd is None else self.cost_usd + cost_usd
+        self.cost_usd = total_cost((self.cost_usd, cost_usd))
 
     def add_reply(self, reply: Reply) -> None:
         """Add the call for a reply."""

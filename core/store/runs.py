@@ -511,8 +511,7 @@ class RunCosts(ReadRepository):
 
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""
-        replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
-        return FromStore(int(replies), int(tokens), cost)
+        return FromStore(*self._connection.rows(_FROM_STORE, {"run": run_id})[0])
 
     def decision_paths(self, run_id: str) -> DecisionPaths:
         """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
