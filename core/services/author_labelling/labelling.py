@@ -269,11 +269,6 @@ def answer(
     question, submission = asked_question.question, asked_question.source
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
-    is_answered = (
-        asked_question.author_answer is not None if group == AUTHOR else by in asked_question.annotators.get(group, {})
-    )
-    if is_answered:
-        raise _already_answered()
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
     if choice is not None:
@@ -283,8 +278,8 @@ def answer(
     entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
     value = _current_value(session, current, asked_question, entry) if group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
-    if not session.store.author_log.answer(entry, gold):  # by another click or tab since the check above
-        raise _already_answered()
+    if not session.store.author_log.answer(entry, gold):
+        raise UsageError("This question is already answered.", "Go on with the next one.")
     return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
 
 
@@ -301,10 +296,6 @@ def _current_value(
     value = value_of(feature, entry) if feature else None
     now = current.feature(asked_question.question.item)
     return value if now and value in now.values.values() else None
-
-
-def _already_answered() -> UsageError:
-    return UsageError("This question is already answered.", "Go on with the next one.")
 
 
 def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:
