@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from app.widgets.elements import line, remark
+from app.widgets.elements import button, line, remark
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.formatting import capitalised, format_count, format_effect
@@ -119,15 +119,9 @@ def show_accepted_changes(session: ProjectSession) -> None:
         ):
             _undo(session)
             st.rerun()  # Review draws this line in a fragment, and the message is at the top of the page
-        st.button(
-            "Keep",
-            type="tertiary",
-            icon=":material/check:",
-            key="accepted-changes-keep",
-            on_click=accepted_changes.keep,
-            args=(session,),
-            help="Keeps them in the codebook and hides this line.",
-        )
+        help = "Keeps them in the codebook and hides this line."
+        keep = accepted_changes.keep
+        button("Keep", "accepted-changes-keep", keep, session, icon="check", type="tertiary", help=help)
 
 
 def _outcome(session: ProjectSession, *, was_running: bool) -> None:

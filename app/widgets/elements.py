@@ -87,23 +87,17 @@ def pagination(pages: int, *, key: str, width: int | Literal["content"] = "conte
         st.pagination(pages, default=number, key=key, width=width)
 
 
-def icon_button(
-    icon: str, help: str, key: str, action: Callable[..., None], *args: Any, disabled: bool = False
-) -> None:
-    """Draw a button with only an icon (a Material symbol). A click calls ``action`` with ``args``.
+def button(label: str, key: str, action: Callable[..., None], *args: Any, icon: str = "", **widget: Any) -> None:
+    """Draw a button. A click calls ``action`` with ``args``, before the page is drawn again.
 
-    Its accessible name is ``help``, its key begins with "icon-".
+    ``icon`` is the name of a Material symbol. ``widget`` are further arguments of ``st.button``.
     """
-    st.button(
-        help,
-        icon=f":material/{icon}:",
-        help=help,
-        key=f"icon-{key}",
-        type="tertiary",
-        on_click=action,
-        args=args,
-        disabled=disabled,
-    )
+    st.button(label, key=key, icon=f":material/{icon}:" if icon else None, on_click=action, args=args, **widget)
+
+
+def icon_button(icon: str, help: str, key: str, action: Callable[..., None], *args: Any, **widget: Any) -> None:
+    """Draw a ``button`` with only an icon. Its accessible name is ``help``, its key begins with "icon-"."""
+    button(help, f"icon-{key}", action, *args, icon=icon, help=help, type="tertiary", **widget)
 
 
 def icon_popover(icon: str, help: str, key: str) -> DeltaGenerator:
@@ -116,7 +110,7 @@ def discard_popover(discards: Mapping[str, Callable[[], None]]) -> None:
     with st.popover("Discard"):
         line("All changes of the draft will be lost.")
         for number, (label, discard) in enumerate(discards.items(), 1):
-            st.button(label, key=f"draft-discard-{number}", type="primary", on_click=discard)
+            button(label, f"draft-discard-{number}", discard, type="primary")
 
 
 def download(

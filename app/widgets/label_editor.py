@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -17,7 +18,7 @@ from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, state, with_value
 from app.widgets.alerts import error_notices
-from app.widgets.elements import field_name, icon_button, line, literal
+from app.widgets.elements import button, field_name, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
@@ -203,13 +204,8 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
             st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
         if gold and _is_other_scale(gold, scale):
             low, high = gold
-            st.button(
-                f"Use {span}",
-                key="label-scale-gold",
-                type="tertiary",
-                on_click=fields.apply,
-                args=(lambda book: rescale(book, min=low, max=high),),
-            )
+            use_gold = partial(rescale, min=low, max=high)
+            button(f"Use {span}", "label-scale-gold", fields.apply, use_gold, type="tertiary")
     for end in ("min", "max"):
         fields.show_rejection(f"label-{end}-{label.id}")
 
@@ -326,7 +322,7 @@ def _restore_button(fields: Fields, label: Label) -> None:
         CodebookState.unmatched.reset()
 
     text = f"Put back {format_count(len(removed), 'keyword')}"
-    st.button(text, icon=":material/undo:", key="keywords-restore", type="tertiary", on_click=restore)
+    button(text, "keywords-restore", restore, icon="undo", type="tertiary")
 
 
 _reading = threading.Lock()
@@ -378,8 +374,8 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
             add(label_proposals)
         count, words = len(proposals.proposals), ", ".join(proposal.word for proposal in proposals.proposals[:30])
         proposed = "proposal" if count == 1 else f"{count:,} proposals"
-        button = f"Add the {proposed} for {'all' if label_proposals else 'other'} labels"
-        if count > len(label_proposals) and st.button(button, key="propose-every", help=words):
+        add_all = f"Add the {proposed} for {'all' if label_proposals else 'other'} labels"
+        if count > len(label_proposals) and st.button(add_all, key="propose-every", help=words):
             add(proposals.proposals)
     if proposals.proposals and proposals.net is not None:
         line(f"All of them together. {proposals.net}.", "q xs")

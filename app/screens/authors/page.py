@@ -15,7 +15,7 @@ from app import context
 from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.elements import line, literal, saved, segments, table
+from app.widgets.elements import button, line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
 from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
@@ -134,7 +134,7 @@ def _composer(session: ProjectSession, author: str) -> None:
     with panel("Your text", settings.model, key="authors-compose") as head:
         with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
-            st.button("New", icon=":material/add:", type="tertiary", help="New text", on_click=state.authors.renew)
+            button("New", "authors-new", state.authors.renew, icon="add", type="tertiary", help="New text")
         text = st.text_area(
             "Text",
             height=140,
@@ -142,14 +142,8 @@ def _composer(session: ProjectSession, author: str) -> None:
             placeholder="Write or paste a text, or the next message of the chat",
             **bound("authors-text", state.authors.draft, AuthorsState.draft.set),
         )
-        st.button(
-            "Send",
-            type="primary",
-            icon=":material/send:",
-            key="authors-send",
-            on_click=state.once,
-            args=("send", partial(_send, session, author)),
-        )
+        send = partial(_send, session, author)
+        button("Send", "authors-send", state.once, "send", send, icon="send", type="primary")
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
@@ -224,14 +218,13 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
         with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
             line(Markup("<b>{}</b>").format(recommendation.name))
             if all(reaction.helpful is not None for reaction in reactions):
-                st.button("Show me", key="authors-click", on_click=labelling.react, args=(session, submission))
+                button("Show me", "authors-click", labelling.react, session, submission)
                 return
             st.text(recommendation.text)
             if all(reaction.helpful is None for reaction in reactions):
                 with st.container(horizontal=True, gap="small"):
                     for words, key, helpful in (("Helpful", "helpful", True), ("Not helpful", "unhelpful", False)):
-                        arguments = (session, submission, helpful)
-                        st.button(words, key=f"authors-{key}", on_click=labelling.react, args=arguments)
+                        button(words, f"authors-{key}", labelling.react, session, submission, helpful)
 
 
 # -- answering for others
@@ -295,37 +288,24 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     key = f"authors-{question.id}"
     st.text(question.text)
     waiting, shortcuts = remaining > 0, _shortcuts(question)
+
+    def answer(position: int, label: str, **widget: Any) -> None:
+        button(label, f"{key}-{position}", disabled=waiting, shortcut=shortcuts[position - 1], **widget)
+
     for number, option in enumerate(question.options, start=1):
-        st.button(
-            literal(option),
-            key=f"{key}-{number}",
-            width="stretch",
-            disabled=waiting,
-            shortcut=shortcuts[number - 1],
-            on_click=give,
-            args=(option,),
-        )
+        answer(number, literal(option), action=partial(give, option), width="stretch")
     if not question.options:
         word_key = f"{key}-word"
         st.text_input("Your answer in one word", key=word_key, max_chars=40)
-        st.button(
-            "Answer",
-            key=f"{key}-answer",
-            type="primary",
-            disabled=waiting,
-            on_click=lambda: give(str(st.session_state.get(word_key, ""))),
-        )
+
+        def give_word() -> None:
+            give(str(st.session_state.get(word_key, "")))
+
+        button("Answer", f"{key}-answer", give_word, type="primary", disabled=waiting)
     with st.container(horizontal=True, gap="small"):
         for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
-            st.button(
-                abstention.capitalize(),
-                key=f"{key}-{position}",
-                disabled=waiting,
-                shortcut=shortcuts[position - 1],
-                on_click=give,
-                kwargs={"abstention": abstention},
-            )
-        st.button("Not now", key=f"{key}-later", type="tertiary", on_click=give, kwargs={"declined": True})
+            answer(position, abstention.capitalize(), action=partial(give, abstention=abstention))
+        button("Not now", f"{key}-later", partial(give, declined=True), type="tertiary")
     if waiting:
         line(f"Take your time to read. You can answer in {format_count(int(remaining) + 1, 'second')}.")
     elif question.options and (keys := [shortcut for shortcut in shortcuts if shortcut]):

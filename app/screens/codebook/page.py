@@ -13,7 +13,7 @@ from app.pages import page_link
 from app.state import CodebookState, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.elements import discard_popover, download, field_name, icon_button, icon_popover, line, saved
+from app.widgets.elements import button, discard_popover, download, field_name, icon_button, icon_popover, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
@@ -146,7 +146,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         notes[picked] += " gold"
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
-            st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
+            button("Label", "label-add", add_label, fields, icon="add")
         rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]
         shown = _LABELS(
             key="label-list",
@@ -192,12 +192,8 @@ def shared_settings(fields: Fields, status: CodebookStatus) -> None:
                 _warn_of_new_kind(codebooks.count_reviews_of_other_kinds(fields.session, book.kind))
         if book.mixes_scales:
             field_name("Scales", "one for each dimension")
-            st.button(
-                f"Use {book.scale} for all dimensions",
-                key="book-one-scale",
-                on_click=fields.apply,
-                args=(lambda draft: codebooks.change(draft, scale=draft.scale),),
-            )
+            text = f"Use {book.scale} for all dimensions"
+            button(text, "book-one-scale", fields.apply, lambda draft: codebooks.change(draft, scale=draft.scale))
         elif book.scale is not None:
             low, high = st.columns(2)
             low.number_input("Lowest", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
@@ -280,13 +276,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             key = f"label-delete-open-{label.id}"
             with icon_popover("delete", "Delete the label", key):
                 line("Existing runs and reviews keep the label.")
-                st.button(
-                    "Delete the label",
-                    key="label-delete",
-                    type="primary",
-                    on_click=delete_label,
-                    args=(session, fields, label),
-                )
+                button("Delete the label", "label-delete", delete_label, session, fields, label, type="primary")
         with st.container():  # always, so that the fields below keep their place when a warning goes
             for warning in codebooks.warnings(book):
                 if f"'{label.name}'" in warning:
@@ -374,10 +364,10 @@ def start(session: ProjectSession, fields: Fields) -> None:
                     f"{escape(book.unit)}</small></div>"
                 )
                 tags(book.labels)
-                st.button("Use", key=f"use-{key}", on_click=use, args=(fields, book))
+                button("Use", f"use-{key}", use, fields, book)
     with right:
         heading("Start from scratch", "One label at a time.")
-        st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
+        button("Add the first label", "label-add", add_label, fields, type="primary")
         heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
         import_form(session, None)
         if overview.count_documents(session):

@@ -16,7 +16,7 @@ from app.screens.data import column_mapping, overview
 from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notice, error_notices, notice
-from app.widgets.elements import download, field_name, job_progress, line, segments
+from app.widgets.elements import button, download, field_name, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.codebook import label_noun
@@ -395,20 +395,10 @@ def pending_import_notices(pending: Sequence[PendingImport]) -> None:
         status = "is being imported" if pending_import.job is not None else "is not imported yet"
         with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{pending_import.id}"):
             notice("info", f"{pending_import.draft.name} {status}", f"Read {format_date(pending_import.read_at)}.")
-            st.button(
-                "Continue",
-                key=f"pending-open-{pending_import.id}",
-                on_click=context.select_pending_import,
-                args=(pending_import,),
-            )
+            id, remove = pending_import.id, context.pending_imports().remove
+            button("Continue", f"pending-open-{id}", context.select_pending_import, pending_import)
             if pending_import.job is None:
-                st.button(
-                    "Discard",
-                    key=f"pending-remove-{pending_import.id}",
-                    type="tertiary",
-                    on_click=context.pending_imports().remove,
-                    args=(pending_import.id,),
-                )
+                button("Discard", f"pending-remove-{id}", remove, id, type="tertiary")
 
 
 def show_job(pending: PendingImport, job: Job[Any]) -> None:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.elements import facts, line, sentences, table
+from app.widgets.elements import button, facts, line, sentences, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
 from core.formatting import format_count, format_p_value
@@ -110,13 +110,8 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
     with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
         with head:
             if run.verdicts:
-                st.button(
-                    "Check for drift",
-                    key="models-canaries",
-                    icon=":material/replay:",
-                    on_click=state.once,
-                    args=("drift", partial(_repeat_canaries, session, run)),
-                )
+                repeat = partial(_repeat_canaries, session, run)
+                button("Check for drift", "models-canaries", state.once, "drift", repeat, icon="replay")
         if not drifts:
             st.caption(
                 "Providers can change a model without notice. Repeat some documents from time to time: a change beyond "

@@ -15,7 +15,7 @@ from app.pages import PageName, open_page
 from app.state import HomeState, state
 from app.widgets import file_import
 from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
-from app.widgets.elements import heading, icon_popover, line, literal
+from app.widgets.elements import button, heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import header, panel
 from app.widgets.palette import role_token
@@ -158,7 +158,7 @@ def sample_card(card: sample_projects.SampleCard, opened: Callable[[], None]) ->
         )
         tags(card.codebook.labels)
         st.space("stretch")
-        st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
+        button("Open", f"open-{card.sample.key}", opened)
 
 
 def next_steps(session: ProjectSession) -> None:
@@ -264,14 +264,8 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         ("Archive", "archive", archive),
         ("Delete", "delete", delete),
     ):
-        st.button(
-            label,
-            icon=f":material/{icon}:",
-            key=f"{label.split()[0].lower()}-{number}",
-            type="tertiary",
-            on_click=state.once,
-            args=(f"{label} {row.path}", action),
-        )
+        button_key = f"{label.split()[0].lower()}-{number}"
+        button(label, button_key, state.once, f"{label} {row.path}", action, icon=icon, type="tertiary")
 
 
 def _archived(workspace: Workspace) -> None:
@@ -306,7 +300,7 @@ def _bin(workspace: Workspace) -> None:
             _stored_row(project.name, project.size, f"restore-{number}", partial(restore, project))
         with st.popover("Empty bin", icon=":material/delete_forever:"):
             line(f"{format_count(len(deleted), 'project')} will be deleted for good.")
-            st.button("Delete for good", key="empty-bin", type="primary", on_click=empty_bin)
+            button("Delete for good", "empty-bin", empty_bin, type="primary")
 
 
 def _stored_row(name: str, size: int, key: str, restore: Callable[[], None]) -> None:
@@ -314,7 +308,7 @@ def _stored_row(name: str, size: int, key: str, restore: Callable[[], None]) -> 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {format_bytes(size)}</div>')
         st.space("stretch")
-        st.button("Restore", key=key, on_click=restore)
+        button("Restore", key, restore)
 
 
 main()

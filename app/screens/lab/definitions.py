@@ -12,7 +12,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes
 from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
-from app.widgets.elements import discard_popover, heading, line, literal, saved, segments
+from app.widgets.elements import button, discard_popover, heading, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
@@ -94,15 +94,9 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
 def save_button(session: ProjectSession) -> None:
     """Draw the button that saves the draft as a version."""
     status = codebooks.codebook_status(session)
-    st.button(
-        f"Save as v{status.next_version}",
-        type="primary" if status.dirty else "secondary",
-        disabled=not status.dirty,
-        key="lab-save-definitions",
-        on_click=_save,
-        args=(session,),
-        help=SAVE_HELP,
-    )
+    title = f"Save as v{status.next_version}"
+    kind = "primary" if status.dirty else "secondary"
+    button(title, "lab-save-definitions", _save, session, type=kind, disabled=not status.dirty, help=SAVE_HELP)
 
 
 def _save(session: ProjectSession) -> None:
@@ -170,14 +164,8 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
         f'<div class="moot-why">{escape(suggestion.why)}</div></div>'
     )
     with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        st.button("Accept", key=f"lab-take-{suggestion.name}", on_click=_take, args=(session, suggestion))
-        st.button(
-            "Dismiss",
-            key=f"lab-leave-{suggestion.name}",
-            type="tertiary",
-            on_click=suggestions.dismiss,
-            args=(session, suggestion),
-        )
+        button("Accept", f"lab-take-{suggestion.name}", _take, session, suggestion)
+        button("Dismiss", f"lab-leave-{suggestion.name}", suggestions.dismiss, session, suggestion, type="tertiary")
 
 
 def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
@@ -231,21 +219,15 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: La
             why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
             words = f"<dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd>"
             st.html(f'<div class="moot-diff"><dl>{words}</dl></div>')
-            st.button(
-                "Accept" if pays else "Accept anyway",
-                type="secondary" if pays else "tertiary",
-                key=f"lab-take-{part}",
-                disabled=is_edited,
-                help="You have edited this field since. Propose a rewrite again." if is_edited else None,
-                on_click=_accept_field,
-                args=(session, proposal, part),
-            )
-            st.button(
-                "Dismiss",
-                key=f"lab-leave-{part}",
-                type="tertiary",
-                on_click=lambda part=part: LabState.proposal.set(suggestions.dismiss_field(proposal, part)),
-            )
+            help = "You have edited this field since. Propose a rewrite again." if is_edited else None
+            accept, kind = ("Accept", "secondary") if pays else ("Accept anyway", "tertiary")
+            accept_field = partial(_accept_field, session, proposal, part)
+            button(accept, f"lab-take-{part}", accept_field, type=kind, disabled=is_edited, help=help)
+            button("Dismiss", f"lab-leave-{part}", _dismiss_field, proposal, part, type="tertiary")
+
+
+def _dismiss_field(proposal: suggestions.Proposal, part: str) -> None:
+    state.lab.proposal = suggestions.dismiss_field(proposal, part)
 
 
 def _accept_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:

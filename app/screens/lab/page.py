@@ -9,7 +9,7 @@ from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, bound, state, with_default
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.document_drawer import excerpt
-from app.widgets.elements import choose, facts, line, literal
+from app.widgets.elements import button, choose, facts, line, literal
 from app.widgets.layout import empty_page, header, write_url
 from app.widgets.run_picker import run_words
 from core.debate import protocols
@@ -146,15 +146,10 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             choose_base(session, base)
         with st.popover("Test one document"):
             single_document_test(session, plan, slot)
-        st.button(
-            "Test again" if trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.name) else "Test",
-            type="primary",
-            icon=":material/play_arrow:",
-            shortcut="Ctrl+Enter",
-            key="lab-try",
-            on_click=run_test,
-            args=(session, plan, slot),
-        )
+        tried = trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.name)
+        title = "Test again" if tried else "Test"
+        options = {"type": "primary", "icon": "play_arrow", "shortcut": "Ctrl+Enter"}
+        button(title, "lab-try", run_test, session, plan, slot, **options)
 
 
 def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
@@ -210,7 +205,7 @@ def choose_base(session: ProjectSession, base: RunRow | None) -> None:
         ],
         text=True,
     )
-    st.button("Use this run", type="primary", key="lab-open-run", on_click=use_run, args=(session, run))
+    button("Use this run", "lab-open-run", use_run, session, run, type="primary")
 
 
 def use_run(session: ProjectSession, run: RunRow) -> None:
@@ -235,7 +230,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     use = f"Use the models of {literal(latest.title)}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab-baseline"):
         notice("warn", "Tests use the word-list baseline instead of a language model", words)
-        st.button(use, on_click=use_run, args=(session, latest), key="lab-use-models")
+        button(use, "lab-use-models", use_run, session, latest)
 
 
 def subject_picker(slots: tuple[Slot, ...]) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from app.components import component, reported
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.elements import discard_popover, download, line, saved, segments
+from app.widgets.elements import button, discard_popover, download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
 from core.codebook import Kind
@@ -164,14 +164,13 @@ def _foot(session: ProjectSession, plan: Plan, status: TemplateStatus, versions:
                 targets = {f"Reset to {status.base.label}": status.base, **targets}
             discard_popover({label: partial(reset, version) for label, version in targets.items()})
         elif targets:  # no draft would be lost
-            st.button("Reset to shipped", type="tertiary", on_click=reset, args=(versions[0],))
+            button("Reset to shipped", "lab-reset", reset, versions[0], type="tertiary")
     if not status.changed:
         return
     number = max(version.number for version in versions) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(number)
-        save_as = f"Save as v{number}"
-        st.button(save_as, disabled=not status.usable, key="lab-keep", on_click=_save, args=(session, plan, slot))
+        button(f"Save as v{number}", "lab-keep", _save, session, plan, slot, disabled=not status.usable)
 
 
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:

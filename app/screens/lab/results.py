@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 
 import streamlit as st
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from app.screens.lab import definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.document_drawer import document_drawer
-from app.widgets.elements import line
+from app.widgets.elements import button, line
 from app.widgets.labels import label_data
 from app.widgets.layout import empty, panel
 from app.widgets.metric_tables import estimate_data
@@ -120,7 +121,7 @@ def _trial_progress(session: ProjectSession, trial: Trial) -> None:
     total = status.after.documents + status.before.documents
     ended = status.after.ended + status.before.ended
     st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(status)} so far")
-    st.button("Stop", key="lab-stop", on_click=trials.stop_trial, args=(session, trial))
+    button("Stop", "lab-stop", trials.stop_trial, session, trial)
 
 
 def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | None) -> None:
@@ -210,13 +211,8 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 "Scores the draft, or the version in the editor, against the version before it, "
                 "on documents not used for tuning. Every score is counted: repeated looks amount to tuning."
             )
-            st.button(
-                f"Score ({_ordinal(split.looks + 1)} time)",
-                type="primary",
-                key="lab-look",
-                on_click=_score_held_out,
-                args=(session, plan, slot),
-            )
+            score = f"Score ({_ordinal(split.looks + 1)} time)"
+            button(score, "lab-look", _score_held_out, session, plan, slot, type="primary")
         _promote(session, plan, slot)
 
 
@@ -242,15 +238,10 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     status = prompt_templates.template_status(session, slot, plan.protocol)
     version = "draft" if status.changed else status.base.label
     is_default = not status.changed and status.base.name == status.default.name
-    st.button(
-        f"Promote {version}",
-        type="primary",
-        disabled=is_default or not status.usable,
-        key="lab-promote",
-        help="This is already the project's default" if is_default else "Use it in new runs of this project",
-        on_click=_promoted,
-        args=(session, plan, slot),
-    )
+    help = "This is already the project's default" if is_default else "Use it in new runs of this project"
+    promote = partial(_promoted, session, plan, slot)
+    disabled = is_default or not status.usable
+    button(f"Promote {version}", "lab-promote", promote, type="primary", disabled=disabled, help=help)
 
 
 def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:

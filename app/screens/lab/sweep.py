@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from app.state import LabState, state
 from app.widgets.alerts import STATE_TONES, badge_html, error_box, notice
-from app.widgets.elements import choose, line, literal, table
+from app.widgets.elements import button, choose, line, literal, table
 from core.codebook import Kind
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -101,8 +101,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
     )
     line(f"{format_count(count, 'configuration')}, {debates}")
     start = partial(sweeps.start_sweep, session, spec)
-    icon = ":material/grid_view:"
-    st.button("Start sweep", icon=icon, key="sweep-start", on_click=state.once, args=("sweep", start))
+    button("Start sweep", "sweep-start", state.once, "sweep", start, icon="grid_view")
 
 
 def _params(plan: Plan) -> dict[str, list[Any]] | None:
@@ -153,7 +152,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
             width="stretch",
         )
         if moving:
-            st.button("Pause", key="sweep-pause", on_click=sweeps.pause_sweep, args=(session, sweep))
+            button("Pause", "sweep-pause", sweeps.pause_sweep, session, sweep)
         elif row.state in ("paused", "failed"):
             budget = sweeps.sweep_budget(spec, progress)
             if progress.spent and budget is not None:
@@ -167,7 +166,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
                     width=130,
                     help="In total, including what is already spent",
                 )
-            st.button("Resume", key="sweep-go", on_click=_resume, args=(session, row))
+            button("Resume", "sweep-go", _resume, session, row)
     _ranking(ranking, codebooks.codebook_status(session).codebook.kind, spec.size)
     if row.state == "failed":
         notice("error", "The sweep failed", row.message)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
-from app.widgets.elements import icon_button, line, literal
+from app.widgets.elements import button, icon_button, line, literal
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import RoleModel
@@ -171,7 +171,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     elif not vectors_spec:
         line(f"Vectors would help here. {' '.join(advice.needed)}")
     if installed and vectors_spec != models.MINILM:
-        st.button("Use MiniLM", key="use-minilm", on_click=workspace.use_vectors, args=(models.MINILM,))
+        button("Use MiniLM", "use-minilm", workspace.use_vectors, models.MINILM)
     if advice.foreign:
         line("MiniLM knows English only: choose a multilingual model of a connection.", "q")
     elif advice.needed and not installed:
@@ -234,7 +234,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
                 probe = _probe(workspace, name, model, capabilities=full)
             state.models.set_test(name, ConnectionTest(listed, model, probe))
             st.rerun()
-        st.button("Close", key=f"close-{name}", type="tertiary", on_click=state.models.set_test, args=(name, None))
+        button("Close", f"close-{name}", state.models.set_test, name, None, type="tertiary")
     if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
         _model_table(name, listed)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from app import context
 from app.screens.models import connections, role_models
 from app.state import bound, state
-from app.widgets.elements import heading, line, saved, segments
+from app.widgets.elements import button, heading, line, saved, segments
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
@@ -54,9 +54,7 @@ def main() -> None:
             ceiling = connections.price_ceiling()
             st.space("stretch")
             role_models.presets(plan, save)
-            st.button(
-                "Refresh models", icon=":material/refresh:", on_click=refresh, help="List the servers' models again"
-            )
+            button("Refresh models", "models-refresh", refresh, icon="refresh", help="List the servers' models again")
         role_models.table(workspace, plan, roles, entries, ceiling, save)
     advice = st.container()
     left, right = st.columns((2.1, 1), gap="medium")

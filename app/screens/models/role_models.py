@@ -13,7 +13,7 @@ import streamlit as st
 from app.pages import page_link
 from app.state import bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.elements import heading, icon_button, line, literal
+from app.widgets.elements import button, heading, icon_button, line, literal
 from app.widgets.elements import table as text_table
 from app.widgets.labels import role_html
 from app.widgets.metric_tables import estimate_html
@@ -106,6 +106,10 @@ class _RoleFields:
 
         self.save(changed)
 
+    def use_for_all(self) -> None:
+        """Give all roles the model and the sampling settings of this role."""
+        self.save(lambda plan: plan.with_same_model(plan.role_model(self.role.name)))
+
     def options(self, part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
         """Return the arguments of a widget."""
         binding = bound(f"role-{self.role.name}-{part}", value, change)
@@ -184,13 +188,9 @@ def _row(
         **fields.sampled("json_schema", "Replies"),
     )
     if not alone:
-        columns[9].button(
-            "Use for all",
-            key=f"role-{role.name}-everywhere",
-            type="tertiary",
-            help=f"Use the model and sampling settings of {literal(role.title)} for all roles",
-            on_click=lambda: fields.save(lambda plan: plan.with_same_model(plan.role_model(role.name))),
-        )
+        with columns[9]:
+            help = f"Use the model and sampling settings of {literal(role.title)} for all roles"
+            button("Use for all", f"role-{role.name}-everywhere", fields.use_for_all, type="tertiary", help=help)
 
 
 def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.ConnectionEntry]) -> str:
@@ -253,8 +253,7 @@ def presets(plan: Plan, save: Save) -> None:
         for name, preset in saved.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 help = f"Use the models of {literal(name)}"
-                key = f"preset-use-{name}"
-                st.button(literal(name), key=key, help=help, width="stretch", on_click=use, args=(name, preset))
+                button(literal(name), f"preset-use-{name}", use, name, preset, help=help, width="stretch")
                 icon_button("delete", f"Delete {literal(name)}", f"unpreset-{name}", models.delete_preset, name)
         with st.form("save-preset", border=False, clear_on_submit=True):
             name = st.text_input("Name", placeholder="cheap, local, final, …", key="preset-name", width=260)
@@ -295,14 +294,8 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         changed = apply(plan)
         applied = all(plan.role_model(role.name).spec == changed.role_model(role.name).spec for role in roles)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                "Use these models",
-                key="use-recommendations",
-                disabled=applied,
-                on_click=save,
-                args=(apply,),
-                help="Changes the models; the sampling settings stay",
-            )
+            help = "Changes the models; the sampling settings stay"
+            button("Use these models", "use-recommendations", save, apply, disabled=applied, help=help)
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
 

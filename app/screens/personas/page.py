@@ -17,6 +17,7 @@ from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows
 from app.widgets.elements import (
+    button,
     discard_popover,
     download,
     field_name,
@@ -231,14 +232,9 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
                 icon_button("add", "Add a persona", f"persona-add-{index}", add, group.name)
             line(group.characteristics, "q xs")
             for persona in group.personas:
-                st.button(
-                    literal(persona.name),
-                    key=f"persona-select-{persona.name}",
-                    width="stretch",
-                    type="secondary" if persona.name == edited else "tertiary",
-                    on_click=PersonasState.persona.set,
-                    args=(persona.name,),
-                )
+                name = persona.name
+                options = {"width": "stretch", "type": "secondary" if name == edited else "tertiary"}
+                button(literal(name), f"persona-select-{name}", PersonasState.persona.set, name, **options)
                 line(persona.dimension or "No evaluation dimension yet", "q xs")
 
     def add_group() -> None:
@@ -258,12 +254,13 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
         key = f"persona-delete-open-{name}"  # closes it after a deletion
         with head, icon_popover("delete", "Delete the persona", key):
             line("Existing runs keep the persona.")
-            st.button(
+            button(
                 "Delete persona",
-                key="persona-delete",
+                "persona-delete",
+                _edit,
+                session,
+                lambda draft: personas.change_persona(draft, name),
                 type="primary",
-                on_click=_edit,
-                args=(session, lambda draft: personas.change_persona(draft, name)),
             )
         for part, title, help in FIELDS:
             stored = getattr(member.persona, part)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from app.components import component
 from app.widgets import layout
-from app.widgets.elements import line, literal, page_number, pagination, remark, segments, table
+from app.widgets.elements import button, line, literal, page_number, pagination, remark, segments, table
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
 from core.documents import Value
@@ -174,12 +174,7 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: Disagreement, ac
 
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
-            st.button(
-                literal(f"{codebook.value_name(value)} ({who})"),
-                key=f"{key}-{value}",
-                type="primary" if value == disagreement.decided else "secondary",
-                on_click=decide,
-                args=(value,),
-            )
+            kind = "primary" if value == disagreement.decided else "secondary"
+            button(literal(f"{codebook.value_name(value)} ({who})"), f"{key}-{value}", decide, value, type=kind)
         if disagreement.decided is not None:
-            st.button("Reopen", key=f"{key}-open", type="tertiary", on_click=decide, args=(None,))
+            button("Reopen", f"{key}-open", decide, None, type="tertiary")

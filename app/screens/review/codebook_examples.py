@@ -10,7 +10,7 @@ import streamlit as st
 from app.state import ReviewState, state
 from app.widgets import codebook_versions
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import remark
+from app.widgets.elements import button, remark
 from app.widgets.labels import select_label, swatch_html
 from core.codebook import Codebook
 from core.errors import MootError
@@ -47,21 +47,11 @@ def _offer(
     if effect is not None and codebook is not None:
         words = example_sentence(example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere)
     st.html(f'<div class="moot-example">{words}</div>', width="stretch")
-    st.button(
-        "Choose words" if effect is None else "Change words",
-        type="secondary" if effect is None else "tertiary",
-        on_click=ReviewState.edited_example.set,
-        args=(example,),
-        key="review-example-change",
-    )
+    change, kind = ("Choose words", "secondary") if effect is None else ("Change words", "tertiary")
+    button(change, "review-example-change", ReviewState.edited_example.set, example, type=kind)
     if effect is not None:
-        st.button(
-            f"Add as {PART_NAMES[example.part]}",
-            icon=":material/add:",
-            on_click=_keep,
-            args=(session, run, example, actor),
-            key="review-example-add",
-        )
+        add = f"Add as {PART_NAMES[example.part]}"
+        button(add, "review-example-add", _keep, session, run, example, actor, icon="add")
 
 
 def _suggestions(

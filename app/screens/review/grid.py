@@ -18,7 +18,7 @@ from app.screens.review.grid_options import ROW_HEIGHT, SCROLLBAR, css, grid_opt
 from app.state import reset_widgets, state
 from app.widgets import layout
 from app.widgets.document_drawer import document_drawer
-from app.widgets.elements import choose, pagination
+from app.widgets.elements import button, choose, pagination
 from app.widgets.labels import select_label
 from core.codebook import Codebook
 from core.documents import ReviewStatus, Value
@@ -83,8 +83,8 @@ def grid_view(
             message = escape(state.review.saved)
             st.html(f'<div class="moot-saved" role="status" title="{message}">{message}</div>', width="stretch")
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: actions.undo(session, attribution, shown_run=run.run_id), icon=":material/undo:")
-            _button("Redo", lambda: actions.redo(session, attribution, shown_run=run.run_id), icon=":material/redo:")
+            _button("Undo", lambda: actions.undo(session, attribution, shown_run=run.run_id), icon="undo")
+            _button("Redo", lambda: actions.redo(session, attribution, shown_run=run.run_id), icon="redo")
     if is_document_open:
         with columns[1]:
             _detail(session, run, actor, page, filters)
@@ -117,17 +117,14 @@ def _grid_key(run: RunRow, actor: str) -> str:
     return f"review-grid-{run.run_id}-{actor}"
 
 
-def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget: Any) -> None:
-    """Draw a button for a review action. The action runs before the page is drawn again.
-
-    ``widget`` are further arguments of ``st.button``.
-    """
+def _button(label: str, act: Callable[[], actions.SavedAction | None], key: str = "", **widget: Any) -> None:
+    """Draw a button for a review action. ``widget`` are further arguments of ``button``."""
 
     def clicked() -> None:
         saved = act()
         state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
-    st.button(label, on_click=clicked, **{"key": f"review-{label.lower()}", **widget})
+    button(label, key or f"review-{label.lower()}", clicked, **widget)
 
 
 def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None], *, narrowed: bool) -> None:
@@ -229,9 +226,9 @@ def _detail(
         sampling = {row.document_id: row.sampling for row in rows}
         return actions.set_status(session, run_id, ids, status, attribution, sampling=sampling)
 
-    def button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
+    def own_button(label: str, act: Callable[[], actions.SavedAction], **widget: Any) -> None:
         """Draw a button of this document: with the same key, a click could run the callback of another document."""
-        _button(label, partial(change, act), key=f"review-{label.lower()}-{document_id}", **widget)
+        _button(label, partial(change, act), f"review-{label.lower()}-{document_id}", **widget)
 
     def to_focus() -> None:
         state.review.document = document_id  # a change of the view starts there
@@ -241,11 +238,11 @@ def _detail(
     with layout.panel(document_id, subtitle, key="review-detail") as panel_header:
         with panel_header:
             is_submitted = record.review_status == "Submitted"
-            button("Submit", partial(set_status, "Submitted"), type="primary", disabled=is_submitted)
+            own_button("Submit", partial(set_status, "Submitted"), type="primary", disabled=is_submitted)
             if record.review_status in actions.RESOLVED:
-                button("Reopen", partial(set_status, "Draft"))
+                own_button("Reopen", partial(set_status, "Draft"))
             if record.review_status != "Discarded":
-                button("Discard", partial(set_status, "Discarded"), type="tertiary")
+                own_button("Discard", partial(set_status, "Discarded"), type="tertiary")
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=to_focus):
                 st.rerun()
         document_drawer(

@@ -14,7 +14,7 @@ from app.screens.review.plan import plan_dialog, plan_sentence
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, remark
+from app.widgets.elements import button, download, remark
 from app.widgets.layout import empty
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_signed
@@ -42,15 +42,9 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             with st.container(width="stretch"):
                 _status(session, run)
         if count := len(agreement.agreement_report(session, run).open):
-            st.button(
-                f"Resolve {format_count(count, 'disagreement')}",
-                type="tertiary",
-                icon=":material/balance:",
-                key="review-resolve",
-                on_click=ReviewState.view.set,
-                args=("Agreement",),
-                help="Decide the labels on which reviewers disagree.",
-            )
+            options = {"type": "tertiary", "help": "Decide the labels on which reviewers disagree."}
+            resolve = f"Resolve {format_count(count, 'disagreement')}"
+            button(resolve, "review-resolve", ReviewState.view.set, "Agreement", icon="balance", **options)
         if st.button(
             "Plan",
             type="tertiary",

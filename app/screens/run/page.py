@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -17,7 +16,7 @@ from app.screens.run import setup
 from app.state import RunState, SessionState, bound, state
 from app.widgets import layout
 from app.widgets.alerts import STATE_TONES, Tone, error_box, notice
-from app.widgets.elements import choose, line, literal, saved
+from app.widgets.elements import button, choose, line, literal, saved
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import name_with_size
 from core.debate import protocols
@@ -47,7 +46,7 @@ def main() -> None:
             saved(state.saved_at.get("plan"))
             _run_picker(runs, RunState.NEW)
             if runs:
-                st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
+                button("Back to runs", "run-back", state.run.show_setup, False)
         setup.draw(session, first=not runs)
     else:
         run_id = state.run_id
@@ -101,7 +100,7 @@ def _draw_run(session: ProjectSession, run_id: str, run_picker: Callable[[], Non
     ):
         run_picker()
         _buttons(session, overview, explained=explained)
-        st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
+        button("New run", "new-run", state.run.show_setup, True, icon="add")
     if explained:
         _stop_notice(session, overview)
     if overview.truncation:
@@ -162,22 +161,20 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
     """Draw the buttons that control a run, depending on its state."""
     run, status = overview.run, overview.state
 
-    def button(label: str, key: str, action: Callable[..., None], icon: str | None = None, **options: Any) -> None:
-        icon = f":material/{icon}:" if icon else None
-        st.button(label, key=key, icon=icon, on_click=action, args=(session, run.run_id), **options)
-
     pending = overview.pending_state
+    of_run = (session, run.run_id)
     if status == "running":
         help = "Finish the calls in flight, then pause"
-        button("Pause", "pause", control.pause, "pause", help=help, disabled=pending is not None)
+        button("Pause", "pause", control.pause, *of_run, icon="pause", help=help, disabled=pending is not None)
         help = "Cancel the calls in flight; all replies so far are kept"
-        button("Stop", "stop", control.stop, "stop", help=help, disabled=pending == "stopped")
+        button("Stop", "stop", control.stop, *of_run, icon="stop", help=help, disabled=pending == "stopped")
     elif status == "queued":
-        button("Remove from queue", "unqueue", control.stop)
+        button("Remove from queue", "unqueue", control.stop, *of_run)
     elif not explained and overview.unfinished and status in ("paused", "stopped", "failed"):
-        button("Resume", "resume", control.resume, "play_arrow", type="primary")
+        button("Resume", "resume", control.resume, *of_run, icon="play_arrow", type="primary")
         if status == "paused":
-            button("End run", "end-run", control.stop, help="Keep the results so far; the run can be resumed later")
+            help = "Keep the results so far; the run can be resumed later"
+            button("End run", "end-run", control.stop, *of_run, help=help)
     if status in ("running", "queued"):
         return
 
@@ -186,21 +183,18 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         planning.save_plan(session, ambiguity.with_documents_of(session, plan, run))
         state.run.show_setup(True)
 
-    st.button(
-        "Run again",
-        icon=":material/redo:",
-        key="again",
-        on_click=set_up_rerun,
-        help="Set up another run with these settings. Replies to unchanged requests are reused: if you change only "
-        "the judge, only the judge is paid.",
+    help = (
+        "Set up another run with these settings. Replies to unchanged requests are reused: if you change only the "
+        "judge, only the judge is paid."
     )
+    button("Run again", "again", set_up_rerun, icon="redo", help=help)
     if run.failed:
-        retry = partial(control.resume, retry_failed=True)
-        button(f"Retry {run.failed:,} failed", "retry-failed", retry, "replay")
+        retry = partial(control.resume, *of_run, retry_failed=True)
+        button(f"Retry {run.failed:,} failed", "retry-failed", retry, icon="replay")
     if run.unresolved and not run.settings.is_builtin:  # a word list replies the same again
-        retry = partial(control.resume, retry_unresolved=True)
+        retry = partial(control.resume, *of_run, retry_unresolved=True)
         help = "Ask again for decisions that could not be read; the others are kept"
-        button(f"Retry {run.unresolved:,} unresolved", "retry-unresolved", retry, "replay", help=help)
+        button(f"Retry {run.unresolved:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
@@ -242,10 +236,9 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
                 text = f"It was put on hold with {session.run_name(run.message)}. Resume to queue it again."
                 notice("info", f"{name} is on hold", text)
     with st.container(horizontal=True, gap="small"):
-        args = (session, run.run_id)
-        st.button("Resume", type="primary", key="box-resume", on_click=control.resume, args=args)
+        button("Resume", "box-resume", control.resume, session, run.run_id, type="primary")
         if overview.state == "paused":
-            st.button("End run", key="box-stop", on_click=control.stop, args=args)
+            button("End run", "box-stop", control.stop, session, run.run_id)
 
 
 def _budget(session: ProjectSession, run: RunRow) -> None:
@@ -261,14 +254,9 @@ def _budget(session: ProjectSession, run: RunRow) -> None:
             label_visibility="collapsed",
             key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
         )
-        st.button(
-            f"Raise to {format_money(other)}",
-            type="primary",
-            key="box-raise",
-            on_click=control.raise_budget,
-            args=(session, run.run_id, other),
-        )
-        st.button("End run", key="box-stop", on_click=control.stop, args=(session, run.run_id))
+        raise_budget = partial(control.raise_budget, session, run.run_id, other)
+        button(f"Raise to {format_money(other)}", "box-raise", raise_budget, type="primary")
+        button("End run", "box-stop", control.stop, session, run.run_id)
 
 
 def _queue(session: ProjectSession, overview: RunOverview) -> None:
@@ -284,30 +272,18 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="queue"):
         if active != run_id:
             line("Active:", "q", width="content")
-            st.button(
-                literal(f"Watch {session.run_name(active)}"),
-                icon=":material/visibility:",
-                key="watch",
-                on_click=SessionState.run_id.set,
-                args=(active,),
-            )
+            watch = literal(f"Watch {session.run_name(active)}")
+            button(watch, "watch", SessionState.run_id.set, active, icon="visibility")
         if queued:
             line("Queue:", "q", width="content")
         for row in queued:
-            st.button(
-                literal(row.title),
-                icon=":material/close:",
-                icon_position="right",
-                key=f"unqueue-{row.run_id}",
-                help="Remove this run from the queue",
-                on_click=session.stop,
-                args=(row.run_id,),
-            )
+            options = {"icon_position": "right", "help": "Remove this run from the queue"}
+            button(literal(row.title), f"unqueue-{row.run_id}", session.stop, row.run_id, icon="close", **options)
         if on_hold:
             names = ", ".join(row.title for row in on_hold)
             line(f"On hold: {names}", "q", width="content")
             resume = partial(control.start_runs, session, on_hold)
-            st.button("Resume all" if len(on_hold) > 1 else "Resume", key="resume-on-hold", on_click=resume)
+            button("Resume all" if len(on_hold) > 1 else "Resume", "resume-on-hold", resume)
 
 
 def _savings(run: RunRow, reused: cost_estimate.FromStore, adaptive: cost_estimate.AdaptiveSavings | None) -> None:

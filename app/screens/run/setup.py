@@ -15,7 +15,7 @@ from markupsafe import Markup
 from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, notice, probe_notice
-from app.widgets.elements import download, heading, icon_button, line, literal, table
+from app.widgets.elements import button, download, heading, icon_button, line, literal, table
 from app.widgets.labels import tags, tile_html
 from app.widgets.layout import empty
 from app.widgets.prompt_preview import request_preview
@@ -133,15 +133,8 @@ def _start_buttons(
         make = partial(planning.create_runs, session, settings, fixed_sample(ids, pressed), iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
     _preflight(session, settings)
-    st.button(
-        "Add to comparison",
-        icon=":material/playlist_add:",
-        key="compare-add",
-        type="tertiary",
-        on_click=planned_comparison.add,
-        args=(session, plan),
-        help="Start several protocols or models on the same documents with one click",
-    )
+    options = {"type": "tertiary", "help": "Start several protocols or models on the same documents with one click"}
+    button("Add to comparison", "compare-add", planned_comparison.add, session, plan, icon="playlist_add", **options)
 
 
 def _preflight(session: ProjectSession, settings: RunSettings) -> None:
@@ -258,14 +251,13 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     shown = planned_comparison.prepare(session, len(ids))
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
     for member in shown.members:
-        words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
+        words, cost, remove_column = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
-        with button:
+        with remove_column:
             key = f"out-{digest(PLAN.dump_python(member.plan, mode='json'))}"  # by number, the next plan would get it
-            icon_button(
-                "close", f"Remove {literal(member.title)}", key, planned_comparison.remove, session, member.plan
-            )
+            remove = planned_comparison.remove
+            icon_button("close", f"Remove {literal(member.title)}", key, remove, session, member.plan)
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return
@@ -276,7 +268,7 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
     pressed = _size_buttons(
         "compare", "Compare on {}", "Compare on all {}", few, shown.documents, disabled=not shown.ready
     )
-    st.button("Clear", key="compare-clear", on_click=planned_comparison.clear, args=(session,), type="tertiary")
+    button("Clear", "compare-clear", planned_comparison.clear, session, type="tertiary")
     if pressed is not None:
         settings = [member.settings for member in shown.members if member.settings is not None]
         make = partial(planned_comparison.create_runs, session, shown, fixed_sample(ids, pressed))

@@ -15,7 +15,7 @@ from app.screens.runs import table
 from app.state import bound, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
-from app.widgets.elements import facts, line, segments
+from app.widgets.elements import button, facts, line, segments
 from app.widgets.metric_tables import estimate_data
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.codebook import label_key
@@ -157,35 +157,22 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
         else:
             line(Markup("<b>{} selected</b>").format(len(runs)), width="content")
             comparable = _comparable(runs)
-            st.button(
-                "Compare",
-                type="primary",
-                disabled=not 2 <= len(runs) <= run_comparison.MAX_COMPARED or not comparable,
-                on_click=_compare,
-                args=(runs,),
-                key="runs-compare",
-                help=f"Two to {run_comparison.MAX_COMPARED} runs with the same labels, against the pinned or the first "
-                "selected one",
-            )
-            st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
-            st.button("Open in Review", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "review"))
-            st.button(
-                "Open in Lab",
-                disabled=len(runs) != 1,
-                on_click=_open_in_lab,
-                args=(session, runs[0]),
-                help="Test changes with the models, parameters and prompts of this run",
-            )
-            archived = all(run.details.status == "archived" for run in runs)
-            st.button(
-                "Restore" if archived else "Archive",
-                type="tertiary",
-                key="runs-archive",
-                on_click=_set_status,
-                args=(session, runs, "" if archived else "archived"),
-                help=None if archived else "Archived runs are hidden on all other pages. Nothing is deleted.",
-            )
-            st.button("Delete", type="tertiary", on_click=_set_status, args=(session, runs, "deleted"))
+            most = run_comparison.MAX_COMPARED
+            help = f"Two to {most} runs with the same labels, against the pinned or the first selected one"
+            disabled = not 2 <= len(runs) <= most or not comparable
+            button("Compare", "runs-compare", _compare, runs, type="primary", disabled=disabled, help=help)
+            run = runs[0]
+            disabled = len(runs) != 1
+            button("Open in Evaluate", "runs-evaluate", _open, run, "evaluate", disabled=disabled)
+            button("Open in Review", "runs-review", _open, run, "review", disabled=disabled)
+            help = "Test changes with the models, parameters and prompts of this run"
+            button("Open in Lab", "runs-lab", _open_in_lab, session, run, disabled=disabled, help=help)
+            if all(run.details.status == "archived" for run in runs):
+                button("Restore", "runs-archive", _set_status, session, runs, "", type="tertiary")
+            else:
+                help = "Archived runs are hidden on all other pages. Nothing is deleted."
+                button("Archive", "runs-archive", _set_status, session, runs, "archived", type="tertiary", help=help)
+            button("Delete", "runs-delete", _set_status, session, runs, "deleted", type="tertiary")
         _undo_bar(session)
 
 
@@ -202,7 +189,7 @@ def _undo_bar(session: ProjectSession) -> None:
     if undo is not None:
         done, act = undo
         line(done, width="content")
-        st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session, act), key="runs-undo")
+        button("Undo", "runs-undo", _undo, session, act, icon="undo")
 
 
 def _undo(session: ProjectSession, act: int) -> None:

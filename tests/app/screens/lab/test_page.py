@@ -276,7 +276,7 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
     at.session_state["lab_subject"] = slot.name
     at.run()
     assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
-        ("Reset to shipped", None)
+        ("Reset to shipped", "lab-reset")
     ]
     prompt_templates.save_draft(filled, slot, saved.text + "Be kind.\n", saved)
     at.run()
