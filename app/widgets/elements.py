@@ -87,12 +87,16 @@ def pagination(pages: int, *, key: str, width: int | Literal["content"] = "conte
         st.pagination(pages, default=number, key=key, width=width)
 
 
-def button(label: str, key: str, action: Callable[..., None], *args: Any, icon: str = "", **widget: Any) -> None:
-    """Draw a button. A click calls ``action`` with ``args``, before the page is drawn again.
+def button(
+    label: str, key: str, action: Callable[..., None] | None = None, *args: Any, icon: str = "", **widget: Any
+) -> bool:
+    """Draw a button and return True if it was pressed.
 
-    ``icon`` is the name of a Material symbol. ``widget`` are further arguments of ``st.button``.
+    A click calls ``action`` with ``args``, before the page is drawn again. ``icon`` is the name of a Material symbol.
+    ``widget`` are further arguments of ``st.button``.
     """
-    st.button(label, key=key, icon=f":material/{icon}:" if icon else None, on_click=action, args=args, **widget)
+    symbol = f":material/{icon}:" if icon else None
+    return st.button(label, key=key, icon=symbol, on_click=action, args=args, **widget)
 
 
 def icon_button(icon: str, help: str, key: str, action: Callable[..., None], *args: Any, **widget: Any) -> None:

@@ -435,13 +435,8 @@ def _remove_button(fields: Fields, label: Label, matches: keyword_matches.Keywor
     kept = label.model_copy(update={"keywords": tuple(word for word in label.keywords if word not in removed)})
     if keyword_matches.has_full_list(label) and not keyword_matches.has_full_list(kept):
         help += " So few keywords remain that words of the description select the label too."
-    if st.button(
-        f"Remove {format_count(len(removed), 'keyword')} without a match",
-        key="keywords-remove",
-        type="tertiary",
-        icon=":material/playlist_remove:",
-        help=help,
-    ):
+    remove = f"Remove {format_count(len(removed), 'keyword')} without a match"
+    if button(remove, "keywords-remove", icon="playlist_remove", type="tertiary", help=help):
         with error_notices():
             fields.change(label.id, "keywords", without_removed)
         st.rerun()  # the whole page, because this is a fragment

@@ -18,6 +18,7 @@ from app.pages import open_page
 from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, error_boxes, notice
+from app.widgets.elements import button
 from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money, one_line
 from core.services import guided_path
@@ -330,14 +331,8 @@ def _next_label(step: guided_path.PathStep | None, page: str) -> str:
 
 
 def _step_button(step: guided_path.PathStep, label: str, key: str, *, stretch: bool = False) -> None:
-    if st.button(
-        label,
-        type="primary",
-        icon=":material/arrow_forward:",
-        icon_position="right",
-        key=key,
-        width="stretch" if stretch else "content",
-    ):
+    width = "stretch" if stretch else "content"
+    if button(label, key, icon="arrow_forward", icon_position="right", type="primary", width=width):
         open_step(step)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, heading, literal, remark
+from app.widgets.elements import button, download, heading, literal, remark
 from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_page
 from core.runs import RunRow
 from core.services import manuscript
@@ -36,12 +36,8 @@ def main() -> None:
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, paper)
-        if st.button(
-            "Regression",
-            icon=":material/show_chart:",
-            key="manuscript-regression",
-            help="A mean, trend or regression on the labels, corrected by your reviews",
-        ):
+        help = "A mean, trend or regression on the labels, corrected by your reviews"
+        if button("Regression", "manuscript-regression", icon="show_chart", help=help):
             _regression(session, run)
     with st.container(border=True, key="manuscript-text"):
         _preview(paper)
@@ -116,25 +112,15 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
             "shown for comparison.",
             "q",
         )
-        if st.button(
-            "Add to the paper",
-            type="primary",
-            key="regression-add",
-            disabled=formula in saved,
-            on_click=save,
-            args=([*saved, formula],),
-        ):
+        added = [*saved, formula]
+        if button("Add to the paper", "regression-add", save, added, type="primary", disabled=formula in saved):
             st.rerun()
     for saved_formula in saved:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.text(f"In the paper: {saved_formula} ({saved_formula.family})")
-            if st.button(
-                "Remove",
-                type="tertiary",
-                key=f"regression-remove-{saved_formula} {saved_formula.family}",  # by number, the next would get it
-                on_click=save,
-                args=([other for other in saved if other != saved_formula],),
-            ):
+            key = f"regression-remove-{saved_formula} {saved_formula.family}"  # by number, the next would get it
+            others = [other for other in saved if other != saved_formula]
+            if button("Remove", key, save, others, type="tertiary"):
                 st.rerun()
 
 

@@ -223,12 +223,8 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
             width=230,
         )
         simple = st.button("Test model", key=f"ask-{name}", disabled=not model)
-        full = st.button(
-            "Detect capabilities",
-            key=f"examine-{name}",
-            disabled=not model,
-            help="Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context",
-        )
+        help = "Five tiny requests: format, seed, log probabilities, a JSON schema, reasoning, context"
+        full = st.button("Detect capabilities", key=f"examine-{name}", disabled=not model, help=help)
         if (simple or full) and model:
             with st.spinner(f"Testing {literal(model)} …"):
                 probe = _probe(workspace, name, model, capabilities=full)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.screens.review.accuracy import accuracy_sentence
 from app.widgets.alerts import error_box
-from app.widgets.elements import remark
+from app.widgets.elements import button, remark
 from app.widgets.labels import select_label
 from core.codebook import are_comparable
 from core.errors import MootError
@@ -61,9 +61,9 @@ def plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
             remark(Markup("{} No plan is needed.").format(accuracy_sentence(estimate, run.settings.codebook.kind)))
     save = partial(review_plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
-        if new_plan and st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(new_plan,)):
+        if new_plan and button("Start this plan", "plan-start", save, new_plan, type="primary"):
             st.rerun()
-        if current and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
+        if current and button("End the current plan", "plan-end", save, None):
             st.rerun()
 
 

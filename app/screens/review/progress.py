@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NoReturn
 
 import streamlit as st
@@ -15,7 +16,7 @@ from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_boxes
 from app.widgets.elements import button, download, remark
-from app.widgets.layout import empty
+from app.widgets.layout import empty, panel
 from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_signed
 from core.runs import RunRow
@@ -42,24 +43,15 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             with st.container(width="stretch"):
                 _status(session, run)
         if count := len(agreement.agreement_report(session, run).open):
-            options = {"type": "tertiary", "help": "Decide the labels on which reviewers disagree."}
             resolve = f"Resolve {format_count(count, 'disagreement')}"
-            button(resolve, "review-resolve", ReviewState.view.set, "Agreement", icon="balance", **options)
-        if st.button(
-            "Plan",
-            type="tertiary",
-            icon=":material/flag:",
-            key="review-plan-open",
-            help="State what you want to claim, and see how many reviews it takes.",
-        ):
+            show = partial(ReviewState.view.set, "Agreement")
+            help = "Decide the labels on which reviewers disagree."
+            button(resolve, "review-resolve", show, icon="balance", type="tertiary", help=help)
+        help = "State what you want to claim, and see how many reviews it takes."
+        if button("Plan", "review-plan-open", icon="flag", type="tertiary", help=help):
             plan_dialog(session, run, actor)
-        if st.button(
-            "Accuracy and classifier",
-            type="tertiary",
-            icon=":material/monitoring:",
-            key="review-accuracy-open",
-            help="Accuracy of each label, and whether more review improves the classifier",
-        ):
+        help = "Accuracy of each label, and whether more review improves the classifier"
+        if button("Accuracy and classifier", "review-accuracy-open", icon="monitoring", type="tertiary", help=help):
             _accuracy_dialog(session, run)
     if not is_beside_buttons:
         _status(session, run)
@@ -81,12 +73,8 @@ def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
     with st.spinner("Estimating the accuracy"):
         estimate = accuracy_estimate.estimate_accuracy(session, run)
     accuracy_details(estimate, run.settings.codebook.kind)
-    with st.container(border=True, key="accuracy-classifier", gap="small"):
+    with panel("Classifier", "trained on your decisions, not a language model", key="accuracy-classifier"):
         status = classifier.status(session)
-        st.html(
-            '<div class="moot-panel"><h2>Classifier</h2>'
-            "<span>trained on your decisions, not a language model</span></div>"
-        )
         left, right = st.columns(2, gap="medium")
         with left:
             _classifier_status(status)
@@ -126,12 +114,8 @@ def _watch(run: RunRow) -> NoReturn:
 def _classifier_buttons(session: ProjectSession) -> None:
     """Draw the buttons that run the classifier and download its file and model card."""
     with st.container(horizontal=True, gap="small"):
-        if st.button(
-            "Annotate all documents",
-            icon=":material/play_arrow:",
-            key="classifier-annotate",
-            help="Starts a free local run. Compare it on Evaluate.",
-        ):
+        help = "Starts a free local run. Compare it on Evaluate."
+        if button("Annotate all documents", "classifier-annotate", icon="play_arrow", help=help):
             _watch(classifier.annotate(session))
         download(
             "Classifier file",

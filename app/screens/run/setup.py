@@ -161,12 +161,8 @@ def _size_buttons(
     primary = "all" if primary_all else sizes[0][0]
     with st.container(horizontal=True, gap="small"):
         for name, text, size in sizes:
-            if st.button(
-                text.format(f"{size:,}"),
-                type="primary" if name == primary else "secondary",
-                key=f"{key}-{name}",
-                disabled=disabled,
-            ):
+            kind = "primary" if name == primary else "secondary"
+            if button(text.format(f"{size:,}"), f"{key}-{name}", type=kind, disabled=disabled):
                 pressed = size
     return pressed
 
@@ -480,29 +476,14 @@ def _error_handling(plan: Plan, save: Save) -> None:
         **field("on_long"),
     )
     left, right = st.columns(2, wrap=False)
-    left.number_input(
-        "Timeout (s)",
-        min_value=1.0,
-        max_value=86_400.0,
-        value=None,
-        step=30.0,
-        format="%.0f",
-        placeholder="180",
-        **field("silence"),
-        help="Maximum seconds without data from the server, before and during a reply. Default: 180, or 600 for "
-        "reasoning models.",
+    seconds: dict[str, Any] = {"min_value": 1.0, "max_value": 86_400.0, "value": None, "format": "%.0f"}
+    help = (
+        "Maximum seconds without data from the server, before and during a reply. Default: 180, or 600 for reasoning "
+        "models."
     )
-    right.number_input(
-        "Deadline (s)",
-        min_value=1.0,
-        max_value=86_400.0,
-        value=None,
-        step=60.0,
-        format="%.0f",
-        placeholder="780",
-        **field("deadline"),
-        help="Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role.",
-    )
+    left.number_input("Timeout (s)", step=30.0, placeholder="180", help=help, **seconds, **field("silence"))
+    help = "Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role."
+    right.number_input("Deadline (s)", step=60.0, placeholder="780", help=help, **seconds, **field("deadline"))
 
 
 # -- parameters of the protocol
