@@ -66,8 +66,11 @@ def inline_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
-def scale_beside_text(width: int, domain: Sequence[float]) -> Any:
-    """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``text_layer``."""
+def scale_beside_text(width: int | str, domain: Sequence[float]) -> Any:
+    """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``text_layer``.
+
+    ``width`` is a number or a Vega expression.
+    """
     return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {width}")])
 
 
@@ -496,7 +499,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     frame = inline_data(rows)
     maximum = max(row["cost"] for row in rows) or 1.0
     y_domain = _axis_domain(rows, "quality", "low", "high")
-    x_scale = _scale_beside_names((0, maximum * 1.06))
+    x_scale = scale_beside_text(_NAMES, (0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3~f", tickCount=6))
@@ -530,7 +533,7 @@ def scatter(rows: Rows) -> Spec:
     """
     roles = list(dict.fromkeys(row["role"] for row in rows))
     x_domain, y_domain = (_axis_domain(rows, name, f"{name}_low", f"{name}_high") for name in ("recall", "precision"))
-    x_scale = _scale_beside_names(x_domain)
+    x_scale = scale_beside_text(_NAMES, x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     y_scale = alt.Scale(domain=y_domain, nice=False)
     fill = alt.Scale(domain=roles, range=list(map(palette.role_colour, roles)))
@@ -569,10 +572,6 @@ _NAMES = "min(230, width * 0.45)"
 """Width of the column of names beside a plot, in pixels, as a Vega expression."""
 _LINE = 17
 """Height of a name, in pixels."""
-
-
-def _scale_beside_names(domain: Sequence[float]) -> Any:
-    return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
 
 
 def _with_names(
