@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
 
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import state
+from app.state import Value, state
 from app.widgets.alerts import error_notices
 from app.widgets.elements import button, line, remark
 from app.widgets.labels import swatch_html
@@ -39,6 +40,11 @@ def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
         for number, note, at in rows[:SHOWN_VERSIONS]
     )
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
+
+
+def note_field(note: Value[str], number: int, **widget: Any) -> None:
+    """Draw the field for the note of the next version. ``widget`` are further arguments of ``st.text_input``."""
+    st.text_input(f"Note for v{number}", key=note.key, persist_state="session", **widget)
 
 
 def changes(label_changes: Sequence[LabelChange]) -> None:
@@ -109,14 +115,11 @@ def show_accepted_changes(session: ProjectSession) -> None:
                 session, was_running=accepted.is_running
             )
         undo = f"Undo {'it' if len(accepted.changes) == 1 else f'all {count}'}"
-        if st.button(
-            undo,
-            type="tertiary",
-            icon=":material/undo:",
-            key="accepted-changes-undo",
-            help="Takes the accepted changes out of the draft and, as a new version, out of the saved "
-            "codebook. Your other edits stay.",
-        ):
+        help = (
+            "Takes the accepted changes out of the draft and, as a new version, out of the saved codebook. Your other "
+            "edits stay."
+        )
+        if button(undo, "accepted-changes-undo", icon="undo", type="tertiary", help=help):
             _undo(session)
             st.rerun()  # Review draws this line in a fragment, and the message is at the top of the page
         help = "Keeps them in the codebook and hides this line."

@@ -75,13 +75,9 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
             discard_popover({back: fields.discard})
         if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
-        if st.button(
-            f"Save as v{number}",
-            type="primary" if status.dirty else "secondary",
-            disabled=not status.dirty,
-            key="codebook-save",
-            help=codebook_versions.SAVE_HELP,
-        ):
+        kind = "primary" if status.dirty else "secondary"
+        save_help = codebook_versions.SAVE_HELP
+        if button(f"Save as v{number}", "codebook-save", type=kind, disabled=not status.dirty, help=save_help):
             with error_boxes():
                 if fields.save(state.codebook.note):
                     CodebookState.note.reset()
@@ -241,12 +237,7 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
             rows.append((f"v{version.number}", note, format_date(version.at)))
         codebook_versions.version_rows(rows)
         if status.dirty:
-            st.text_input(
-                f"Note for v{status.next_version}",
-                key=CodebookState.note.key,
-                placeholder="Summary of the changes",
-                persist_state="session",
-            )
+            codebook_versions.note_field(CodebookState.note, status.next_version, placeholder="Summary of the changes")
 
 
 # -- the middle column

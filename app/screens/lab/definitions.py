@@ -52,11 +52,10 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         else:
             _editor(session, status)
         version_history(
+            session,
             history.codebook_history(session),
-            kind=status.codebook.kind,
             opened="" if status.dirty else version,
             key="lab-versions-definitions",
-            run_name=session.run_name,
             on_open=partial(_open_version, session),
             use="Restore",
             on_use=partial(_restore, session),

@@ -9,14 +9,15 @@ from html import escape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.components import component, reported
 from app.state import LabState, state, with_default
+from app.widgets import codebook_versions
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.elements import button, discard_popover, download, line, saved, segments
+from app.widgets.elements import button, discard_popover, download, facts, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
-from core.codebook import Kind
 from core.formatting import capitalised
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -56,11 +57,10 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
             notice("error" if problem.severity == "error" else "warn", f"{capitalised(words)}.")
         rows = history.template_history(session, slot, plan.protocol)
         version_history(
+            session,
             rows,
-            kind=codebooks.codebook_status(session).codebook.kind,
             opened=status.base.name,
             key=f"lab-versions-{slot.name}",
-            run_name=session.run_name,
             on_open=lambda name: _reset(session, slot, by_name[name]),
             use="Promote",
             on_use=lambda name: promote(session, plan, slot, by_name[name]),
@@ -102,11 +102,8 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
     )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         with st.popover("Variables", icon=":material/data_object:", type="tertiary"):
-            rows = "".join(
-                f"<tr><td><code>{{{{ {escape(name)} }}}}</code></td><td>{escape(slot.meaning(name))}</td></tr>"
-                for name in slot.inputs
-            )
-            st.html(f'<table class="moot-facts">{rows}</table>')
+            code = Markup("<code>{{{{ {} }}}}</code>").format
+            facts((code(name), slot.meaning(name)) for name in slot.inputs)
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             _files(session, plan, status)
 
@@ -180,13 +177,8 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 
 def note_field(number: int) -> None:
     """Draw the field for the note of the next version."""
-    st.text_input(
-        f"Note for v{number}",
-        key=LabState.note.key,
-        label_visibility="collapsed",
-        placeholder=f"Note for v{number}: what changed, in a few words",
-        persist_state="session",
-    )
+    placeholder = f"Note for v{number}: what changed, in a few words"
+    codebook_versions.note_field(LabState.note, number, placeholder=placeholder, label_visibility="collapsed")
 
 
 def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion:
@@ -215,22 +207,23 @@ _VERSION_HISTORY = component("version_history")
 
 
 def version_history(
+    session: ProjectSession,
     rows: Sequence[history.VersionRow],
     *,
-    kind: Kind,
     opened: str,
     key: str,
-    run_name: Callable[[str], str],
     on_open: Callable[[str], None],
     use: str,
     on_use: Callable[[str], None],
     drops_draft: Sequence[str],
 ) -> None:
-    """Draw the versions; ``opened`` is the version in the editor, ``run_name`` returns the name of a run.
+    """Draw the versions; ``opened`` is the version in the editor.
 
     ``use`` is the command that makes a version the one of new runs. The callbacks get the name of the chosen version.
     ``drops_draft`` names the actions (open, use) that would replace a draft, and therefore need its end first.
     """
+
+    kind = codebooks.codebook_status(session).codebook.kind
 
     def act(trigger: str, action: Callable[[str], None]) -> None:
         if name := reported(key, trigger):
@@ -239,7 +232,7 @@ def version_history(
     _VERSION_HISTORY(
         key=key,
         data={
-            "rows": [_version(row, opened, run_name) for row in rows],
+            "rows": [_version(session, row, opened) for row in rows],
             "metric": history.metric_names((report for row in rows for report in (row.report, row.held_out)), kind),
             "use": use,
             "locked": list(drops_draft) if any(row.is_draft for row in rows) else [],
@@ -249,13 +242,13 @@ def version_history(
     )
 
 
-def _version(row: history.VersionRow, opened: str, run_name: Callable[[str], str]) -> dict[str, Any]:
+def _version(session: ProjectSession, row: history.VersionRow, opened: str) -> dict[str, Any]:
     report, more = row.report, len(row.runs) - 2
     names = ("name", "label", "parent", "depth", "note", "is_default", "is_draft")
     return {
         **{name: getattr(row, name) for name in names},
         "is_open": row.name == opened,
-        "runs": "; ".join(map(run_name, row.runs[:2])) + (f" and {more} more" if more > 0 else ""),
+        "runs": "; ".join(map(session.run_name, row.runs[:2])) + (f" and {more} more" if more > 0 else ""),
         "score": report.scores.main.value if report else None,
         "n": report.n if report else None,
         "cost": report.run.cost_usd if report else None,

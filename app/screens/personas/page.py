@@ -15,7 +15,7 @@ from app import context
 from app.pages import open_page
 from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.codebook_versions import version_rows
+from app.widgets.codebook_versions import note_field, version_rows
 from app.widgets.elements import (
     button,
     discard_popover,
@@ -328,8 +328,7 @@ def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
         else:
             line("No version yet. Panel runs use the default personas.", "q xs")
         if status.dirty:
-            note = PersonasState.note.key
-            st.text_input(f"Note for v{status.next_version}", key=note, persist_state="session")
+            note_field(PersonasState.note, status.next_version)
     run = personas.last_panel(session)
     if run is not None:
         with panel("Cost per group", run.title, key="persona-costs"):
