@@ -16,7 +16,7 @@ import streamlit as st
 
 from app.components import component
 from app.pages import PageName
-from app.state import CodebookState, state, with_value
+from app.state import CodebookState, bound, state
 from app.widgets.alerts import error_notices
 from app.widgets.elements import button, field_name, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
@@ -85,21 +85,22 @@ class Fields:
 
         self.apply(edit)
 
-    def save_widget_value(self, key: str, edit: Edit) -> None:
-        """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
-        typed = st.session_state[key]
-        try:
-            self.apply(lambda book: edit(book, typed))
-            state.codebook.accept(key)
-        except CodebookError as error:
-            state.codebook.reject(key, typed, str(error))
-
     def bind(self, name: str, stored: Any, edit: Edit) -> dict[str, Any]:
-        """Return the key and the callback of a widget that shows ``stored``, or the rejected input if there is one."""
+        """Return the key and the callback of a widget that shows ``stored``, or the rejected input if there is one.
+
+        The callback saves the value of the widget to the draft, or stores it with the reason why it is invalid.
+        """
         key = f"{self._page}-{name}"
         refused = state.codebook.rejected.get(key)
-        with_value(key, stored if refused is None else refused[0])
-        return {"key": key, "on_change": self.save_widget_value, "args": (key, edit)}
+
+        def save(typed: Any) -> None:
+            try:
+                self.apply(lambda book: edit(book, typed))
+                state.codebook.accept(key)
+            except CodebookError as error:
+                state.codebook.reject(key, typed, str(error))
+
+        return bound(key, stored if refused is None else refused[0], save)
 
     def show_rejection(self, name: str) -> None:
         """Draw the reason why the input of a field was rejected, if it was."""
@@ -200,8 +201,8 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     field_name("Scale", "of this dimension", f"gold ratings: {span}" if gold else "")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
-            bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
-            st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
+            field = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
+            st.number_input(title, **field, step=1, label_visibility="collapsed", width=130)
         if gold and _is_other_scale(gold, scale):
             low, high = gold
             use_gold = partial(rescale, min=low, max=high)
