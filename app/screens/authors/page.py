@@ -17,7 +17,7 @@ from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, notice
 from app.widgets.elements import button, line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
-from core.author_labelling.questions import AUTHOR, MAX_ASKED, Abstention, ConversationMessage, Question, Submission
+from core.author_labelling.questions import AUTHOR, MAX_ASKED, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
 from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, join_names
@@ -261,17 +261,8 @@ def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTH
     reads_until = shown_at + labelling.load_settings(session).reading_seconds
     is_waiting = time.time() < reads_until
 
-    def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
-        labelling.answer(
-            session,
-            question.id,
-            by,
-            choice=choice,
-            abstention=abstention,
-            declined=declined,
-            seconds=time.time() - shown_at,
-            group=group,
-        )
+    def give(**answer: Any) -> None:
+        labelling.answer(session, question.id, by, seconds=time.time() - shown_at, group=group, **answer)
         state.note_saved("authors")
 
     def draw() -> None:
@@ -293,13 +284,13 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
         button(label, f"{key}-{position}", disabled=waiting, shortcut=shortcuts[position - 1], **widget)
 
     for number, option in enumerate(question.options, start=1):
-        answer(number, literal(option), action=partial(give, option), width="stretch")
+        answer(number, literal(option), action=partial(give, choice=option), width="stretch")
     if not question.options:
         word_key = f"{key}-word"
         st.text_input("Your answer in one word", key=word_key, max_chars=40)
 
         def give_word() -> None:
-            give(str(st.session_state.get(word_key, "")))
+            give(choice=str(st.session_state.get(word_key, "")))
 
         button("Answer", f"{key}-answer", give_word, type="primary", disabled=waiting)
     with st.container(horizontal=True, gap="small"):
