@@ -356,6 +356,24 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     page.get_by_text("Macro F1", exact=True).wait_for()
 
 
+def test_columns_of_many_reviewers_fit_beside_the_grid(open_tab, entrance, tab):
+    page = open_tab(entrance, GRID, tab=tab)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wait_for_rows(page)
+    table = page.locator(".inline .drawer-table")
+    expect(table.locator("th", has_text="Verdict")).to_be_visible()
+    table.evaluate(
+        """node => node.querySelectorAll("tr").forEach((row) => {
+          for (const name of ["anna.schmidt", "Annotator B", "Annotator C", "Annotator D"]) {
+            const cell = row.lastElementChild.cloneNode(true);
+            if (cell.tagName === "TH") cell.textContent = name;
+            row.append(cell);
+          }
+        })"""
+    )
+    assert table.evaluate_all(HIDDEN_WIDTH) == [0]
+
+
 def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_tab, entrance, tab):
     page = open_tab(entrance, "/review?document=d4", tab=tab)
     queue, reasons = page.locator(".review-focus .queue"), page.locator(".middle > .panel-head .badges")
