@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from math import log
 
 import pytest
 
 from core.codebook import Codebook, Label
+from core.debate.protocols import find
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.review import actions
 from core.services.runs.vote_weights import reviewed_vote_weights
-from tests.core.services.sample_world import session_on, session_with_runs
+from tests.core.services.sample_world import CODEBOOK, session_on, session_with_runs
 from tests.core.services.sessions import decide
-from tests.core.store.helpers import make_settings, store_debate, store_debates
+from tests.core.store.helpers import ROLE_MODEL, make_settings, store_debate, store_debates, store_rounds
 
 
 def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
@@ -59,6 +61,30 @@ def test_vote_weight_of_a_choice_counts_the_labels_that_an_error_may_name(projec
     fewer = codebook.model_copy(update={"labels": codebook.labels[:2]})
     with pytest.raises(UsageError, match="labelled a reviewed document"):
         reviewed_vote_weights(session, only.model_copy(update={"codebook": fewer}))
+
+
+def test_vote_weight_of_samples_is_that_of_their_vote(project):
+    gold, wrong = {"a": True, "b": False}, {"a": False, "b": True}
+    documents = ["d0", "d1"]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    settings = make_settings(CODEBOOK).model_copy(
+        update={
+            "protocol": "single",
+            "params": find("single").parse_params({"method": "vote", "k": 3}),
+            "role_models": {"annotator": ROLE_MODEL},
+        }
+    )
+    run = project.store.runs.create(settings, documents)
+    turns = [("annotator", 0, values) for values in (gold, gold, wrong)]
+
+    async def debates():
+        for id in documents:
+            await store_rounds(project, run.run_id, id, turns, gold)
+
+    asyncio.run(debates())
+    session = session_on(project)
+    decide(session, run.run_id, dict.fromkeys(documents, gold), actions.Attribution("ada"))
+    assert reviewed_vote_weights(session, settings) == f"{log(5):.3g}", "all four labels are right"
 
 
 def test_vote_weight_counts_only_documents_that_the_project_still_has(project):
