@@ -28,7 +28,7 @@ from core.stats.scoring import score
 from tests.core.services import sample_world
 from tests.core.services.evaluation.rated_panel import FORWARDS, panel
 from tests.core.services.sample_world import both
-from tests.core.stats.samples import uniform_sample
+from tests.core.stats.samples import uniform_sample, weighted_flip_table
 from tests.core.store.helpers import ROLES, make_settings, store_debate, store_debates
 
 SCREENS = Path(screens.__file__).parent
@@ -329,6 +329,17 @@ def test_note_on_unknown_prices_names_tokens_only_where_they_are_shown(session, 
     shown = texts(draw(session, "evaluate", evaluate_tab="debate"))
     assert note in shown
     assert ("Tokens per label gained" in shown) is ("tokens" in note)
+
+
+def test_note_on_weighted_gains_says_what_is_counted(session, project, monkeypatch):
+    note = "Counts are of reviewed documents"
+    gold = {f"d{n}": both("a") for n in range(3)}
+    debates(project, sample_world.CODEBOOK, gold, {id: (both("ab"), both("a")) for id in gold})
+    assert note not in texts(draw(session, "evaluate", evaluate_tab="debate"))
+    effect = debate_effects.debate_effect(session, session.all_runs()[0])
+    weighted = replace(effect, flip_table=weighted_flip_table())
+    monkeypatch.setattr(debate_effect, "effect_of", lambda *_: weighted)
+    assert note in texts(draw(session, "evaluate", evaluate_tab="debate"))
 
 
 def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(session, project):
