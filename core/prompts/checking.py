@@ -11,7 +11,7 @@ from jinja2 import TemplateSyntaxError, nodes
 from jinja2.compiler import Frame
 from jinja2.meta import TrackingCodeGenerator
 
-from core.prompts.rendering import environment, split
+from core.prompts.rendering import PART, environment, split
 
 Severity: TypeAlias = Literal["error", "warning"]
 MAX_TEMPLATE_CHARACTERS = 100_000
@@ -79,7 +79,7 @@ def check(
         return (Problem(0, f"a template may have {MAX_PARTS} parts, this one has {len(bodies):,}"),)
     if parts and not any(speaker == "user" and body.strip() for speaker, body in bodies):
         problems.append(Problem(0, "the '## user' part is missing or empty"))
-    if parts and bodies and (before := text[: text.index("## ")].strip()):
+    if parts and bodies and (before := PART.split(text, maxsplit=1)[0].strip()):
         problems.append(Problem(1, f"'{before[:40]}' stands before the first part and is not sent", "warning"))
     mentioned: set[str] = set()
     for _, body in bodies:

@@ -30,7 +30,8 @@ MEMORY_BYTES = 512 * 1024 * 1024
 MAX_CHARACTERS = 400_000
 """Characters of a prompt beyond its variables: a document may be long, a loop may not."""
 
-_PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
+PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
+"""The heading of a part of a template."""
 _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
 _ABSENT = object()
 
@@ -64,7 +65,7 @@ def split(text: str) -> list[tuple[str, str]]:
 
     Each body keeps the line numbers of the file, so that errors name the right line.
     """
-    matches = list(_PART.finditer(text))
+    matches = list(PART.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)] * bool(matches)
     return [
         (match[1], "\n" * text.count("\n", 0, match.end()) + text[match.end() : end])

@@ -28,6 +28,7 @@ def problems_of(text: str) -> list[tuple[int, str, str]]:
         (HEAD + "{% set x = unit %}{{ x }}{{ document }}{{ extraction }}", []),
         ("## system\n{{ unit }}", [(0, "error", "the '## user' part is missing or empty")]),
         ("Hello\n" + HEAD + "{{ document }}{{ extraction }}", [(1, "warning", "'Hello' stands before the first part")]),
+        ("### A title\n" + HEAD + "{{ document }}{{ extraction }}", [(1, "warning", "'### A title' stands before")]),
         ("x" * (MAX_TEMPLATE_CHARACTERS + 1), [(0, "error", "a template may have 100,000 characters")]),
     ],
 )
