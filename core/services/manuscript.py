@@ -341,7 +341,8 @@ def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> t
     loaded = annotation_arrays.verdict_arrays(session, run, report.reference)
     design = annotation_arrays.sampling_design(session, run, report.reference, loaded)
     assert design.sample is not None
-    methods = {selection.document_id: selection.how for selection in session.store.sampling_frames.selections()}
+    selections = session.store.sampling_frames.selections(source_of(report.reference).who)
+    methods = {selection.document_id: selection.how for selection in selections}
     rows = design.order[~design.sample.draws].tolist()
     return design.sample, Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
 

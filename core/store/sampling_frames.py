@@ -109,16 +109,20 @@ class SamplingFrames(Repository):
             )
         )
 
-    def selections(self) -> list[Selection]:
+    def selections(self, actor: str = "") -> list[Selection]:
         """Return how every submitted or discarded document was selected, in order of the first such decision.
 
-        A document that two people decided counts as it was selected for the first.
+        A document that two people decided counts as it was selected for the first. With ``actor`` only the decisions of
+        this person count.
         """
+        statuses = "person_status WHERE actor = $actor" if actor else "current_status"
         rows = self._connection.rows(
             f"""SELECT document_id, arg_min({{'payload': payload, 'run': run_id}}, seq) AS first, any_value(status)
-            FROM (FROM {_DECISIONS}) JOIN (SELECT document_id, status FROM current_status) USING (document_id)
+            FROM (FROM {_DECISIONS} AND ($actor = '' OR actor = $actor))
+            JOIN (SELECT document_id, status FROM {statuses}) USING (document_id)
             WHERE status IN ('Submitted', 'Discarded')
-            GROUP BY document_id ORDER BY min(seq)"""
+            GROUP BY document_id ORDER BY min(seq)""",
+            {"actor": actor},
         )
         selections = []
         for document, first, status in rows:

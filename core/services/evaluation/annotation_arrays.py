@@ -132,7 +132,7 @@ def sampling_design(
     """
     documents, verdicts = scored.documents, [scored.verdicts, *other_verdicts]
     run_documents = verdict_arrays(session, run).documents
-    if source_of(reference).kind != REVIEWED:
+    if (source := source_of(reference)).kind != REVIEWED:
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows_in(run_documents, documents)])
     rows = rows_in(run_documents, documents)
@@ -141,7 +141,7 @@ def sampling_design(
     represented &= is_test_document(session.store, run.run_id, run_documents)
     lacks_values = np.zeros(len(run_documents), dtype=np.bool_)  # a codebook with further items leaves gaps
     lacks_values[rows] = np.isnan(scored.reference).any(axis=1)
-    sample, order = _draws(session, run, run_documents, represented, lacks_values)
+    sample, order = _draws(session, run, run_documents, represented, lacks_values, source.who)
     codebook = run.settings.codebook
     variables = [values if codebook.kind == "rating" else given_labels(codebook, values) for values in verdicts]
     auxiliary = np.where(represented[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
@@ -155,13 +155,19 @@ def strict_design(session: ProjectSession, run: RunRow, reference: Reference, sc
 
 
 def _draws(
-    session: ProjectSession, run: RunRow, documents: Sequence[str], represented: Mask, lacks_values: Mask
+    session: ProjectSession,
+    run: RunRow,
+    documents: Sequence[str],
+    represented: Mask,
+    lacks_values: Mask,
+    actor: str,
 ) -> tuple[WeightedSample, Codes]:
     """Return the submitted and the discarded documents as a sample of the represented documents, and their rows.
 
-    The masks are ``[document]`` of the ``documents`` of the run. Submitted documents that lack values are left out.
+    With ``actor`` they are those of this reviewer, as drawn for the reviewer. The masks are ``[document]`` of the
+    ``documents`` of the run. Submitted documents that lack values are left out.
     """
-    decided = session.store.sampling_frames.selections()
+    decided = session.store.sampling_frames.selections(actor)
     order = rows_in(documents, [selection.document_id for selection in decided])
     is_discarded = np.array([selection.discarded for selection in decided], dtype=np.bool_)
     is_counted = (order >= 0) & represented[order] & (is_discarded | ~lacks_values[order])

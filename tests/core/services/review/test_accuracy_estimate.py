@@ -17,7 +17,7 @@ from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services.sample_world import session_on
-from tests.core.services.sessions import annotate
+from tests.core.services.sessions import annotate, decide
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
@@ -104,6 +104,26 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
     assert scored.basis.sentence == "not a random sample: no interval for the others"
     assert (scored.basis.units, scored.basis.population) == (10, 20)
+
+
+def test_documents_that_the_queue_drew_for_another_reviewer_are_no_random_draws(project: Project) -> None:
+    documents = [f"d{n:02}" for n in range(40)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    run_id = project.store.runs.create(make_settings(BOOK), documents).run_id
+    verdict = {CLEAN: True, STAFF: True}
+    store_debates(store_debate(project, run_id, id, {"judge": None}, verdict) for id in documents)
+    session = session_on(project)
+    run, ada = session.run(run_id), actions.Attribution("ada")
+    drawn = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada").sampling
+    actions.submit(session, run_id, list(drawn), ada, sampling=drawn)
+    actions.set_status(session, run_id, [next(id for id in documents if id not in drawn)], "Discarded", ada)
+    decide(session, run_id, dict.fromkeys(list(drawn)[:6], verdict), actions.Attribution("ben"))
+    for reference in ("reviewed", "reviewed@ada"):
+        basis = evaluate(session, run, reference).basis
+        assert (basis.design, basis.units, basis.discarded) == ("sample", 20, 1)
+    chosen = evaluate(session, run, "reviewed@ben")
+    assert (chosen.n, chosen.basis.design, chosen.basis.discarded) == (6, "by_hand", 0)
+    assert chosen.scores["accuracy"].interval is None
 
 
 def test_documents_reviewed_before_a_label_was_added_are_counted_apart(workspace: Workspace, tmp_path: Path) -> None:
