@@ -22,7 +22,7 @@ from core.stats.arrays import Codes, Mask, Numbers, codes_of_groups
 from core.stats.debate_rounds import Vote, vote_of
 from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample
-from core.store.annotation_sources import GOLD, REVIEWED, source_of
+from core.store.annotation_sources import GOLD, REVIEWED, RUN, of_run, source_of
 from core.store.annotations import Grid as Grid
 from core.store.annotations import decode_value, is_own
 from core.store.project import Store
@@ -75,7 +75,7 @@ def load_reference(
     That of several raters is their majority (no value on a tie), for ratings their mean. Documents that a run has
     learned from have no reference (``is_test_document``).
     """
-    values = store.annotations.grid(run_id, codebook, str(source_of(reference)))
+    values = annotator_grid(store, run_id, codebook, str(source_of(reference)))
     return np.where(is_test_document(store, run_id, documents)[:, None], values, np.nan)
 
 
@@ -257,13 +257,21 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
 
 
 def annotator_values(session: ProjectSession, run: RunRow, annotator: str) -> Grid:
-    """Return an annotator's values on the run's documents, as ``Annotations.grid``. Do not change the array.
+    """Return an annotator's values on the run's documents, as ``annotator_grid``. Do not change the array."""
+    if annotator == VERDICT:
+        return verdict_arrays(session, run).verdicts
+    return annotator_grid(session.store, run.run_id, run.settings.codebook, annotator)
+
+
+def annotator_grid(store: Store, run_id: str, codebook: Codebook, annotator: str) -> Grid:
+    """Return an annotator's values on the run's documents, as ``Annotations.grid``.
 
     The list of a role whose samples vote is their vote.
     """
-    if annotator == VERDICT or (is_own(annotator) and protocols.samples_vote(run.settings)):
-        return verdict_arrays(session, run).verdicts
-    return session.store.annotations.grid(run.run_id, run.settings.codebook, annotator)
+    source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
+    if source.kind == RUN and protocols.samples_vote(store.runs.require(source.who).settings):
+        source = of_run(source.who)
+    return store.annotations.grid(run_id, codebook, str(source))
 
 
 TIED = 9_999.0

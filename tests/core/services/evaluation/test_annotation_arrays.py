@@ -145,6 +145,8 @@ def test_list_of_a_role_whose_samples_vote_is_their_vote(project):
     alone, verdict = (evaluation.evaluate(session, run, annotator=name) for name in ("annotator", VERDICT))
     assert 0 < alone.n < run.documents
     assert alone.scores == verdict.scores
+    against_list = evaluation.evaluate(session, run, f"run:{run.run_id}/annotator").scores
+    assert (against_list.n, against_list["accuracy"].value) == (alone.n, 1.0)
     bound = debate_effect.debate_effect(session, run).upper_bound
     assert bound.cells == alone.n
     assert bound.reached.value <= bound.at_first.value == bound.ever.value
