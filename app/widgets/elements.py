@@ -128,12 +128,17 @@ def download(
     st.download_button(label, content, file_name, media_type, on_click="ignore", icon=f":material/{icon}:", **widget)
 
 
+_REPLACED = re.compile(r"(?<!\S)[<>~-](?=(?:->|[->=])(?!\S))|:(?=streamlit:)")
+"""The start of what Streamlit replaces even if it is escaped: arrows, dashes and comparisons, and its logo."""
+
+
 def literal(text: str) -> str:
     """Return a text for a label of Streamlit, which reads Markdown, so that it is shown as it is.
 
     For names, options and words that come from a model, a file or another person.
     """
-    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", " ".join(text.split()))
+    text = _REPLACED.sub("\\g<0>\u2060", " ".join(text.split()))  # a word joiner, which is invisible
+    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", text)
 
 
 def heading(text: str) -> None:

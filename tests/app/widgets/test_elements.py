@@ -16,6 +16,9 @@ from tests.each_row import each_row
         ("![x](http://evil/x.png)", r"\!\[x\]\(http\:\/\/evil\/x\.png\)"),
         (":red[Yes] $x$ **No**", r"\:red\[Yes\] \$x\$ \*\*No\*\*"),
         ("1. <b>\nYes", r"1\. \<b\> Yes"),
+        ("a -> b <-> c", "a \\-\u2060\\> b \\<\u2060\\-\\> c"),  # Streamlit replaces arrows that are escaped, too
+        ("a->b >= <b", r"a\-\>b \>" + "\u2060" + r"\= \<b"),
+        (":streamlit:", "\\:\u2060streamlit\\:"),
     ],
 )
 def test_markdown_is_escaped(text: str, shown: str) -> None:
