@@ -63,7 +63,7 @@ EXCLUSIONS: Mapping[str, str] = {
     "spam": "The text repeats itself, or consists mostly of links or signs.",
     "repeated": "You wrote the same text before.",
     "sensitive": "The text touches health, religion or personal finances. Such texts are never used for questions.",
-    "nothing relevant": "No label of the codebook is relevant to the text.",
+    "nothing relevant": "Too few labels of the codebook are relevant to the text, or the model's reply is unreadable.",
 }
 
 _LINK = re.compile(r"https?://\S+|www\.\S+")

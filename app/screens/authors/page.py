@@ -186,6 +186,9 @@ def _messages(messages: Iterable[ConversationMessage]) -> None:
 
 def _questions(session: ProjectSession, current: labelling.AuthorLabelling, submission: Submission) -> None:
     """Draw the next question, and the labels with their effects."""
+    if not submission.questions:
+        with panel("No questions", key="authors-unreadable"):
+            notice("info", "No questions about this text", "The model's questions are unreadable.")
     question = current.next_question(submission)
     answered = [effect for question in submission.questions if (effect := current.learned.effects.get(question.id))]
     if question is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from core.author_labelling import requests
 from core.codebook import Codebook, Label, Scale
+from core.debate.turns import Step
 from core.services.author_labelling import labelling
 from core.services.author_labelling.report import COPIES
 from core.services.project_session import ProjectSession
@@ -81,6 +83,21 @@ def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSe
     send(at, f"{HOSTILE} and the report is due tomorrow")
     assert "<img src=x" not in html(at)
     assert any("<img src=x" in element.value for element in at.text)
+
+
+@pytest.mark.parametrize("step", ["find_relevant", "write_questions"])
+def test_text_without_questions_has_a_reason(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def unreadable(*_arguments: object, **_options: object) -> Step[tuple[()]]:
+        yield ()
+        return ()
+
+    monkeypatch.setattr(requests, step, unreadable)
+    session.store.codebooks.save(BOOK)
+    page = html(send(agree(open_page("authors")), "The report is due tomorrow"))
+    assert "No questions about this text" in page
+    assert "unreadable." in page
 
 
 def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: ProjectSession) -> None:
