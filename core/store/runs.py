@@ -184,6 +184,17 @@ class Runs(Repository):
             "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
         )
 
+    def present_ids(self, run_id: str) -> list[str]:
+        """Return those of ``document_ids`` that the project still has. Raises UsageError if it has none of them."""
+        ids = self._connection.column(
+            "SELECT document_id FROM run_documents SEMI JOIN documents ON id = document_id WHERE run_id = ? "
+            "ORDER BY position",
+            [run_id],
+        )
+        if not ids:
+            raise UsageError(f"The documents of {run_id} were replaced.", "Start a new run on the present ones.")
+        return ids
+
     def count_present(self) -> dict[str, int]:
         """Return how many documents of each run the project still has, without runs that have none of them left."""
         present = "SELECT run_id, count(*) FROM run_documents JOIN documents ON id = document_id GROUP BY run_id"

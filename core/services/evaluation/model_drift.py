@@ -71,12 +71,12 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
 
     The new run does not reuse stored replies, because stored replies would show no drift. It has its own iteration
     number and the same few-shot examples, like an iteration of the run. The new run is queued and not started. Raises
-    UsageError if the run has no verdict so far.
+    UsageError if the run has no verdict so far, and if its documents were replaced.
     """
     if not run.verdicts:
         raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
     earlier = canary_runs(session, run)
-    ids = session.store.runs.document_ids((earlier[0] if earlier else run).run_id)
+    ids = session.store.runs.present_ids((earlier[0] if earlier else run).run_id)
     canaries = ids if earlier else fixed_sample(ids, CANARIES)
     iteration = max(FIRST_CANARY, session.store.runs.last_iteration() + 1)
     settings = run.settings.model_copy(update={"iteration": iteration})

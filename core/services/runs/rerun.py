@@ -130,9 +130,10 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them.
 
-    It shows examples of the same labelled documents.
+    It shows examples of the same labelled documents. Documents that others have replaced are left out. Raises
+    UsageError if none is left.
     """
-    ids = session.store.runs.document_ids(before.run_id)
+    ids = session.store.runs.present_ids(before.run_id)
     details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.all_runs()))
     run = session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
     few_shot_examples.copy_pool(session.store, before.run_id, run.run_id)

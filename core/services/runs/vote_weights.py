@@ -62,8 +62,7 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
         documents = store.runs.document_ids(run.run_id)
         learned_from = list(store.learned_from(run.run_id))
         ended = store.annotations.debate_statuses(run.run_id) == "verdict"
-        # Documents of an old run may have been replaced since.
-        counted = ended & ~np.isin(documents, learned_from) & np.isin(documents, list(rows))
+        counted = ended & ~np.isin(documents, learned_from)
         row_indices = [rows[document] for document in compress(documents, counted)]
         reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)[counted]
         roles = [role for role in store.annotations.annotators(run.run_id) if role in run.settings.role_models]

@@ -239,6 +239,14 @@ def test_error_analysis_of_a_label(world):
         error_analysis.of_label(session, run, "z")
 
 
+def test_canary_run_leaves_out_documents_that_others_replaced(world):
+    session, (first, _) = world
+    run = session.store.runs.get(first)
+    ids = session.store.runs.document_ids(first)
+    session.store.documents.replace_all(session.store.documents.load(ids[1:]))
+    assert session.store.runs.document_ids(model_drift.start_canary_run(session, run).run_id) == ids[1:]
+
+
 def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     monkeypatch.setattr(model_drift, "CANARIES", 3)
     session, (first, _) = world

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.few_shot_examples import example_pool
 from core.services.project_session import ProjectSession
@@ -95,6 +96,17 @@ def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSessio
     assert session.store.runs.document_ids(again.run_id) == session.store.runs.document_ids(run.run_id)
     assert again.documents == 3
     assert again.settings.codebook == run.settings.codebook
+
+
+def test_rerun_leaves_out_documents_that_others_replaced(session: ProjectSession) -> None:
+    (run,) = queue_runs(session, planning.Plan(limit=3))
+    documents = session.store.documents.load(session.store.documents.ids())
+    session.store.documents.replace_all(documents[1:])
+    again = rerun.create_rerun(session, run, run.settings)
+    assert session.store.runs.document_ids(again.run_id) == ["d1", "d2"]
+    session.store.documents.replace_all(documents[3:])
+    with pytest.raises(UsageError, match="were replaced"):
+        rerun.create_rerun(session, run, run.settings)
 
 
 def test_rerun_shows_the_examples_of_the_run(session: ProjectSession) -> None:
