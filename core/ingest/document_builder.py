@@ -404,8 +404,9 @@ class _Gold:
         if codebook is None:
             return
         for source in mapping.gold:
-            read = cell_reader(source, codebook, mapping.value_map)
-            self._sources.append((source.rater, source.column, table.column(source.column), read))
+            cells = table.column(source.column)
+            read = cell_reader(source, codebook, mapping.value_map, cells)
+            self._sources.append((source.rater, source.column, cells, read))
             if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 

@@ -308,11 +308,11 @@ def _rejoin(parts: list[str], index: LabelIndex) -> list[str]:
     return result
 
 
-def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap) -> CellReader:
-    """Return a cached function that reads a cell of ``source``, which must suit the codebook (``check_mapping``).
+def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, cells: Iterable[Any]) -> CellReader:
+    """Return a cached function that reads one of the ``cells`` of ``source``, which must suit the codebook.
 
     An empty cell has no gold, unless ``value_map`` says for the empty text that a label, or in a list every label, is
-    absent.
+    absent. ``check_mapping`` checks that the source suits the codebook.
     """
     mapped = {normalise_cell(text): value for text, value in value_map.items()}
     index = LabelIndex(codebook)
@@ -324,13 +324,15 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap) -> 
     else:
         label = index.find(source.name)
         assert label is not None, f"check_mapping let '{source.name}' pass"
-        read = _rating(codebook, mapped, label) if codebook.kind == "rating" else _binary(mapped, label)
+        read = _rating(codebook, mapped, label) if codebook.kind == "rating" else _binary(mapped, label, cells)
     cached = lru_cache(maxsize=None, typed=True)(read)
     return lambda cell: read(cell) if isinstance(cell, list | dict) else cached(cell)
 
 
-def _binary(mapped: ValueMap, label: Label) -> CellReader:
+def _binary(mapped: ValueMap, label: Label, cells: Iterable[Any]) -> CellReader:
     own_name = normalise(label.name)  # survey tools write the option that was chosen
+    # a column with only "No" and empty cells may have the chosen option "No", or its absence
+    is_doubtful = BINARY.get(own_name) is False and has_only_own_name(label.name, cells)
     by_value: dict[Value | None, CellReading] = {
         True: ({label.id: True}, ()),
         False: ({label.id: False}, ()),
@@ -341,7 +343,12 @@ def _binary(mapped: ValueMap, label: Label) -> CellReader:
         text = normalise_cell(cell)
         if text in _BLANK and text not in mapped:
             return NO_GOLD
-        value = mapped[text] if text in mapped else normalise(text) == own_name or binary_or_text(text)
+        if text in mapped:
+            value = mapped[text]
+        elif normalise(text) == own_name and (is_doubtful or text not in BINARY):
+            value = text if is_doubtful else True
+        else:
+            value = binary_or_text(text)
         return by_value.get(value, ({}, (as_text(cell).strip(),)))
 
     return read

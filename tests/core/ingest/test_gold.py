@@ -54,7 +54,7 @@ from tests.linear_time import check_linear_time
 def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
     # Annotation tools write such cells; values that could mean absence are reported and not guessed.
     codebook = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    result, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {})(cell)
+    result, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, [cell])(cell)
     assert unknown_names == (values if unknown else ())
     present = tuple(codebook.label_names[item] for item, present in result.items() if present)
     assert present == (() if unknown else values)
@@ -192,6 +192,25 @@ def test_words_for_no_value_are_no_gold(cell: str) -> None:
     choices = table(f"text,label\na,good\nb,bad\nc,{cell}\n")
     outcome = codebook_from_gold(choices, ColumnMapping("text", gold=(GoldSource("label", "choice"),)))
     assert outcome.names == ("bad", "good")
+
+
+@each_row(
+    ("cells", "values", "unknown"),
+    [
+        (("False", "True", "False"), (False, True, False), ()),
+        (("False", "1", ""), (False, True, None), ()),
+        (("False", "", "False"), (None, None, None), ("False",)),
+    ],
+)
+def test_column_of_a_label_named_like_an_absence_is_read_or_reported(
+    cells: tuple[str, ...], values: tuple[bool | None, ...], unknown: tuple[str, ...]
+) -> None:
+    # One-hot columns of fact-checked claims are named "True" and "False"; survey tools write the name of the option.
+    codebook = Codebook(labels=(Label(name="False"),))
+    rows = "".join(f"claim {number},{cell}\n" for number, cell in enumerate(cells))
+    built = build(f"text,False\n{rows}", codebook, gold=(GoldSource("False"),))
+    assert tuple(document.gold.get(GOLD_RATER, {}).get(codebook.items[0]) for document in built.documents) == values
+    assert tuple(gold.value for gold in built.unknown_gold if gold.value) == unknown
 
 
 def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
