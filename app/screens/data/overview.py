@@ -261,10 +261,11 @@ def _gold_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) ->
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the bar of a label: its mean share over the raters. Words with their range follow the largest share."""
+    """Return the bar of a label: its mean share over the raters. Words with the range follow the largest share."""
     shares = [row["share"] for row in rows if row["name"] == name]
     mean = sum(shares) / len(shares)
-    spread = f", {format_percent(min(shares))} to {format_percent(max(shares))}" if len(shares) > 1 else ""
+    ends = [format_percent(share) for share in (min(shares), max(shares))]
+    spread = f", {' to '.join(ends)}" if ends[0] != ends[1] else ""
     return {"name": name, "end": mean, "at": max(shares), "words": f"{format_percent(mean)}{spread}"}
 
 

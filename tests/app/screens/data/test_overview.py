@@ -40,6 +40,8 @@ def test_bar_is_the_mean_share_of_the_raters():
     assert mean["end"] == pytest.approx(0.3)
     assert mean["words"] == "30%, 10% to 60%"
     assert overview.rater_mean("L1", rows)["words"] == "90%"
+    rows = [{"name": "L2", "share": 0.0}] * 2
+    assert overview.rater_mean("L2", rows)["words"] == "0%", "raters who agree have no range"
 
 
 def test_many_labels_get_narrower_rows(drawn):
