@@ -20,7 +20,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews
-from core.store.lab import SPLIT
+from core.store.lab import SPLIT, Split
 
 SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]
@@ -33,14 +33,8 @@ SIZES = (5, 10, 20, 40, 100, 200)
 
 @dataclass(frozen=True, slots=True)
 class HoldoutSplit:
-    """Sizes of the split of labelled documents.
+    """Sizes of the split of labelled documents."""
 
-    The side of a document depends only on ``seed``, ``share`` and its id. So documents that are labelled later are
-    split without anybody's choice.
-    """
-
-    seed: str
-    share: float
     development: int
     held_out: int
     looks: int
@@ -57,32 +51,34 @@ def fixed_sample(values: Sequence[T], limit: int) -> list[T]:
     return [values[index] for index in sorted(np.random.default_rng(3).permutation(len(values))[:limit])]
 
 
-def holdout_split(session: ProjectSession) -> HoldoutSplit:
+def _split(session: ProjectSession) -> Split:
     """Return the project's split, creating it on first use."""
     stored = session.store.settings.get(SPLIT)
     if stored is None:
         stored = {"seed": SPLIT_SEED, "share": HELD_OUT_SHARE}
         session.store.settings.set(SPLIT, stored)
-    seed, share = str(stored["seed"]), float(stored["share"])
-    return HoldoutSplit(seed, share, *_split_sizes(session, seed, share), session.store.lab.looks())
+    return Split(**stored)
+
+
+def holdout_split(session: ProjectSession) -> HoldoutSplit:
+    """Return the sizes of the project's split."""
+    return HoldoutSplit(*_split_sizes(session, _split(session)), session.store.lab.looks())
 
 
 def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[str]:
     """Return the documents of these, labelled or not, that are on the held-out side."""
-    now = holdout_split(session)
-    return session.store.lab.held_out_among(now.seed, now.share, document_ids)
+    return session.store.lab.held_out_among(_split(session), document_ids)
 
 
 def labelled_ids(session: ProjectSession, *, held_out: bool) -> list[str]:
     """Return the labelled documents of the held-out or of the development split."""
-    now = holdout_split(session)
-    return session.store.lab.labelled(now.seed, now.share, held_out=held_out)
+    return session.store.lab.labelled(_split(session), held_out=held_out)
 
 
 @cached_by_reviews
-def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
+def _split_sizes(session: ProjectSession, split: Split) -> tuple[int, int]:
     """Return the sizes of both sides."""
-    return session.store.lab.sizes(seed, share)
+    return session.store.lab.sizes(split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +140,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Documen
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     labelled = labelled_ids(session, held_out=False)
     stored = session.store.settings.get(name)
-    split = holdout_split(session)
-    candidates = labelled or session.store.lab.development(split.seed, split.share, 20 * size)
+    candidates = labelled or session.store.lab.development(_split(session), 20 * size)
     if stored is not None:
         sample = DocumentSample(**stored)
         was_deleted = len(session.store.documents.load(sample.ids, gold=False)) < len(sample.ids)
@@ -188,8 +183,7 @@ MAX_VISIBLE = 2_000
 
 def count_visible(session: ProjectSession) -> int:
     """Return the number of documents that may be looked at: the development split, else unlabelled documents."""
-    now = holdout_split(session)
-    return now.development or len(session.store.lab.development(now.seed, now.share, MAX_VISIBLE))
+    return holdout_split(session).development or len(_visible_ids(session))
 
 
 def visible_document(session: ProjectSession, number: int) -> Document:
@@ -205,8 +199,7 @@ def visible_number(session: ProjectSession, document_id: str) -> int | None:
 
 def _visible_ids(session: ProjectSession, offset: int = 0, limit: int | None = None) -> list[str]:
     """Return the visible documents after the first ``offset``; of the development split at most ``limit``."""
-    now = holdout_split(session)
-    lab = session.store.lab
-    if now.development:
-        return lab.labelled(now.seed, now.share, held_out=False, offset=offset, max_documents=limit)
-    return lab.development(now.seed, now.share, MAX_VISIBLE)[offset:]
+    lab, split = session.store.lab, _split(session)
+    if holdout_split(session).development:
+        return lab.labelled(split, held_out=False, offset=offset, max_documents=limit)
+    return lab.development(split, MAX_VISIBLE)[offset:]

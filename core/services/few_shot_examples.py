@@ -23,7 +23,7 @@ from core.errors import ModelError
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, RunRow, RunSettings
-from core.store.lab import SPLIT
+from core.store.lab import SPLIT, Split
 from core.store.project import Store
 
 LOAD_BATCH = 512
@@ -124,8 +124,8 @@ def example_warnings(store: Store, settings: RunSettings, document_ids: Sequence
 
 
 def _held_out_ids(store: Store) -> Sequence[str]:
-    split = store.settings.get(SPLIT)
-    return () if split is None else store.lab.labelled(str(split["seed"]), float(split["share"]), held_out=True)
+    stored = store.settings.get(SPLIT)
+    return () if stored is None else store.lab.labelled(Split(**stored), held_out=True)
 
 
 class _ExampleIndex:

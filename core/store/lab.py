@@ -60,6 +60,23 @@ class SweepRow:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A split of the documents into a development and a held-out side.
+
+    A document is held out if the hash of seed and id is among the first ``share`` (0 to 1) of all hashes. Documents
+    that are added later are split by the same rule, without anybody's choice.
+    """
+
+    seed: str
+    share: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of SQL on the split. ``limit``: the first eight hex digits from which on none is held out."""
+        return {"seed": self.seed, "limit": f"{min(0xFFFFFFFF, round(self.share * 0x100000000)):08x}"}
+
+
 class Lab(Repository):
     """Trials and sweeps of a project."""
 
@@ -116,42 +133,36 @@ class Lab(Repository):
 
     # -- selection of documents
 
-    def sizes(self, seed: str, share: float) -> tuple[int, int]:
+    def sizes(self, split: Split) -> tuple[int, int]:
         """Return the number of labelled documents in the development split and in the held-out split."""
         rows = self._connection.rows(
             f"WITH sides AS (SELECT {_HELD_OUT} AS held FROM {_LABELLED_DOCUMENTS}) "
             "SELECT count(*) FILTER (NOT held), count(*) FILTER (held) FROM sides",
-            {"seed": seed, "limit": _limit(share)},
+            split.params,
         )
         return rows[0][0], rows[0][1]
 
-    def labelled(
-        self, seed: str, share: float, *, held_out: bool, offset: int = 0, max_documents: int | None = None
-    ) -> list[str]:
-        """Return labelled documents of one side of the split by position: ``max_documents`` after the first ``offset``.
-
-        A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Documents that are
-        added later are split by the same rule.
-        """
+    def labelled(self, split: Split, *, held_out: bool, offset: int = 0, max_documents: int | None = None) -> list[str]:
+        """Return labelled documents of one side by position: ``max_documents`` after the first ``offset``."""
         return self._connection.column(
             f"SELECT id FROM {_LABELLED_DOCUMENTS} WHERE {_HELD_OUT} = $held "
             "ORDER BY position LIMIT $max_documents OFFSET $offset",
-            {"seed": seed, "limit": _limit(share), "held": held_out, "max_documents": max_documents, "offset": offset},
+            {**split.params, "held": held_out, "max_documents": max_documents, "offset": offset},
         )
 
-    def development(self, seed: str, share: float, max_documents: int) -> list[str]:
-        """Return at most ``max_documents`` of the development split, labelled or not, in an order set by the seed."""
+    def development(self, split: Split, max_documents: int) -> list[str]:
+        """Return at most ``max_documents`` of the development side, labelled or not, in an order set by the seed."""
         return self._connection.column(
             f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $max_documents",
-            {"seed": seed, "limit": _limit(share), "max_documents": max_documents},
+            {**split.params, "max_documents": max_documents},
         )
 
-    def held_out_among(self, seed: str, share: float, document_ids: Sequence[str]) -> set[str]:
+    def held_out_among(self, split: Split, document_ids: Sequence[str]) -> set[str]:
         """Return the documents of these, labelled or not, that are on the held-out side."""
         return set(
             self._connection.column(
                 f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}",
-                {"ids": list(document_ids), "seed": seed, "limit": _limit(share)},
+                {**split.params, "ids": list(document_ids)},
             )
         )
 
@@ -228,8 +239,3 @@ def text_mark(text: str) -> str:
 def codebook_mark(codebook: Codebook) -> str:
     """Return the hash that ``uses`` gives for a codebook."""
     return text_mark(dump(codebook.model_dump(mode="json")))
-
-
-def _limit(share: float) -> str:
-    """Return the first eight hex digits below which a ``share`` (0 to 1) of all hashes lies."""
-    return f"{min(0xFFFFFFFF, round(share * 0x100000000)):08x}"

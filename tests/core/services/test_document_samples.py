@@ -10,6 +10,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.services import document_samples
 from core.services.evaluation import model_drift
+from core.store.lab import Split
 from tests.core.services.sessions import queue_runs, studio
 from tests.core.store.helpers import set_gold
 
@@ -96,7 +97,7 @@ def test_sample_without_a_label_is_drawn_again_once_there_are_labels(tmp_path):
 def test_sample_is_drawn_again_once_it_can_have_twice_as_many_documents(tmp_path):
     with studio(tmp_path, documents=60) as (_, session):
         label = session.store.codebooks.latest().codebook.labels[0].id
-        development = session.store.lab.development("moot", document_samples.HELD_OUT_SHARE, 60)
+        development = session.store.lab.development(Split("moot", document_samples.HELD_OUT_SHARE), 60)
 
         def draw_with_labels(ids):
             set_gold(session.store, {id: {"gold": {label: True}} for id in ids})

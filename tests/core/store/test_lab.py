@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from dataclasses import replace
 
-from core.store.lab import Trial
+from core.store.lab import Split, Trial
 from core.store.project import Project
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import (
@@ -85,14 +85,14 @@ def test_trials_are_recorded_and_held_out_looks_counted(project):
 def test_split_depends_only_on_seed_and_document_id(project):
     gold = {f"d{n}": {"gold": {"x": True}} for n in range(300)}
     project.store.documents.add(make_documents(300, gold))
-    held_out = project.store.lab.labelled("s", 0.25, held_out=True)
-    development = project.store.lab.labelled("s", 0.25, held_out=False)
+    held_out = project.store.lab.labelled(Split("s", 0.25), held_out=True)
+    development = project.store.lab.labelled(Split("s", 0.25), held_out=False)
     by_hand = [f"d{n}" for n in range(300) if hashlib.md5(f"sd{n}".encode()).hexdigest()[:8] < "40000000"]
     assert held_out == by_hand
     assert sorted(held_out + development) == sorted(f"d{n}" for n in range(300))
-    assert not set(held_out) & set(project.store.lab.development("s", 0.25, 300))
-    assert project.store.lab.labelled("s", 0.0, held_out=True) == []
-    assert project.store.lab.labelled("other", 0.25, held_out=True) != held_out
+    assert not set(held_out) & set(project.store.lab.development(Split("s", 0.25), 300))
+    assert project.store.lab.labelled(Split("s", 0.0), held_out=True) == []
+    assert project.store.lab.labelled(Split("other", 0.25), held_out=True) != held_out
 
 
 def test_outcomes_distinguish_right_wrong_and_disagreement(project):
