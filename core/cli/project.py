@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -159,9 +160,7 @@ def doctor_command(project: Path | None, as_json: bool) -> None:
     with console.open_workspace() as workspace:
         checks = list(diagnose(workspace, project))
     if as_json:
-        console.print_json(
-            {"checks": [{"name": check.name, "result": check.result, "remedy": check.remedy} for check in checks]}
-        )
+        console.print_json({"checks": [asdict(check) for check in checks]})
     else:
         for check in checks:
             console.print_line(f"{'!' if check.remedy else ' '} {check.name}: {check.result}. {check.remedy}".rstrip())
