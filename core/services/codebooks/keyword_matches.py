@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core import baseline
@@ -12,11 +12,10 @@ from core.baseline.evidence import find_evidence
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.baseline.lexicon import FULL_LIST, lexicon_of
-from core.codebook import CHOICE_ITEM, Codebook, Label
-from core.documents import Value
+from core.codebook import Codebook, Label
 from core.formatting import format_count, join_names, plural
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.services.codebooks.net_effect import NetEffect, net_effect, present_labels, reviewed_labels
 from core.services.document_samples import fixed_sample, held_out_among
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_documents, cached_by_reviews
@@ -136,19 +135,10 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
 
 @cached_by_documents
 def _gold(session: ProjectSession, codebook: Codebook) -> tuple[dict[str, bool], ...]:
-    """Return the gold of each document of the sample by label; held-out documents have none.
-
-    A choice decides all labels; ratings have no labels.
-    """
+    """Return the gold of each document of the sample, as ``present_labels``; held-out documents have none."""
     sample = _sample(session)
     gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
-    return tuple(_labels(codebook, gold.get(document.id, {})) for document in sample)
-
-
-def _labels(codebook: Codebook, gold: Mapping[str, Value]) -> dict[str, bool]:
-    if codebook.kind == "choice" and gold:
-        return {label.id: label.id == gold[CHOICE_ITEM] for label in codebook.labels}
-    return {item: value for item, value in gold.items() if isinstance(value, bool)}
+    return tuple(present_labels(codebook, gold.get(document.id, {})) for document in sample)
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:
@@ -229,7 +219,7 @@ def _known_labels(
     decided = {id: labels for id, (_, labels) in reviewed.items() if id not in held_out}
     gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
     known = [
-        (document.text, _labels(codebook, gold.get(document.id, {})) | decided.get(document.id, {}))
+        (document.text, present_labels(codebook, gold.get(document.id, {})) | decided.get(document.id, {}))
         for document in sample
     ]
     return [(text, labels) for text, labels in known if labels]

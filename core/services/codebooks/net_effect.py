@@ -10,6 +10,7 @@ from functools import lru_cache
 from core import baseline
 from core.baseline.lexicon import changed_words, lexicon_of, tokenise
 from core.codebook import CHOICE_ITEM, Codebook
+from core.documents import Value
 from core.formatting import format_count, format_effect
 from core.services.project_session import ProjectSession
 
@@ -52,19 +53,22 @@ LabelledTexts = Sequence[tuple[str, Mapping[str, bool]]]
 """Documents as (text, True by the id of each label known to be present)."""
 
 
-def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tuple[str, dict[str, bool]]]:
-    """Return the text and the known labels of each reviewed document, by its id. A choice decides all labels.
+def present_labels(codebook: Codebook, values: Mapping[str, Value]) -> dict[str, bool]:
+    """Return True or False for each label that values of items decide. A choice decides all labels.
 
-    Reviews under a codebook of another kind are left out. Empty for ratings.
+    Values for a codebook of another kind are left out. Empty for ratings.
     """
+    if codebook.kind == "choice" and CHOICE_ITEM in values:
+        return {label.id: label.id == values[CHOICE_ITEM] for label in codebook.labels}
+    is_multilabel = codebook.kind == "multilabel"
+    return {item: value for item, value in values.items() if is_multilabel and isinstance(value, bool)}
+
+
+def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tuple[str, dict[str, bool]]]:
+    """Return the text and the known labels of each reviewed document, by its id, as ``present_labels``."""
     labelled: dict[str, tuple[str, dict[str, bool]]] = {}
     for example in session.store.classifiers.training_examples():
-        labels: dict[str, bool] = {}
-        if example.item == CHOICE_ITEM and codebook.kind == "choice":
-            labels = {label.id: label.id == example.value for label in codebook.labels}
-        elif isinstance(example.value, bool) and codebook.kind == "multilabel":
-            labels = {example.item: example.value}
-        if labels:
+        if labels := present_labels(codebook, {example.item: example.value}):
             labelled.setdefault(example.document_id, (example.text, {}))[1].update(labels)
     return labelled
 
