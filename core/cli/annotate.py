@@ -207,7 +207,8 @@ def resume_run(session: ProjectSession, run_id: str, retries: Sequence[str], bud
     row = console.known_run(session, run_id)
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
-    retried = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
+    retried = retry["retry_failed"] * row.failed
+    retried += session.store.runs.unreadable(run_id) if retry["retry_unresolved"] else 0
     if row.ended - retried < row.documents:
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
@@ -426,7 +427,8 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
             words = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
-            if not row.settings.is_builtin:  # a word list replies the same again
+            # a word list replies the same again
+            if not row.settings.is_builtin and session.store.runs.unreadable(row.run_id):
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
 

@@ -209,9 +209,9 @@ class Runs(Repository):
         """Return the remaining work of a run: its documents without a verdict row, in order.
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
-        so that the documents are debated again, and pause a run that was done or stopped. ``retry_round`` grows if
-        there were unresolved verdicts, because the same requests would find the same replies. Raises NoSuchRun for an
-        unknown run.
+        so that the documents are debated again, and pause a run that was done or stopped. Of unresolved documents, only
+        those that ``unreadable`` counts are retried. ``retry_round`` grows if there were any, because the same requests
+        would find the same replies. Raises NoSuchRun for an unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
@@ -225,6 +225,14 @@ class Runs(Repository):
         )
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
         return Work(run.model_copy(update={"settings": settings}), tuple(todo), retry_round)
+
+    def unreadable(self, run_id: str) -> int:
+        """Return how many unresolved documents have an unreadable reply, which a retry requests again.
+
+        A retry of the others, such as a tie of votes, would find the same replies.
+        """
+        count = f"SELECT count(*) FROM verdicts WHERE run_id = $run AND status = 'unresolved' AND {_UNREADABLE}"
+        return int(self._connection.value(count, {"run": run_id}))
 
     def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
         """Add documents at the end of the run and return the number of new ones.
@@ -389,13 +397,19 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
     return write
 
 
+_UNREADABLE = """document_id IN (
+    SELECT document_id FROM turns
+    WHERE run_id = $run AND NOT superseded AND form <> 'text' AND reading ->> '$.problem' <> ''
+)"""
+
+
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     """Move verdicts with these statuses to ``superseded_verdicts``, so that their documents are debated again.
 
     Turns of all documents without a verdict are marked superseded. A turn that is replayed with the same reply becomes
     current again.
     """
-    condition = "run_id = $run AND list_contains($statuses, status)"
+    condition = f"run_id = $run AND list_contains($statuses, status) AND (status <> 'unresolved' OR {_UNREADABLE})"
     params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}
     rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {condition}", params).fetchall()
     moved = {status for (status,) in rows}

@@ -30,6 +30,8 @@ class RunOverview:
     """Time of the last reply."""
     open_debates: int = 0
     """Number of unfinished debates with replies."""
+    unreadable: int = 0
+    """Number of unresolved documents with an unreadable reply, which a retry requests again."""
     truncation: str = ""
     """Warning about replies that reached their output limit."""
     kept_addresses: tuple[str, ...] = ()
@@ -50,23 +52,25 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
-    last_reply, open_debates, truncated = _stored_debates(session, run_id)
+    last_reply, open_debates, truncated, unreadable = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
     addresses = rerun.kept_addresses(row.settings, session.models) if overview.unfinished else ()
     return replace(
         overview,
         last_reply=last_reply,
         open_debates=open_debates,
+        unreadable=unreadable,
         truncation=truncation,
         kept_addresses=tuple(address.sentence for address in addresses),
     )
 
 
 @cached_until_commit
-def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, int]:
-    """Return the time of the last reply, the number of open debates and the number of truncated replies."""
+def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, int, int]:
+    """Return the time of the last reply, and how many debates are open, replies truncated and documents unreadable."""
     debates = session.store.transcripts
-    return *debates.last_reply(run_id), debates.truncated_replies(run_id)
+    unreadable = session.store.runs.unreadable(run_id)
+    return *debates.last_reply(run_id), debates.truncated_replies(run_id), unreadable
 
 
 def stop_code(run: RunRow, state: State) -> StopCode:

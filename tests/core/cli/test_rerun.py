@@ -17,6 +17,7 @@ from core.services import prompt_templates
 from core.services.review import actions
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
+from tests.servers.scripted import Scripted, reply_with
 
 TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the station.")
 
@@ -140,12 +141,14 @@ def test_documents_with_new_ids_are_annotated_and_added_to_a_run(tmp_path: Path)
 
 def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
-    (tmp_path / "codebook.yaml").write_text("{name: x, unit: text, labels: [{name: And}, {name: Food}]}")
-    result = annotate(tmp_path).json
-    assert (result["unresolved"], result["status"]) == (3, "done")
-    assert annotate(tmp_path, "--resume", "r0001").json["calls"] == result["calls"]
-    again = annotate(tmp_path, "--resume", "r0001", "--retry", "unresolved").json
-    assert (again["unresolved"], again["documents"]) == (3, 3)
+    with Scripted(reply_with("I cannot decide.")) as server:
+        model = ("--protocol", "single", "--connection", f"lab={server.url}", "--model", "lab/m")
+        result = annotate(tmp_path, *model).json
+        assert (result["unresolved"], result["status"]) == (3, "done")
+        resume = (*model[2:4], "--resume", "r0001")
+        assert annotate(tmp_path, *resume).json["calls"] == result["calls"]
+        again = annotate(tmp_path, *resume, "--retry", "unresolved").json
+        assert (again["unresolved"], again["documents"], again["calls"]) == (3, 3, 2 * result["calls"])
     assert rows(tmp_path, "SELECT count(*) FROM superseded_verdicts") == [(3,)]
     annotate(tmp_path, "--retry", "failed", code=2)
 

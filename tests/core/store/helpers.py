@@ -75,11 +75,12 @@ def make_turn(
     cached: bool = False,
     reask: int = 0,
 ) -> Turn:
-    """Return a turn with one quote per match in ``quotes`` (``exact`` or ``missing``)."""
+    """Return a turn with one quote per match in ``quotes`` (``exact`` or ``missing``), unreadable without values."""
     reading = Reading(
         values={item: value for item, value in (values or {}).items() if value is not None},
         undecided={item: "" for item, value in (values or {}).items() if value is None},
         unknown=("Pool",),
+        problem="" if values else "no decision",
     )
     evidence = tuple(Evidence("x", "words", "text", 0, 5, match) for match in quotes)
     return Turn(

@@ -231,6 +231,14 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     assert project.store.runs.work(run_id, retry_unresolved=True).retry_round == 1
 
 
+def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
+    tie = store_debate(project, run_id, "d0", {"extractor": GOOD, "judge": GOOD}, OPEN)
+    asyncio.run(tie)
+    debate(project, run_id, "d1", OPEN)
+    assert project.store.runs.unreadable(run_id) == 1
+    assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
+
+
 def test_done_run_is_paused_while_its_documents_wait_to_be_retried(project, run_id):
     for document_id in ("d0", "d1", "d2", "d3"):
         debate(project, run_id, document_id, OPEN if document_id == "d3" else GOOD)
