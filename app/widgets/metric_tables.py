@@ -108,7 +108,8 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 def undefined_agreement(scores: Scores, reference: str) -> list[str]:
     """Return the reasons why labels lack chance-corrected agreement; empty if none does."""
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
-    counts = {name: scores.counts[name] for name in undefined}
+    unknown = [name for name in undefined if not scores.labels[name].n]
+    counts = {name: scores.counts[name] for name in undefined if name not in unknown}
     same = [
         name
         for name, label_counts in counts.items()
@@ -116,8 +117,9 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
     ]
     few = f"fewer than {MIN_CORRELATED_UNITS} of the sampled documents have the label"
     reasons = (
+        (unknown, f"undefined ({MISSING}), without {reference}"),
         (same, f"undefined ({MISSING}), because all verdicts and all of {reference} are the same"),
-        ([name for name in undefined if name not in same], f"not estimated ({MISSING}), because {few}"),
+        ([name for name in counts if name not in same], f"not estimated ({MISSING}), because {few}"),
     )
     return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 

@@ -180,11 +180,12 @@ def test_labels_without_gold_are_not_called_absent(session, project):
 
 
 def test_agreement_that_few_sampled_documents_cannot_show_is_explained():
-    reference, verdicts = np.full((60, 2), np.nan), np.zeros((60, 2))
-    reference[:20], reference[:3, 0], verdicts[1:4, 0] = 0, 1, 1
+    reference, verdicts = np.full((60, 3), np.nan), np.zeros((60, 3))
+    reference[:20, :2], reference[:3, 0], verdicts[1:4, 0] = 0, 1, 1
     design = Design(sample=uniform_sample([True] * 20, 60), order=np.arange(20))
-    scores = score("multilabel", reference, verdicts, ["Food", "Pool"], design=design)
+    scores = score("multilabel", reference, verdicts, ["Food", "Pool", "Bar"], design=design)
     assert undefined_agreement(scores, "review") == [
+        "Bar: undefined (–), without review.",
         "Pool: undefined (–), because all verdicts and all of review are the same.",
         "Food: not estimated (–), because fewer than 10 of the sampled documents have the label.",
     ]
