@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from core.codebook import Codebook
 from core.documents import Document, Rejected, Value
 from core.errors import InputError
+from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
 from core.store.rows import (
     Columns,
@@ -363,9 +365,11 @@ class Documents(Repository):
         )
         return [(rater, item, load(value), count) for rater, item, value, count in rows]
 
-    def with_gold(self) -> int:
-        """Return the number of documents with gold for at least one item."""
-        return int(self._connection.value("SELECT count(DISTINCT document_id) FROM gold"))
+    def with_gold(self, codebook: Codebook | None = None) -> int:
+        """Return the number of documents with gold for at least one item, of values that the codebook allows if any."""
+        allowed = AllowedValues(codebook)
+        query = f"SELECT count(DISTINCT document_id) FROM gold WHERE {allowed.test}"
+        return int(self._connection.value(query, allowed.params))
 
     def lengths(self) -> dict[int, int]:
         """Return the number of documents by the word count of their first field."""

@@ -285,7 +285,7 @@ def _data_facts(session: ProjectSession, run: RunRow, report: EvaluationReport) 
     return [
         ("Files", ", ".join(files) or MISSING),
         ("Documents in the project", f"{documents.count():,}"),
-        ("Documents with gold", f"{documents.with_gold():,}"),
+        ("Documents with gold", f"{documents.with_gold(run.settings.codebook):,}"),
         ("Documents in this run", f"{run.documents:,}"),
         ("Mean length in this run", f"{documents.mean_length(run.run_id):,.0f} characters"),
         ("Verdicts, unresolved, failed", f"{run.verdicts:,}, {run.unresolved:,}, {run.failed:,}"),

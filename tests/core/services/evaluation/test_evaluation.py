@@ -32,7 +32,15 @@ from tests import documented
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
 from tests.core.services.sessions import decide
-from tests.core.store.helpers import ROLE_MODEL, count_cells, fill_randomly, make_settings, store_debate, store_debates
+from tests.core.store.helpers import (
+    ROLE_MODEL,
+    count_cells,
+    fill_randomly,
+    make_settings,
+    set_gold,
+    store_debate,
+    store_debates,
+)
 
 
 def test_report_is_the_headless_contract(session, run_id):
@@ -627,6 +635,18 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
     assert "43% excluded" in page
     assert "<div>Full cost per verdict<b>" in page
+
+
+def test_html_report_of_reviewed_documents_shows_exact_scores_without_intervals(project, session, run_id):
+    session.run_name = lambda id: id
+    decide(session, run_id, {id: sample_world.both("a") for id in ("d0", "d1", "d2", "d3", "d5")})
+    set_gold(project.store, {"d0": {"gold": {"a": True}}, "d5": {"gold": {"a label of later": True}}})
+    run = session.run(run_id)
+    assert evaluation.evaluate(session, run, "reviewed").basis.complete
+    key_numbers = html_report.html_report(session, run, "reviewed").split('<div class="key">')[1].split("<h2>")[0]
+    assert "Exact match<b>0.200</b></div>" in key_numbers
+    assert not re.search(r"(0\.\d+) to \1", key_numbers)
+    assert printed(session, run_id, "Data", "Documents with gold")[""] == "1", "the codebook allows no gold of d5"
 
 
 def test_cells_labelled_by_only_one_side_are_not_scored(project):
