@@ -222,7 +222,10 @@ def _note_usage(part: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
 
 
 def _usage(data: dict[str, Any]) -> Usage:
-    """Return the reported tokens. Some servers, such as xAI, count those of the reasoning in the total only."""
+    """Return the reported tokens. Some servers, such as xAI, count those of the reasoning in the total only.
+
+    A server that reports more cached tokens than tokens of the prompt has left the cached ones out of the prompt.
+    """
     prompt_tokens, completion_tokens, total = (
         streaming.parse_token_count(data.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
     )
@@ -230,10 +233,13 @@ def _usage(data: dict[str, Any]) -> Usage:
     completion = data.get("completion_tokens_details") or {}
     cached = [data.get("cached_tokens"), data.get("prompt_cache_hit_tokens")]  # Moonshot, DeepSeek
     cached += [prompt.get("cached_tokens")] if isinstance(prompt, dict) else []
+    cached_tokens = max(map(streaming.parse_token_count, cached))
+    if cached_tokens > prompt_tokens > 0:
+        prompt_tokens += cached_tokens
     return Usage(
         prompt_tokens=prompt_tokens,
         completion_tokens=max(completion_tokens, total - prompt_tokens) if prompt_tokens else completion_tokens,
-        cached_tokens=max(map(streaming.parse_token_count, cached)),
+        cached_tokens=cached_tokens,
         reasoning_tokens=streaming.parse_token_count(completion.get("reasoning_tokens"))
         if isinstance(completion, dict)
         else 0,

@@ -116,6 +116,8 @@ def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
     [
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}, (32, 103)),  # xAI, with reasoning
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 41}, (32, 9)),
+        # the prompt without its cached tokens
+        ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 141, "cached_tokens": 100}, (132, 9)),
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 0}, (32, 9)),
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 12}, (32, 9)),
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": "odd"}, (32, 9)),
