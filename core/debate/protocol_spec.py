@@ -145,6 +145,9 @@ class Param:
 PERSONAS = "personas"
 """Parameter that holds the personas, of every protocol that debates with personas."""
 
+WEIGHTS, EQUAL = "weights", "equal"
+"""Parameter that holds the weights of votes, and its value for votes without weights."""
+
 SIMILARITY_PARAM = "likeness"
 """Parameter that selects how texts are compared."""
 
@@ -250,7 +253,8 @@ class ProtocolSpec:
         if kind == "rating" and self.vote(params, kind) == MajorityVote("mean"):
             return "Vote: the mean, dimension by dimension."
         tie = f" Tie: {rule.tie}." if rule.tie else ""
-        return f"Vote: {rule.vote}.{tie}"
+        is_weighted = kind != "rating" and params.get(WEIGHTS, EQUAL) != EQUAL
+        return f"Vote: {rule.vote}{', with weighted votes' if is_weighted else ''}.{tie}"
 
     def total_requests(self, params: Params, codebook: Codebook) -> RequestCount:
         """Return the number of requests per document over all roles."""

@@ -24,7 +24,16 @@ from string import ascii_lowercase
 
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
-from core.debate.protocol_spec import VOTE_RULES, Param, Params, Preset, ProtocolSpec, RequestCount
+from core.debate.protocol_spec import (
+    EQUAL,
+    VOTE_RULES,
+    WEIGHTS,
+    Param,
+    Params,
+    Preset,
+    ProtocolSpec,
+    RequestCount,
+)
 from core.debate.turns import AttributedReply, Request, Role, Step, Verdict
 from core.debate.votes import MajorityVote, in_consensus, is_majority, majority_verdict
 from core.formatting import format_count
@@ -55,7 +64,8 @@ def _outcome(context: DebateContext, rounds: int, *, agreed: bool) -> str:
     discussion = f"after {format_count(rounds, 'round')} of discussion"
     if agreed:
         return f"consensus {discussion}" if rounds else "consensus without discussion"
-    decided_by = "median" if context.codebook.kind == "rating" else "majority"
+    majority = "majority" if context.params[WEIGHTS] == EQUAL else "weighted majority"
+    decided_by = "median" if context.codebook.kind == "rating" else majority
     return f"no consensus {discussion}, the {decided_by} counts"
 
 
@@ -84,18 +94,18 @@ def _requests(
 
 def _vote(params: Params, kind: Kind) -> MajorityVote:
     # The median has no weights, whatever is stored.
-    return MajorityVote(weights=None if kind == "rating" else _weights(str(params["weights"])))
+    return MajorityVote(weights=None if kind == "rating" else _weights(str(params[WEIGHTS])))
 
 
 def _weights(text: str) -> list[float] | None:
     """Return the weight of each annotator's vote, None for equal ones. ValueError for anything but numbers."""
-    return None if text == "equal" else [float(part) for part in text.split(",")]
+    return None if text == EQUAL else [float(part) for part in text.split(",")]
 
 
 def _check(params: Params, codebook: Codebook) -> str:
     """Return what is wrong with the weights, empty if nothing is. Ratings take the median and ignore them."""
-    text = str(params["weights"])
-    if text in ("equal", "reviewed") or codebook.kind == "rating":  # reviewed ones become numbers in a planned run
+    text = str(params[WEIGHTS])
+    if text in (EQUAL, "reviewed") or codebook.kind == "rating":  # reviewed ones become numbers in a planned run
         return ""
     try:
         weights = _weights(text) or []
@@ -140,9 +150,9 @@ SPEC = ProtocolSpec(
             kinds=("rating",),
         ),
         Param(
-            "weights",
+            WEIGHTS,
             "Weights of votes",
-            "equal",
+            EQUAL,
             "equal, reviewed (from the accuracy of each model on reviewed documents), or a number for each annotator.",
             kinds=("multilabel", "choice"),
         ),

@@ -224,6 +224,12 @@ def test_vote_is_described_as_the_parameters_decide() -> None:
     median = "Vote: the median, dimension by dimension. Tie: the mean of the middle two."
     assert single.describe_vote(single.parse_params({"method": "vote"}), "rating") == median
     assert discussion.describe_vote(discussion.parse_params(), "rating") == median
+    weighted = discussion.parse_params({"weights": "2.2, 0.85, 0.9"})
+    assert discussion.describe_vote(weighted, "rating") == median
+    assert discussion.describe_vote(weighted, "choice") == (
+        "Vote: the label that more chose than any other, with weighted votes. Tie: unresolved."
+    )
+    assert "weighted" not in discussion.describe_vote(discussion.parse_params(), "choice")
     assert "the majority" in single.describe_vote(single.parse_params({"method": "form"}), "multilabel")
     panel_mean = "Vote: the mean within groups, then across groups."
     assert find("panel").describe_vote(find("panel").parse_params(), "rating") == panel_mean

@@ -79,7 +79,9 @@ def test_discussion_without_votes_of_more_than_half_names_no_majority() -> None:
 
 def test_weighted_votes_decide_without_a_consensus() -> None:
     assert run_discussion(*("SPP",) * 3, weights="2.2, 0.85, 0.9")[0].values == {"label": SERVICE}
-    assert run_discussion(*("SPP",) * 3, weights="1.5, 0.85, 0.9")[0].values == {"label": PRICE}
+    weighted, _ = run_discussion(*("SPP",) * 3, weights="1.5, 0.85, 0.9")
+    assert weighted.values == {"label": PRICE}
+    assert weighted.notes[0] == "no consensus after 2 rounds of discussion, the weighted majority counts"
     assert run_discussion(*("S-P",) * 3, weights="0.8, 5, 0.9")[0].values == {"label": PRICE}, (
         "an unreadable reply has no vote"
     )
