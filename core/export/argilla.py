@@ -20,6 +20,7 @@ from core.export.export_row import (
     label_names,
     named_ratings,
     text_fields,
+    undecided_names,
     write_lines,
 )
 from core.export.readme import Summary
@@ -50,8 +51,9 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, columns: Shared
     """Write records with ``fields``, ``metadata``, ``suggestions`` (of the verdict) and ``responses`` (of reviewers).
 
     Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A document without any label
-    is answered with ``none``. The ids of reviewers are those in the settings. Ratings are rounded to whole numbers,
-    because Argilla has no others.
+    is answered with ``none``. As a list of labels states that all others are absent, a verdict with unresolved labels
+    is no suggestion, and a response with undecided labels is a draft. The ids of reviewers are those in the settings.
+    Ratings are rounded to whole numbers, because Argilla has no others.
     """
     questions = _question_names(codebook, columns.text_names)
     write_lines((_record(row, codebook, columns, questions) for row in rows), file)
@@ -66,6 +68,7 @@ def _record(row: ExportRow, codebook: Codebook, columns: SharedColumns, question
         "suggestions": [
             {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}
             for annotator in row.models[:1]
+            if not undecided_names(annotator.values, codebook)
             for name, value in _answers(annotator, codebook, questions)
         ],
         "responses": [
@@ -131,7 +134,8 @@ def _option(value: str | int, description: str = "") -> dict[str, Any]:
 def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[str]) -> list[dict[str, Any]]:
     answers = _answers(annotator, codebook, questions)
     status = _STATUSES.get(annotator.status, "draft")
-    if status == "submitted" and len(answers) < len(questions):
+    is_partial = len(answers) < len(questions) or undecided_names(annotator.values, codebook)
+    if status == "submitted" and is_partial:
         status = "draft"
     return [
         {"question_name": name, "value": value, "user_id": _user_id(annotator.name), "status": status}
@@ -152,8 +156,7 @@ def _answers(
     names = label_names(annotator.values, codebook)
     if codebook.kind == "choice":
         return [(questions[0], names[0])] if names else []
-    is_complete = all(annotator.values.get(item) is not None for item in codebook.items)
-    return [(questions[0], names or [NO_LABEL])] if names or is_complete else []
+    return [(questions[0], names or [NO_LABEL])] if names or not undecided_names(annotator.values, codebook) else []
 
 
 def _user_id(name: str) -> str:

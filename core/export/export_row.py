@@ -186,6 +186,15 @@ def label_names(values: Mapping[str, Value | None], codebook: Codebook) -> list[
             return None
 
 
+def undecided_names(values: Mapping[str, Value | None], codebook: Codebook) -> list[str]:
+    """Return the names of the labels that may be present or absent; none for choices and ratings.
+
+    A list of the labels that are present would state that they are absent.
+    """
+    names = codebook.label_names.items() if codebook.kind == "multilabel" else ()
+    return [name for item, name in names if values.get(item) is None]
+
+
 def named_ratings(values: Mapping[str, Value | None], codebook: Codebook) -> dict[str, int | float]:
     """Return the ratings by the name of the dimension; none for labels.
 

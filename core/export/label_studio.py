@@ -18,6 +18,7 @@ from core.export.export_row import (
     label_names,
     named_ratings,
     text_fields,
+    undecided_names,
 )
 from core.hashing import digest
 from core.ingest.table import dump_json, unique_names
@@ -57,6 +58,8 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
     Studio refuses users that it does not know. It assigns all annotations to the user who imports them:
     ``meta.reviewers`` names the reviewers in the order of the annotations, ``meta.reviewer`` of a result its reviewer.
     ``meta.labels`` of a multilabel codebook has all labels, because exports of Label Studio name only the chosen ones.
+    ``meta.undecided`` has the labels without a value in each annotation, if there are any. A prediction with such
+    labels has no choices, because they would be taken as absent.
     """
     fields = columns.text_names
     names = _data_names(fields)
@@ -66,10 +69,11 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
     file.write(b"[")
     for number, row in enumerate(rows, 1):
         texts = text_fields(row, columns)
+        undecided = [undecided_names(annotator.values, codebook) for annotator in row.reviewers]
         task = {
             "id": number,
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
-            "meta": row.metadata | labels,
+            "meta": row.metadata | labels | ({"undecided": undecided} if any(undecided) else {}),
             "annotations": [
                 _annotation(
                     annotator,
@@ -85,7 +89,11 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
                 {
                     "model_version": f"{row.run_id}/{annotator.name}",
                     "score": None,
-                    "result": _result(annotator, row, codebook, controls),
+                    "result": [
+                        part
+                        for part in _result(annotator, row, codebook, controls)
+                        if part["type"] != "choices" or not undecided_names(annotator.values, codebook)
+                    ],
                 }
                 for annotator in row.models
             ],

@@ -477,24 +477,27 @@ def is_task(value: Any) -> bool:
 def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
-    A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice, also for
-    choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other control becomes one
-    column with its choice. A choice that occurs in several controls with a column per choice gets the name of the
-    control in front (``food_good``). Numbers and stars become a column of numbers. If several people annotated, the
-    names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses gets
-    ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out.
+    A control in which some annotation has several choices, none or undecided ones becomes one column of 1 and 0 per
+    choice, also for choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other
+    control becomes one column with its choice. A choice that occurs in several controls with a column per choice gets
+    the name of the control in front (``food_good``). Numbers and stars become a column of numbers. If several people
+    annotated, the names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses
+    gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Labels that an
+    annotation of Moot leaves undecided (``meta.undecided``) have no value, unless they were chosen later.
     """
     users = {_user(annotation) for task in tasks for annotation in task["annotations"]}
     free = (number for number in count(1) if str(number) not in users)
     reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
     answers = [[*_annotations(task, reviewers)] for task in tasks]
-    all_answers = [answer for task_answers in answers for _, answer in task_answers]
+    all_answers = [answer for task_answers in answers for _, answer, _ in task_answers]
+    has_undecided = any(undecided for task_answers in answers for _, _, undecided in task_answers)
     predictions = [task["predictions"] for task in tasks if isinstance(task.get("predictions"), list)]
-    offered = [answer for some in predictions for _, answer in _annotations({"annotations": some}, reviewers)]
+    offered = [answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers)]
     multiple = {
         control: [*dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))]
         for control in dict.fromkeys(chain.from_iterable(all_answers))
-        if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in all_answers)
+        if control[1] == "choices"
+        and (has_undecided or any(len(answer.get(control, [])) != 1 for answer in all_answers))
     }
     labels = dict.fromkeys(label for task in tasks for label in _labels_of_task(task))
     multiple = {
@@ -502,13 +505,15 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for control, choices in multiple.items()
     }
     common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
-    several_people = len({person for task_answers in answers for person, _ in task_answers}) > 1
+    several_people = len({person for task_answers in answers for person, _, _ in task_answers}) > 1
     data_names = {name for task in tasks for name in task["data"]}
     rows = [dict(task["data"]) for task in tasks]
     for row, task_answers in zip(rows, answers, strict=True):
-        for person, answer in task_answers:
+        for person, answer, undecided in task_answers:
             gold: dict[str, Any] = {
-                f"{control[0]}_{choice}" if choice in common else choice: int(choice in answer.get(control, []))
+                f"{control[0]}_{choice}" if choice in common else choice: (
+                    1 if choice in answer.get(control, []) else None if choice in undecided else 0
+                )
                 for control, choices in multiple.items()
                 for choice in choices
             }
@@ -532,16 +537,20 @@ def _user(annotation: Any) -> str:
     return "" if user is None else str(user)
 
 
-def _annotations(task: Mapping[str, Any], reviewers: defaultdict[str, int]) -> Iterator[tuple[str, Choices]]:
-    """Yield the people who annotated a task, each with the answers.
+def _annotations(
+    task: Mapping[str, Any], reviewers: defaultdict[str, int]
+) -> Iterator[tuple[str, Choices, Sequence[str]]]:
+    """Yield the people who annotated a task, each with the answers and the labels that are undecided.
 
     ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name the reviewer in the ``meta``
     of each result, because Label Studio sets ``completed_by`` when it imports them, and in ``meta.reviewers``.
     """
     annotations, names = task["annotations"], None
+    undecided: dict[int, Sequence[str]] = {}
     match task:
         case {"meta": {"reviewers": list(reviewer_names)}} if len(reviewer_names) == len(annotations):
             names = reviewer_names
+            undecided = dict(enumerate(_all(list, task["meta"].get("undecided")), 1))
     for number, annotation in enumerate(annotations, 1):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
@@ -561,4 +570,4 @@ def _annotations(task: Mapping[str, Any], reviewers: defaultdict[str, int]) -> I
                         item if isinstance(item, int | float) else str(item)
                         for item in (content if isinstance(content, list) else [content])
                     ]
-        yield person or str(number if name is None else reviewers[str(name)]), answers
+        yield person or str(number if name is None else reviewers[str(name)]), answers, undecided.get(number, ())

@@ -104,9 +104,8 @@ def test_label_studio_control_names_differ_from_text_fields() -> None:
     # The document already has a field "evidence", so the control for quotes gets another name.
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
-    (task,) = lines(
-        write_label_studio, [row(document=document, models=(AnnotatorValues("verdict", {PRICE: True}, quotes),))]
-    )
+    verdict = AnnotatorValues("verdict", {PRICE: True, ROOM: False}, quotes)
+    (task,) = lines(write_label_studio, [row(document=document, models=(verdict,))])
     assert [part["from_name"] for part in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
     for codebook, expected in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
@@ -136,6 +135,19 @@ def test_text_field_that_was_added_during_the_export_keeps_its_name(writer: Any)
     file = io.BytesIO()
     writer([row(document=Document("d1", {"review": "a", "title": "b"}))], ASPECTS, SharedColumns(), file)
     assert '"title":"b"' in file.getvalue().decode().replace(" ", "")
+
+
+def test_labels_without_a_value_are_not_exported_as_absent() -> None:
+    partial = {PRICE: True, ROOM: None}
+    verdict, ann = AnnotatorValues("verdict", partial), AnnotatorValues("ann", partial, at=1.0, status="Submitted")
+    half = row(values=partial, models=(verdict,), reviewers=(ann,))
+    (task,) = lines(write_label_studio, [half])
+    assert task["predictions"][0]["result"] == []
+    assert task["annotations"][0]["result"][0]["value"] == {"choices": ["Price"]}
+    assert task["meta"]["undecided"] == [["Room"]]
+    (record,) = lines(write_argilla, [half])
+    assert record["suggestions"] == []
+    assert [(response["value"], response["status"]) for response in record["responses"]] == [(["Price"], "draft")]
 
 
 def test_quotes_of_a_choice_belong_to_the_chosen_label() -> None:

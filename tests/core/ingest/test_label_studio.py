@@ -68,6 +68,13 @@ def test_labels_of_tasks_of_moot_that_nobody_chose_are_absent():
     assert "Noise" not in other.columns, "the labels are not those of the control"
 
 
+def test_undecided_labels_of_tasks_of_moot_have_no_value():
+    labels = ["Food", "Noise", "Price"]
+    meta = {"labels": labels, "reviewers": ["ann"], "undecided": [["Noise", "Price"]]}
+    table = read(*(task(number, choice_annotation(label)) | {"meta": meta} for number, label in enumerate(labels)))
+    assert [table.column(name) for name in labels] == [(1, 0, 0), (None, 1, None), (None, None, 1)]
+
+
 def test_multiple_choices_become_columns_of_one_and_zero():
     table = read(
         task(1, choice_annotation("Price", "Food")),
