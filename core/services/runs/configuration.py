@@ -106,14 +106,19 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
 def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> int:
     """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back; return its number.
 
-    Raises UsageError if an active run is to be deleted, and NoSuchRun for an unknown run.
+    A paused batch run that is deleted is stopped, because its batches would be answered and billed. Raises UsageError
+    if an active run is to be deleted, and NoSuchRun for an unknown run.
     """
-    active = set(session.active_runs())
-    if deleted := [run_id for run_id, new in changes.items() if new.status == "deleted" and run_id in active]:
-        title = session.run(deleted[0]).title
-        state = "queued" if session.state(deleted[0]) == "queued" else "running"
+    deleted = [run_id for run_id, new in changes.items() if new.status == "deleted"]
+    if active := [run_id for run_id in session.active_runs() if run_id in deleted]:
+        title = session.run(active[0]).title
+        state = "queued" if session.state(active[0]) == "queued" else "running"
         raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
-    return session.store.runs.describe(changes)
+    act = session.store.runs.describe(changes)
+    for run_id in deleted:
+        if session.run(run_id).settings.engine.name == "batch":
+            session.stop(run_id)
+    return act
 
 
 def undo_details(session: ProjectSession, act: int) -> int:

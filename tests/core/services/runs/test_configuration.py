@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from core.errors import UsageError
 from core.files import read_text, shipped_folder
-from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
+from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, Sampling, Template
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import (
@@ -207,6 +208,15 @@ def test_active_run_cannot_be_deleted(session, monkeypatch, state):
     monkeypatch.setattr(type(session), "state", lambda *_: state)
     with pytest.raises(UsageError, match=f"'{run.title}' is {state}"):
         change_details(session, {run.run_id: RunDetails(status="deleted")})
+
+
+@pytest.mark.parametrize(("engine", "state"), [("batch", "stopped"), ("live", "paused")])
+def test_deleted_batch_run_is_stopped_so_that_its_batches_are_cancelled(session, engine, state):
+    run = create_run(session, engine=EngineSettings(name=engine))
+    asyncio.run(session.project.sink.state(run.run_id, "paused"))
+    act = change_details(session, {run.run_id: RunDetails(status="deleted")})
+    undo_details(session, act)
+    assert session.run(run.run_id).state == state
 
 
 def test_run_whose_personas_cannot_be_read_has_titles():
