@@ -184,11 +184,12 @@ class DocumentRecords(ReadRepository):
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
         return [_record_of(rows[id], codebook, second_reading=id in second) for id in ids if id in rows]
 
-    def stream(self, run_id: str | None = None, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
-        """Yield records of the run (or the project) in position order, up to ``batch`` at once."""
-        base = "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count"
-        if run_id is not None:
-            base += " AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+    def stream(self, run_id: str, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
+        """Yield records of the run in position order, up to ``batch`` at once."""
+        base = (
+            "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count "
+            "AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+        )
         codebook = self._runs.codebook(run_id)
         allowed = AllowedValues(codebook)
         sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", allowed, own_only=False, debate=True)

@@ -337,7 +337,7 @@ class ReviewQueue(ReadRepository):
         offset: int = 0,
         limit: int = 50,
         search: str | None = None,
-        filter: Filter | None = None,
+        filter: Filter = Filter(),
         sort: Sort | Literal["given"] = "position",
     ) -> QueueLines:
         """Return a page of lines.
@@ -345,10 +345,9 @@ class ReviewQueue(ReadRepository):
         ``sort`` ``given`` keeps the order of ``filter.ids``; without ids the page is empty. An offset past the end
         gives no rows and the right total.
         """
-        wanted = filter or Filter()
         # Reasons of all documents take longer than a second query.
-        later = wanted.ids is None and not wanted.reasons and sort in ("position", "words", "reviewed")
-        sql, params = self._choice(view, wanted, search, sort, reasons=not later)
+        later = filter.ids is None and not filter.reasons and sort in ("position", "words", "reviewed")
+        sql, params = self._choice(view, filter, search, sort, reasons=not later)
         rows = self._connection.rows(sql, {**params, "limit": limit, "offset": offset})
         if not rows and offset:
             return QueueLines((), self.lines(view, limit=1, search=search, filter=filter).total)

@@ -272,13 +272,10 @@ class Prompts(Repository):
         name = self._writer.do(write)
         return next(version for version in self.versions(slot) if version.name == name)
 
-    def versions(self, slot: str | None = None) -> list[PromptVersion]:
-        """Return the saved versions of a slot (of all slots if None), oldest first."""
-        rows = self._connection.rows(
-            f"SELECT {_VERSION} FROM prompt_versions WHERE $slot IS NULL OR slot = $slot ORDER BY slot, number",
-            {"slot": slot},
-        )
-        return [PromptVersion(*row) for row in rows]
+    def versions(self, slot: str) -> list[PromptVersion]:
+        """Return the saved versions of a slot, oldest first."""
+        sql = f"SELECT {_VERSION} FROM prompt_versions WHERE slot = ? ORDER BY number"
+        return [PromptVersion(*row) for row in self._connection.rows(sql, [slot])]
 
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
         """Store an unfinished text until it is saved or dropped."""
