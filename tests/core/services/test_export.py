@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.codebook import Codebook, Label, Scale
+from core.debate.protocols import find
 from core.documents import Document, differs
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
@@ -22,7 +23,7 @@ from core.store.project import Project
 from tests import documented
 from tests.core.services import sample_world
 from tests.core.services.sessions import BOOK, annotate, decide, studio
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import ROLE_MODEL, make_settings, store_debate, store_rounds
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
 
@@ -105,6 +106,22 @@ def test_gold_is_the_same_everywhere(tmp_path, codebook, gold, expected):
     is_wrong = any(differs(verdict[item], value) for item, value in expected.items())
     assert ("gold" in [badge["reason"] for badge in shown["reasons"]]) == is_wrong
     assert outcome == (not is_wrong if expected else None)
+
+
+def test_column_of_a_role_whose_samples_vote_has_their_vote(project):
+    settings = make_settings(sample_world.CODEBOOK).model_copy(
+        update={
+            "protocol": "single",
+            "params": find("single").parse_params({"method": "vote", "k": 3}),
+            "role_models": {"annotator": ROLE_MODEL},
+        }
+    )
+    project.store.documents.add([Document("d", {"text": "d"})])
+    run_id = project.store.runs.create(settings, ["d"]).run_id
+    turns = [("annotator", 0, sample_world.both(present)) for present in ("a", "a", "b")]
+    asyncio.run(store_rounds(project, run_id, "d", turns, sample_world.both("a")))
+    row = table(sample_world.session_on(project), run_id)["d"]
+    assert [row[f"annotator_{name}"] for name in ("Alpha", "Beta")] == ["1", "0"]
 
 
 def test_undone_decision_is_not_exported(session, run_id):
