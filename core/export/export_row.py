@@ -21,7 +21,7 @@ class AnnotatorValues:
     """The values of one annotator for a document: a run's verdict, one of its roles, or a person.
 
     ``values`` holds what could be read. ``at`` is in Unix seconds, None if unknown. ``status`` is that of a person's
-    review (Draft, Submitted, Discarded), empty for a model.
+    review (Draft, Submitted, Discarded), empty for a model. A draft has the person's own decisions and is no answer.
     """
 
     name: str
@@ -29,6 +29,11 @@ class AnnotatorValues:
     evidence: tuple[Evidence, ...] = ()
     at: float | None = None
     status: str = ""
+
+    @property
+    def is_draft(self) -> bool:
+        """True for the values of a person who has neither submitted nor discarded the document."""
+        return self.status in ("Pending", "Draft")
 
 
 TEXT = "text"

@@ -49,7 +49,7 @@ def _data_names(fields: Sequence[str]) -> dict[str, str]:
 
 
 def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColumns, file: BinaryIO) -> None:
-    """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (the verdict and every role).
+    """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (verdict, every role, drafts).
 
     ``data.text`` is the first text field; further ones are named by ``_data_names``. Fields that a document lacks are
     empty, because Label Studio refuses tasks without them. The task id is the row number; the document id is in
@@ -69,11 +69,13 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
     file.write(b"[")
     for number, row in enumerate(rows, 1):
         texts = text_fields(row, columns)
-        undecided = [undecided_names(annotator.values, codebook) for annotator in row.reviewers]
+        reviewers = [person for person in row.reviewers if not person.is_draft]
+        undecided = [undecided_names(person.values, codebook) for person in reviewers]
+        meta = row.metadata | {"reviewers": [person.name for person in reviewers]} | labels
         task = {
             "id": number,
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
-            "meta": row.metadata | labels | ({"undecided": undecided} if any(undecided) else {}),
+            "meta": meta | ({"undecided": undecided} if any(undecided) else {}),
             "annotations": [
                 _annotation(
                     annotator,
@@ -83,7 +85,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
                     ],
                     number * 1000 + nth,
                 )
-                for nth, annotator in enumerate(row.reviewers, 1)
+                for nth, annotator in enumerate(reviewers, 1)
             ],
             "predictions": [
                 {
@@ -95,7 +97,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
                         if part["type"] != "choices" or not undecided_names(annotator.values, codebook)
                     ],
                 }
-                for annotator in row.models
+                for annotator in (*row.models, *(person for person in row.reviewers if person.is_draft))
             ],
         }
         file.write((b",\n" if number > 1 else b"\n") + dump_json(task))

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from core.codebook import Codebook, nearest_point
 from core.export.export_row import (
+    AnnotatorValues,
     ExportRow,
     SharedColumns,
     evidence_spans,
@@ -22,8 +23,9 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, columns: Shared
     """Write tasks with ``options``, ``accept`` (the final values), ``answer``, ``spans`` (verdict quotes) and ``meta``.
 
     ``answer`` is ``accept`` if every item has a value, ``reject`` if a reviewer discarded the document and ``ignore``
-    if an item is unresolved. A rating has an option for each point of each dimension. The annotator is the last
-    reviewer who submitted, otherwise the last reviewer, otherwise the run. Hashes are the same in every export.
+    if an item is unresolved or the review is a draft. A rating has an option for each point of each dimension. The
+    annotator is the last reviewer who submitted, otherwise the last reviewer, otherwise the run. Hashes are the same in
+    every export.
     """
     options = _options(codebook)
     write_lines((_task(row, codebook, columns, options) for row in rows), file)
@@ -39,7 +41,7 @@ def _task(row: ExportRow, codebook: Codebook, columns: SharedColumns, options: l
         **fields,
         "options": options,
         "accept": [*(label_names(row.values, codebook) or ()), *points],
-        "answer": _answer(row, codebook, discarded=last is not None and last.status == "Discarded"),
+        "answer": _answer(row, codebook, last),
         "spans": [{key: span[key] for key in ("start", "end", "label")} for span in spans],
         "meta": {"id": row.document.id, **row.metadata},
         "_input_hash": _number(fields),
@@ -64,10 +66,11 @@ def _options(codebook: Codebook) -> list[dict[str, str]]:
     ]
 
 
-def _answer(row: ExportRow, codebook: Codebook, *, discarded: bool) -> str:
-    if discarded:
+def _answer(row: ExportRow, codebook: Codebook, last: AnnotatorValues | None) -> str:
+    if last is not None and last.status == "Discarded":
         return "reject"
-    return "accept" if all(row.values.get(item) is not None for item in codebook.items) else "ignore"
+    is_open = (last is not None and last.is_draft) or any(row.values.get(item) is None for item in codebook.items)
+    return "ignore" if is_open else "accept"
 
 
 def _number(value: Any) -> int:

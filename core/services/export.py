@@ -27,6 +27,7 @@ from core.export.readme import Summary, describe_columns, observed
 from core.runs import RunRow
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
+from core.services.review.actions import RESOLVED
 from core.services.runs.configuration import role_titles
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Viewpoint
@@ -246,13 +247,14 @@ def _models(record: DocumentRecord, run: RunRow) -> tuple[AnnotatorValues, ...]:
 def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorValues, ...]:
     """Return the values of each reviewer: their own decisions, and the verdict for labels that they left as they were.
 
-    People who only resolved disagreements left the current values as they were.
+    People who only resolved disagreements left the current values as they were. A draft leaves no label as it is.
     """
     reviewers = []
     for actor, review in record.people.items():
-        fallback = record.values if review.status else record.current_values(items)
-        values = {item: review.values.get(item, fallback.get(item)) for item in items}
-        reviewers.append(AnnotatorValues(actor, values, at=review.at, status=review.status or record.review_status))
+        status = review.status or record.review_status
+        left = record.values if review.status else record.current_values(items)
+        values = {**dict.fromkeys(items), **(left if status in RESOLVED else {}), **review.values}
+        reviewers.append(AnnotatorValues(actor, {item: values[item] for item in items}, at=review.at, status=status))
     return tuple(reviewers)
 
 

@@ -159,7 +159,7 @@ def test_each_reviewer_is_exported_with_their_own_labels_and_status(session, run
     tasks = json.loads(content("label-studio"))
     records = [json.loads(line) for line in content("argilla").splitlines()]
     for task, record, expected in (
-        (tasks[0], records[0], [("ann", {"Alpha", "Beta"}, True), ("bob", set(), False)]),
+        (tasks[0], records[0], [("ann", {"Alpha", "Beta"}, True)]),
         (tasks[2], records[2], [("ann", {"Alpha", "Beta"}, True), ("bob", set(), True), ("cyd", {"Beta"}, True)]),
     ):
         names = task["meta"]["reviewers"]
@@ -209,6 +209,8 @@ def test_exports_contain_notes_flags_error_types_and_reviewers(session, run_id, 
     ]
     folder = export.export(session, run_id, "huggingface", tmp_path / "set")
     shared = pq.read_table(folder / "data" / "train.parquet").to_pylist()[0]
+    assert tasks[0]["meta"]["reviewers"] == ["ann"], "the draft of bob is not an annotation"
+    tasks[0]["meta"]["reviewers"].append("bob")
     for remarks in (line, shared, *(task.get("meta") or task["metadata"] for task in tasks)):
         assert [remarks[name] for name in names] == [
             "ann: =irony?\nbob: I agree",
@@ -250,7 +252,26 @@ def test_document_that_was_only_discarded_is_marked_in_every_format(session, run
         (name,) = (name for name in files.namelist() if name.endswith(".json"))
         task, other = json.loads(files.read(name))[:2]
     assert task["meta"]["reviewers"] == ["ann"]
-    assert [annotation["was_cancelled"] for annotation in task["annotations"] + other["annotations"]] == [True, False]
+    assert [annotation["was_cancelled"] for annotation in task["annotations"]] == [True]
+    assert other["annotations"] == []
+
+
+def test_draft_is_no_answer_for_annotation_tools(session, run_id, tmp_path):
+    for item, value in (("a", True), ("b", True)):
+        actions.edit(session, run_id, ["d0"], item, value, actions.Attribution("ann"))
+    actions.edit(session, run_id, ["d2"], "b", True, actions.Attribution("ann"))
+    content = lambda form: export.export(session, run_id, form, tmp_path / form).read_text("utf-8")  # noqa: E731
+    tasks = json.loads(content("label-studio"))
+    records, prodigy = ([*map(json.loads, content(form).splitlines())] for form in ("argilla", "prodigy"))
+    for index, labels in ((0, ["Alpha", "Beta"]), (2, ["Beta"])):
+        assert tasks[index]["annotations"] == []
+        responses = records[index]["responses"]
+        assert [(response["value"], response["status"]) for response in responses] == [(labels, "draft")]
+        assert prodigy[index]["answer"] == "ignore"
+    drafts = [task["predictions"][-1] for task in (tasks[0], tasks[2])]
+    assert {draft["model_version"] for draft in drafts} == {f"{run_id}/ann"}
+    chosen = [[part["value"]["choices"] for part in draft["result"]] for draft in drafts]
+    assert chosen == [[["Alpha", "Beta"]], []], "a label that the draft leaves open would be taken as absent"
 
 
 def test_discarded_document_without_values_is_marked_for_annotation_tools(session, run_id, tmp_path):
