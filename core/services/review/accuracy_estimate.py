@@ -54,7 +54,9 @@ class AccuracyEstimate:
     learned_from: int
     """Documents used as examples or to train the run's classifier."""
     right: Estimate
-    """Share of labels on which verdict and reviewer agree; ratings agree if they are less than a point apart."""
+    """Share of labels on which verdict and reviewer agree; ratings agree if they are less than a point apart.
+
+    No value with too few random draws for an interval."""
     f1: Estimate
     """Macro F1; no value for ratings."""
     labels: tuple[LabelEstimate, ...]
@@ -112,9 +114,10 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )
+    right = Estimate()
     if scores is not None:
         right = scores["accuracy"]
-    else:  # the share of ``evaluate``, without its correlations, which take long
+    elif not loaded.design.by_hand:  # the share of ``evaluate``, without its correlations, which take long
         right = _mean(loaded, is_right(loaded.reference, verdicts, kind=codebook.kind))
     is_present = annotation_arrays.debate_statuses(session, run) != "removed"
     return AccuracyEstimate(
@@ -139,9 +142,6 @@ def _count_undecided(loaded: ReviewedSample) -> int:
 def _mean(loaded: ReviewedSample, cells: Mask) -> Estimate:
     """Return the weighted mean of ``cells`` (``[document, cell]``) of the reviewed documents."""
     kept = loaded.order[loaded.is_kept]
-    if loaded.design.by_hand:
-        shares = np.where(loaded.is_kept, cells[loaded.order].mean(axis=1), np.nan)
-        return sampling.share(loaded.sample, shares)
     totals, counts = np.zeros((2, len(loaded.documents)))
     totals[kept], counts[kept] = cells[kept].sum(axis=1), cells.shape[1]
     return ratio(totals, counts, loaded.design)

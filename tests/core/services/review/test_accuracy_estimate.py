@@ -15,6 +15,7 @@ from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
+from core.stats.intervals import Estimate
 from core.store.project import Project
 from tests.core.services.sample_world import session_on
 from tests.core.services.sessions import annotate, decide
@@ -104,6 +105,10 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
     assert scored.basis.sentence == "not a random sample: no interval for the others"
     assert (scored.basis.units, scored.basis.population) == (10, 20)
+    drawn = queue.list_queue(session, run, QueueFilter(sort="queue", size=2), actor=actions.default_reviewer()).sampling
+    actions.submit(session, run.run_id, list(drawn), sampling=drawn)
+    few = accuracy_estimate.estimate_accuracy(session, run)
+    assert (few.drawn, few.missing, few.right) == (2, 3, Estimate()), "two draws tell nothing about the other documents"
 
 
 def test_documents_that_the_queue_drew_for_another_reviewer_are_no_random_draws(project: Project) -> None:
