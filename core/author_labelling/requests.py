@@ -66,7 +66,7 @@ def predict(
 ) -> Step[dict[str, FeaturePrediction]]:
     """Return the prediction of each feature by its item, each from that feature's own examples alone."""
     requests = tuple(_predictor(text, feature, examples.get(feature.item, ()), templates) for feature in features)
-    predicted = yield from _ask(requests, lambda reply: _json(reply, "value"), templates)
+    predicted = yield from _ask(requests, lambda _, reply: _json(reply, "value"), templates)
     return {
         feature.item: _prediction(feature, data or {}) for feature, (data, _) in zip(features, predicted, strict=True)
     }
@@ -93,7 +93,7 @@ def write_questions(
             "examples": tuple(examples.get(feature.item, ())),
         }
         requests.append(Request(WRITER, prompts.render(templates[WRITER], values), inputs))
-    written = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
+    written = yield from _ask(tuple(requests), _written, templates)
     questions = []
     for feature, (data, _) in zip(features, written, strict=True):
         if data is not None and isinstance(words := data["question"], str) and words.strip():
@@ -183,7 +183,7 @@ def annotate(
     document = Document(text.document_id, {"text": text.text})
     request = Request(ANNOTATOR, messages, inputs, form="choice", document=document, answer_only=True)
 
-    def option(reply: Reply) -> str | None:
+    def option(_request: Request, reply: Reply) -> str | None:
         reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
         label_id = reading.values.get(CHOICE_ITEM)
         return codebook.label(label_id).name if isinstance(label_id, str) else None
@@ -227,15 +227,16 @@ def _shown(feature: Feature) -> dict[str, Any]:
 
 
 def _ask(
-    requests: tuple[Request, ...], read: Callable[[Reply], T | None], templates: Templates
+    requests: tuple[Request, ...], read: Callable[[Request, Reply], T | None], templates: Templates
 ) -> Step[tuple[tuple[T | None, Reply], ...]]:
     """Return what ``read`` finds in each reply, and the reply; one that cannot be read is asked for once more."""
 
-    def problem(_request: Request, reply: Reply) -> str:
-        return "" if reply.error is not None or read(reply) is not None else "it is not in the form that was asked for"
+    def problem(request: Request, reply: Reply) -> str:
+        is_done = reply.error is not None or read(request, reply) is not None
+        return "" if is_done else "it is not in the form that was asked for"
 
     replies = yield from ask_with_retry(requests, problem, templates[prompts.REASK])
-    return tuple((read(reply), reply) for reply in replies)
+    return tuple((read(*pair), pair[1]) for pair in zip(requests, replies, strict=True))
 
 
 def _prediction(feature: Feature, data: Mapping[str, Any]) -> FeaturePrediction:
@@ -259,12 +260,21 @@ def _prediction(feature: Feature, data: Mapping[str, Any]) -> FeaturePrediction:
     return FeaturePrediction(text, min(1.0, max(0.0, share)))
 
 
-def _relevant(reply: Reply) -> tuple[int, ...] | None:
+def _relevant(_request: Request, reply: Reply) -> tuple[int, ...] | None:
     data = _json(reply, "relevant")
     numbers = data["relevant"] if data else None
     if isinstance(numbers, list) and all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
         return tuple(numbers)
     return None
+
+
+def _written(request: Request, reply: Reply) -> dict[str, Any] | None:
+    """Return the question in a reply; None without one, and if a new option is anything but text or a number."""
+    data = _json(reply, "question")
+    options = data.get("options") if data and request.inputs["feature"].open == "options" else None
+    if isinstance(options, list) and not all(isinstance(option, str | int | float) for option in options):
+        return None
+    return data
 
 
 def _json(reply: Reply, key: str) -> dict[str, Any] | None:

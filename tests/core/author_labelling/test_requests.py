@@ -49,6 +49,22 @@ def test_question_for_a_free_word_is_not_answered_with_a_click() -> None:
         assert answer in writer.messages[0].content
 
 
+def test_options_that_are_no_text_are_asked_for_once_more() -> None:
+    mood = Feature("mood", "Mood", open="options")
+    steps = write_questions(TEXT, (mood,), {}, {}, load_templates())
+    next(steps)
+    steps.send((Reply('{"question": "How?", "options": [{"text": "calm"}, {"text": "proud"}]}'),))
+    with pytest.raises(StopIteration) as end:
+        steps.send((Reply('{"question": "How?", "options": ["calm", "proud"]}'),))
+    (question,) = end.value.value
+    assert set(question.options) == {"calm", "proud"}
+    steps = write_questions(TEXT, (FEATURE,), {}, {}, load_templates())  # its options are fixed
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        steps.send((Reply('{"question": "Urgent?", "options": [{"text": "Yes"}]}'),))
+    assert set(end.value.value[0].options) == {"Yes", "No"}
+
+
 def test_points_of_a_scale_are_explained() -> None:
     wit = Feature("wit", "Wit", values={"0": 0, "1": 1, "2": 2})
     (predictor,) = next(predict(TEXT, (wit,), {}, load_templates()))
