@@ -1,0 +1,32 @@
+"""Tests of the page For your paper: regressions that the paper reports."""
+
+from __future__ import annotations
+
+from core.codebook import load_yaml
+from core.documents import Document
+from core.services.evaluation.corrected_regression import saved_formulas
+from core.services.project_session import ProjectSession
+from core.services.review import actions, queue
+from tests.app.studio import open_page
+from tests.core.services.sessions import annotate
+
+BOOK = load_yaml("{labels: [{name: Clean, keywords: [clean]}]}")
+ADA = actions.Attribution("ada")
+
+
+def test_regression_is_added_to_the_paper_and_removed(session: ProjectSession) -> None:
+    session.store.documents.add(Document(f"d{n}", {"text": f"{('clean', 'cold')[n % 2]} {n}"}) for n in range(80))
+    session.store.codebooks.save(BOOK)
+    run = annotate(session)
+    listed = queue.list_queue(session, run, queue.QueueFilter(sort="queue", size=50), actor="ada")
+    actions.submit(session, run.run_id, list(listed.sampling), ADA, sampling=listed.sampling)
+    at = open_page("manuscript")
+    at.button(key="manuscript-regression").click().run()
+    at.button(key="regression-add").click().run()
+    (formula,) = saved_formulas(session, run)
+    assert formula.outcome == "Clean"
+    at.button(key="manuscript-regression").click().run()
+    assert at.button(key="regression-add").disabled
+    at.button(key=f"regression-remove-{formula} {formula.family}").click().run()
+    assert not saved_formulas(session, run)
+    assert not at.exception
