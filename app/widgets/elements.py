@@ -104,6 +104,20 @@ def icon_button(icon: str, help: str, key: str, action: Callable[..., None], *ar
     button(help, f"icon-{key}", action, *args, icon=icon, help=help, type="tertiary", **widget)
 
 
+def adding_field(label: str, key: str, add: Callable[[str], None], **widget: Any) -> None:
+    """Draw a text field that passes its text to ``add`` and is then empty. After an error, the text stays.
+
+    ``widget`` are further arguments of ``st.text_input``.
+    """
+
+    def changed() -> None:
+        if text := st.session_state.get(key, "").strip():
+            add(text)
+        st.session_state[key] = ""
+
+    st.text_input(label, key=key, on_change=changed, **widget)
+
+
 def icon_popover(icon: str, help: str, key: str) -> DeltaGenerator:
     """Draw a button with only an icon, as ``icon_button``, that opens a popover, and return the popover."""
     return st.popover(help, icon=f":material/{icon}:", help=help, key=f"icon-{key}", type="tertiary")

@@ -18,7 +18,7 @@ from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.elements import button, field_name, icon_button, line, literal
+from app.widgets.elements import adding_field, button, field_name, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
@@ -246,18 +246,13 @@ def examples(fields: Fields, label: Label, part: str) -> None:
             )
             key = f"label-{part}-{label.id}-remove-{text}"  # by number, the next example would get it
             icon_button("close", "Remove this example", key, remove, text)
-    key = f"label-{part}-{label.id}-new"
 
-    def add() -> None:
-        typed = st.session_state[key]
-        if typed.strip():
-            fields.change(label.id, part, lambda texts: (*texts, typed))
-        st.session_state[key] = ""
+    def add(typed: str) -> None:
+        fields.change(label.id, part, lambda texts: (*texts, typed))
 
     with st.container(key=f"example-{part}-new"):
-        st.text_input(
-            f"Add {part} example", key=key, on_change=add, placeholder="Add an example", label_visibility="collapsed"
-        )
+        key = f"label-{part}-{label.id}-new"
+        adding_field(f"Add {part} example", key, add, placeholder="Add an example", label_visibility="collapsed")
 
 
 def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.state import DataState, bound
 from app.widgets.alerts import notice
-from app.widgets.elements import field_name, literal
+from app.widgets.elements import adding_field, field_name, literal
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -213,13 +213,10 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
                     **bound(f"map-gold-{number}-{label.id}", column, partial(change, rater, label.name)),
                 )
 
-    def add_rater() -> None:
-        name = " ".join(st.session_state[NEW_RATER].split())
-        st.session_state[NEW_RATER] = ""
-        if name:
-            st.session_state[RATERS] = [*more, name]
+    def add_rater(name: str) -> None:
+        st.session_state[RATERS] = [*more, " ".join(name.split())]
 
-    st.text_input("Add a rater", key=NEW_RATER, on_change=add_rater, placeholder="Name", width=260)
+    adding_field("Add a rater", NEW_RATER, add_rater, placeholder="Name", width=260)
 
 
 def label_name(source: GoldSource, codebook: Codebook) -> str:

@@ -17,6 +17,7 @@ from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import note_field, version_rows
 from app.widgets.elements import (
+    adding_field,
     button,
     discard_popover,
     download,
@@ -237,13 +238,10 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
                 button(literal(name), f"persona-select-{name}", PersonasState.persona.set, name, **options)
                 line(persona.dimension or "No evaluation dimension yet", "q xs")
 
-    def add_group() -> None:
-        name = " ".join(str(st.session_state[NEW_GROUP]).split())
-        if name:
-            add(name)
-        st.session_state[NEW_GROUP] = ""
+    def add_group(name: str) -> None:
+        add(" ".join(name.split()))
 
-    st.text_input("Add a group", key=NEW_GROUP, on_change=add_group, placeholder="Group name, such as Patients")
+    adding_field("Add a group", NEW_GROUP, add_group, placeholder="Group name, such as Patients")
     return str(edited)
 
 

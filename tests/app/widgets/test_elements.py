@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.widgets.elements import literal
+from app.widgets.elements import adding_field, literal
 from tests.each_row import each_row
 
 
@@ -75,3 +77,36 @@ def _tables() -> None:
 def test_intervals_are_below_their_values_in_a_table_with_many_intervals_or_columns() -> None:
     tables = [element.proto.body for element in AppTest.from_function(_tables).run().get("html")]
     assert ['class="moot-table wrap wide"' in body for body in tables] == [False, True, False, True]
+
+
+def _field() -> None:
+    import streamlit as st
+
+    from app.widgets.elements import adding_field
+    from core.errors import UsageError
+
+    def add(text: str) -> None:
+        if text == "refused":
+            raise UsageError("Not added.", "Enter another name.")
+        st.session_state["added"] = [*st.session_state.get("added", []), text]
+
+    adding_field("Add", "new", add)
+
+
+def test_field_is_empty_after_its_text_was_added() -> None:
+    app = AppTest.from_function(_field).run()
+    app.text_input(key="new").set_value(" one ").run()
+    assert app.session_state["added"] == ["one"]
+    assert app.text_input(key="new").value == ""
+    app.text_input(key="new").set_value("refused").run()
+    assert app.text_input(key="new").value == "refused"
+    assert app.session_state["added"] == ["one"]
+
+
+def test_change_of_a_field_that_was_not_drawn_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    callbacks: list[Callable[[], None]] = []
+    monkeypatch.setattr("streamlit.text_input", lambda *_, on_change, **__: callbacks.append(on_change))
+    added: list[str] = []
+    adding_field("Add", "new", added.append)
+    callbacks[0]()
+    assert not added
