@@ -113,6 +113,10 @@ def first_page() -> None:
     state.review.rows = ()
 
 
+FILTER: dict[str, Any] = {"on_change": first_page, "persist_state": "session"}
+"""Arguments of a widget that filters or orders the documents."""
+
+
 def _grid_key(run: RunRow, actor: str) -> str:
     return f"review-grid-{run.run_id}-{actor}"
 
@@ -147,10 +151,9 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     _bulk(session, run, actor, {row.document_id for row in page.rows})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")
-        options = {"on_change": first_page, "persist_state": "session"}
-        choose(st.selectbox, "Order", queue.SORTS, key=SORT, width=140, **options)
+        choose(st.selectbox, "Order", queue.SORTS, key=SORT, width=140, **FILTER)
         sizes = {size: f"{size} per page" for size in queue.PAGE_SIZES}
-        size = choose(st.selectbox, "Rows per page", sizes, index=1, key=SIZE, width=120, **options)
+        size = choose(st.selectbox, "Rows per page", sizes, index=1, key=SIZE, width=120, **FILTER)
         pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
     with range_line:

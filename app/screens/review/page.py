@@ -151,20 +151,14 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
             label_visibility="collapsed",
             key=SEARCH,
             width=190,
-            on_change=grid.first_page,
-            persist_state="session",
+            **grid.FILTER,
         )
         label = _choice("All labels", codebook.label_names, LABEL, 136)
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
         status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
-        by_others = st.checkbox(
-            "Reviewed by others",
-            key=OTHERS,
-            help="Only documents that another reviewer has submitted.",
-            on_change=grid.first_page,
-            persist_state="session",
-        )
+        help = "Only documents that another reviewer has submitted."
+        by_others = st.checkbox("Reviewed by others", key=OTHERS, help=help, **grid.FILTER)
         counters = st.container(width="stretch")
     queue_filter = queue.QueueFilter(search or "", label, reason, status, length, by_others)
     return queue_filter, counters
@@ -180,8 +174,7 @@ def _choice(nothing: str, words: Mapping[Any, Any], key: str, width: int) -> Any
         label_visibility="collapsed",
         key=key,
         width=width,
-        on_change=grid.first_page,
-        persist_state="session",
+        **grid.FILTER,
     )
 
 
