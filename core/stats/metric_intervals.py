@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import TINY, Codes, Mask, Numbers
 from core.stats.intervals import LEVEL, Estimate, Interval, normal_quantile, t_quantile, wilson
-from core.stats.sampling import MIN_DRAWS, WeightedSample
+from core.stats.sampling import MIN_DRAWS, WeightedSample, kept_mean, kept_shares
 
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
@@ -265,6 +265,39 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, 
     half = quantile * sqrt(variance)
     bounded = Interval(max(value - half, -1.0), min(value + half, 1.0)) if half > TINY else None
     return Estimate(value, bounded)
+
+
+def prediction_powered(
+    sample: WeightedSample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float
+) -> Estimate:
+    """Return the prediction-powered estimate of the share of a label over all documents.
+
+    ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
+    documents, which is known exactly. The draws' estimates y and f replace the paper's single cases. Predictions
+    have the weight lambda with the narrowest interval, Cov(y, f) / Var(f), limited to 0 to 1. Source: Angelopoulos,
+    Duchi and Zrnic 2023, *PPI++: Efficient prediction-powered inference*, section 6. None without a draw.
+    The reference of a discarded document is NaN (``kept_mean``).
+    """
+    values, predictions = (np.asarray(side, dtype=np.float64) for side in (reference, predicted))
+    shares = kept_shares(sample, values)
+    if not shares.any():
+        return Estimate()
+    without_predictions, kept = kept_mean(sample, values)
+    y = sample.estimates(np.where(np.isnan(values), 0.0, values)) - without_predictions * shares
+    f = sample.estimates(predictions)
+    variance = float(f.var())
+    covariance = float(((y - y.mean()) * (f - f.mean())).mean())
+    tuning = float(np.clip(covariance / variance, 0.0, 1.0)) if variance > TINY else 0.0
+    value, _ = kept_mean(sample, values, tuning * predictions, tuning * over_all)
+    value, units = float(np.clip(value, 0.0, 1.0)), len(y)
+    if units < MIN_DRAWS:
+        return Estimate(value, None)
+    if sample.complete:
+        return Estimate(value, Interval(value, value))
+    # Half an error more than was observed: predictions that were right so far do not prove that they always are.
+    squares = float((y - tuning * f).var()) * units + 0.5 * sample.reach**2
+    spread = Spread(squares / kept**2 / (units * (units - 1)), t_quantile(units - 1), np.inf, max(1.0, kept * units))
+    return Estimate(value, spread.wilson(value))
 
 
 def correlations(roots: Numbers) -> Numbers:

@@ -19,11 +19,6 @@ verdict is likely to be wrong or to count much. It orders the documents by ``-ln
 the same as drawing one after another (successive sampling: Rosen 1972, Ann. Math. Stat. 43). Sizes are fixed for a
 *frame* of draws, and recorded before it. When much was learned, a new frame follows for the documents that are left,
 with sizes that may depend on all values seen. Documents that a reviewer skipped are treated as not drawn.
-
-Intervals of shares are Wilson's, with the number of cases that would give the same variance (Korn and Graubard 1998,
-Survey Methodology 24, who do so for Clopper-Pearson). Every variance includes half an error more than was observed: few
-draws without an error do not prove that no errors exist. Intervals are therefore wider than nominal if errors are
-rare.
 """
 
 from __future__ import annotations
@@ -37,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import TINY, Mask, Numbers
-from core.stats.intervals import Estimate, Interval, normal_quantile, t_quantile, wilson
+from core.stats.intervals import Estimate
 
 MIN_DRAWS = 5
 """Minimum number of random draws for an interval."""
@@ -155,14 +150,6 @@ class WeightedSample:
         return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0
 
 
-def share(sample: WeightedSample, z: npt.ArrayLike) -> Estimate:
-    """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
-
-    NaN marks discarded documents. Both are None without a draw. The interval is None with fewer than MIN_DRAWS draws.
-    """
-    return prediction_powered(sample, z, np.zeros(len(sample.probabilities)), 0.0)
-
-
 def kept_mean(
     sample: WeightedSample, reference: Numbers, predicted: npt.ArrayLike = 0.0, over_all: float = 0.0
 ) -> tuple[float, float]:
@@ -185,31 +172,6 @@ def kept_shares(sample: WeightedSample, reference: Numbers) -> Numbers:
     return np.ones_like(shares) if is_kept.all() else shares
 
 
-def prediction_powered(
-    sample: WeightedSample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float
-) -> Estimate:
-    """Return the prediction-powered estimate of the share of a label over all documents.
-
-    ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
-    documents, which is known exactly. The draws' estimates y and f replace the paper's single cases. Predictions
-    have the weight lambda with the narrowest interval, Cov(y, f) / Var(f), limited to 0 to 1. Source: Angelopoulos,
-    Duchi and Zrnic 2023, *PPI++: Efficient prediction-powered inference*, section 6. None without a draw.
-    The reference of a discarded document is NaN (``kept_mean``).
-    """
-    values, predictions = (np.asarray(side, dtype=np.float64) for side in (reference, predicted))
-    shares = kept_shares(sample, values)
-    if not shares.any():
-        return Estimate()
-    without_predictions, kept = kept_mean(sample, values)
-    y = sample.estimates(np.where(np.isnan(values), 0.0, values)) - without_predictions * shares
-    f = sample.estimates(predictions)
-    spread = float(f.var())
-    covariance = float(((y - y.mean()) * (f - f.mean())).mean())
-    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > TINY else 0.0
-    value, _ = kept_mean(sample, values, tuning * predictions, tuning * over_all)
-    return _wilson_estimate(float(np.clip(value, 0.0, 1.0)), (y - tuning * f) / kept, sample, kept)
-
-
 def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | None:
     """Return about how many more draws give an interval of this width (high end minus low end).
 
@@ -226,18 +188,3 @@ def draws_needed(sample: WeightedSample, width: float, now: Estimate) -> int | N
     spread = 1 / drawn - 1 / (drawn + unreviewed)  # the variance falls as 1/n - 1/N, to nothing when all are reviewed
     wanted = spread * (width / current_width) ** 2 + 1 / (drawn + unreviewed)
     return min(unreviewed, ceil(1 / wanted) - drawn)
-
-
-def _wilson_estimate(value: float, estimates: Numbers, sample: WeightedSample, kept: float) -> Estimate:
-    """Return Wilson's interval with as many cases as give this variance, and a share ``kept`` of the documents."""
-    count = len(estimates)
-    if count < MIN_DRAWS:
-        return Estimate(value, None)
-    if sample.complete:
-        return Estimate(value, Interval(value, value))
-    squares = float(((estimates - estimates.mean()) ** 2).sum()) + 0.5 * (sample.reach / kept) ** 2
-    quantile = t_quantile(count - 1) if count < 1000 else normal_quantile()
-    half = 0.5 / max(1.0, kept * count)
-    inner = min(max(value, half), 1 - half)  # at 0 and 1 there would be no cases
-    cases = inner * (1 - inner) * (count - 1) * count / squares
-    return Estimate(value, wilson(min(value * cases, cases), cases, quantile=quantile))

@@ -27,7 +27,7 @@ from core.stats import sampling, scoring, sequential_tests
 from core.stats.comparison import MIN_POSITIVES, verdict_on
 from core.stats.corrected_regression import Family, Rows, regression
 from core.stats.intervals import Estimate
-from core.stats.metric_intervals import Design
+from core.stats.metric_intervals import Design, prediction_powered
 from core.stats.sampling import WeightedSample
 from core.stats.significance import holm, mcnemar_of
 from tests.core.stats.samples import uniform_sample
@@ -144,7 +144,7 @@ def reviews(reference: Grid, answers: Grid, design: Design, table: Table) -> Non
     known[order] = reference[order]
     table.add(scoring.score("multilabel", known, answers, LABELS, design=design), true)
     for column, label in enumerate(LABELS):
-        result = sampling.prediction_powered(
+        result = prediction_powered(
             design.sample, reference[order, column], answers[order, column], float(answers[:, column].mean())
         )
         table.count(f"share of {label}", result, float(reference[:, column].mean()))

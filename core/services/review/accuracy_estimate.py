@@ -16,7 +16,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats import sampling
 from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.intervals import Estimate
-from core.stats.metric_intervals import ratio
+from core.stats.metric_intervals import Design, prediction_powered, ratio
 
 TARGET_WIDTH = 0.06
 """Target width of the accuracy interval: 3 points to either side."""
@@ -99,7 +99,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     scores = None
     if codebook.kind != "rating" and not loaded.design.by_hand:
         scores = score(codebook, loaded.reference, verdicts, design=loaded.design)
-    labels = []
+    labels, alone = [], Design(sample=sample, order=np.arange(len(rows)))
     for column, label in enumerate(codebook.labels if len(everything) else ()):
         reviewed = y[:, column]
         naive = float(everything[:, column].mean())
@@ -109,8 +109,8 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 colour=label.colour,
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
-                sampled=sampling.share(sample, reviewed),
-                powered=sampling.prediction_powered(sample, reviewed, f[:, column], naive),
+                sampled=ratio(np.nan_to_num(reviewed), ~np.isnan(reviewed), alone) if alone.represents else Estimate(),
+                powered=prediction_powered(sample, reviewed, f[:, column], naive),
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
         )

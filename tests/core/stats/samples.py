@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.flips import FlipTable, flip_table
-from core.stats.metric_intervals import Design
+from core.stats.intervals import Estimate
+from core.stats.metric_intervals import Design, ratio
 from core.stats.metrics import Counts
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import LabelScores, Scores, score
@@ -16,6 +17,12 @@ def uniform_sample(audits: npt.ArrayLike, population: int) -> WeightedSample:
     """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
     drawn = np.asarray(audits, dtype=np.bool_)
     return WeightedSample(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
+
+
+def share_of(sample: WeightedSample, z: npt.ArrayLike) -> Estimate:
+    """Return the share of a label over all documents from the values of the reviewed ones, NaN for discarded ones."""
+    values = np.asarray(z, dtype=np.float64)
+    return ratio(np.nan_to_num(values), ~np.isnan(values), Design(sample=sample, order=np.arange(len(values))))
 
 
 def scores_of(counts: Counts) -> LabelScores:

@@ -7,6 +7,7 @@ import pytest
 
 from core.stats import sampling
 from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
+from core.stats.metric_intervals import prediction_powered
 from core.stats.sampling import WeightedSample
 from tests.core.stats import other_libraries
 from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED
@@ -65,7 +66,7 @@ def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     _, human, model, order = other_libraries.documents()
     result = corrected("linear", ONES[:, None])
     sample = WeightedSample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
-    share = sampling.prediction_powered(sample, human[order], model[order], float(model.mean()))
+    share = prediction_powered(sample, human[order], model[order], float(model.mean()))
     assert values(result) == pytest.approx([share.value], abs=1e-9)
 
 

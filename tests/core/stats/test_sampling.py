@@ -9,11 +9,11 @@ import pytest
 
 from core.stats import sampling
 from core.stats.intervals import Estimate
-from core.stats.metric_intervals import Design
+from core.stats.metric_intervals import Design, prediction_powered
 from core.stats.sampling import WeightedSample
 from core.stats.scoring import score
 from core.stats.sequential_tests import confidence_sequence
-from tests.core.stats.samples import uniform_sample
+from tests.core.stats.samples import share_of, uniform_sample
 from tests.each_row import each_row
 
 
@@ -25,7 +25,7 @@ def test_weights_of_draws_by_hand() -> None:
     # draw.
     sample = uniform_sample(np.array([False, True, False, True]), 10)
     assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
-    assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
+    assert sampling.kept_mean(sample, np.array([1.0, 0, 1, 1]))[0] == pytest.approx(0.5)
     assert sample.weights.tolist() == pytest.approx([1, 5, 0.5, 3.5])
     assert sample.weights.sum() == pytest.approx(10)
     assert sample.weights @ np.array([1, 0, 1, 1]) / 10 == pytest.approx(0.5)
@@ -100,19 +100,20 @@ def test_estimate_is_unbiased_over_all_random_orders() -> None:
         queued = next(number for number in range(3) if number != first)
         (last,) = {0, 1, 2} - {first, queued}
         sample = uniform_sample(np.array([True, False, True]), 3)
-        total += float(sampling.share(sample, reference[[first, queued, last]]).value or 0)
+        total += float(share_of(sample, reference[[first, queued, last]]).value or 0)
         cases += 1
     assert total / cases == pytest.approx(1 / 3)
 
 
 def test_no_estimate_from_too_few_draws() -> None:
     nothing = uniform_sample(np.zeros(0, dtype=bool), 40)
-    assert sampling.share(nothing, []) == Estimate()
-    assert sampling.prediction_powered(nothing, [], [], 0.5) == Estimate()
+    assert share_of(nothing, []) == Estimate()
+    assert prediction_powered(nothing, [], [], 0.5) == Estimate()
     queue_only = uniform_sample(np.zeros(9, dtype=bool), 40)
-    assert sampling.share(queue_only, np.ones(9)).value is None
+    assert prediction_powered(queue_only, np.ones(9), np.ones(9), 0.5).value is None
     few = uniform_sample(np.ones(sampling.MIN_DRAWS - 1, dtype=bool), 40)
-    assert sampling.share(few, np.ones(sampling.MIN_DRAWS - 1)) == Estimate(1.0, None)
+    ones = np.ones(sampling.MIN_DRAWS - 1)
+    assert share_of(few, ones) == prediction_powered(few, ones, ones, 1.0) == Estimate(1.0, None)
     with pytest.raises(ValueError, match="3 reviewed of 2"):
         uniform_sample(np.ones(3, dtype=bool), 2)
 
@@ -121,26 +122,26 @@ def test_predictions_have_the_weight_that_they_earn() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(float)
     sample = uniform_sample(np.ones(60, dtype=bool), 200)
-    perfect = sampling.prediction_powered(sample, y[:60], y[:60], float(y.mean()))
+    perfect = prediction_powered(sample, y[:60], y[:60], float(y.mean()))
     assert perfect.value == pytest.approx(y.mean())
-    plain = sampling.share(sample, y[:60])
+    plain = share_of(sample, y[:60])
     for useless in (np.zeros(60), np.ones(60), 1 - y[:60]):  # without variation, and wrong throughout
-        result = sampling.prediction_powered(sample, y[:60], useless, 0.5)
+        result = prediction_powered(sample, y[:60], useless, 0.5)
         assert result.value == pytest.approx(plain.value)
     noisy = np.where(rng.random(200) < 0.8, y, 1 - y)
     estimates, predicted = sample.estimates(y[:60]), sample.estimates(noisy[:60])
     tuning = np.cov(estimates, predicted, ddof=0)[0, 1] / predicted.var()
     assert 0 < tuning < 1
-    result = sampling.prediction_powered(sample, y[:60], noisy[:60], float(noisy.mean()))
+    result = prediction_powered(sample, y[:60], noisy[:60], float(noisy.mean()))
     assert result.value == pytest.approx(estimates.mean() + tuning * (noisy.mean() - predicted.mean()))
 
 
 def test_sample_without_errors_has_an_interval_below_one() -> None:
-    result = sampling.share(uniform_sample(np.ones(30, dtype=bool), 1000), np.ones(30))
+    result = share_of(uniform_sample(np.ones(30, dtype=bool), 1000), np.ones(30))
     assert result.value == pytest.approx(1.0)
     assert result.interval is not None
     assert 0.85 < result.interval.low < 0.97
-    complete = sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), np.ones(30))
+    complete = share_of(uniform_sample(np.ones(30, dtype=bool), 30), np.ones(30))
     assert complete.interval is not None
     assert complete.interval.low == pytest.approx(1.0)
 
@@ -155,7 +156,7 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
         order = np.argsort(rng.exponential(size=2000) / chance)[:150]  # successive draws in proportion to chance
         sizes = chance[order]
         left = chance.sum() - sizes.cumsum() + sizes  # the sum over the documents that are not drawn yet
-        estimate = sampling.share(WeightedSample(sizes / left, 2000), values[order])
+        estimate = share_of(WeightedSample(sizes / left, 2000), values[order])
         assert estimate.interval is not None
         results.append(estimate.value)
         covered += float(values.mean()) in estimate.interval
@@ -166,13 +167,13 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
 def test_number_of_further_draws_for_a_width() -> None:
     # Half the width of 100 draws in a large population needs four times as many, that is 300 more.
     sample = uniform_sample(np.ones(100, dtype=bool), 1_000_000)
-    now = sampling.share(sample, np.arange(100) % 2)
+    now = share_of(sample, np.arange(100) % 2)
     assert now.interval is not None
     width = now.interval.high - now.interval.low
     assert sampling.draws_needed(sample, width / 2, now) == pytest.approx(300, abs=1)
     assert sampling.draws_needed(sample, width, now) == 0
     small = uniform_sample(np.ones(100, dtype=bool), 120)
-    assert sampling.draws_needed(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
+    assert sampling.draws_needed(small, 0.001, share_of(small, np.arange(100) % 2)) == 20
     assert sampling.draws_needed(sample, 0.1, Estimate(0.5, None)) is None
 
 
@@ -223,8 +224,8 @@ def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
         by_stage = {
             "accuracy": (scores["accuracy"], 1 - wrong.mean()),
             "f1": (scores["macro_f1"], 2 * tp.sum() / (2 * tp + wrong).sum()),
-            "sample": (sampling.share(sample, y[order]), y.mean()),
-            "powered": (sampling.prediction_powered(sample, y[order], f[order], float(f.mean())), y.mean()),
+            "sample": (share_of(sample, y[order]), y.mean()),
+            "powered": (prediction_powered(sample, y[order], f[order], float(f.mean())), y.mean()),
         }
         for name, (estimate, true) in by_stage.items():
             assert estimate.interval is not None
@@ -243,7 +244,7 @@ def test_unweighted_mean_of_a_queue_is_biased() -> None:
     y, f, order, sample = _reviews(1500, 0.3, 0.85, 400, 0.25, 1)
     right = (y == f).astype(float)
     assert right[order].mean() < right.mean() - 0.2
-    assert sampling.share(sample, right[order]).value == pytest.approx(right.mean(), abs=0.05)
+    assert share_of(sample, right[order]).value == pytest.approx(right.mean(), abs=0.05)
 
 
 def test_shares_after_discards_are_of_the_documents_that_would_be_kept() -> None:
@@ -260,14 +261,14 @@ def test_shares_after_discards_are_of_the_documents_that_would_be_kept() -> None
         order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
         sample = WeightedSample.of_draws(order, [sizes] * 150, 1000)
         reference, true = np.where(kept, y, np.nan)[order], y[kept].mean()
-        estimate = sampling.prediction_powered(sample, reference, f[order], float(f.mean()))
+        estimate = prediction_powered(sample, reference, f[order], float(f.mean()))
         always = confidence_sequence(sample, reference, f[order], float(f.mean()), planned=100)
         assert estimate.value is not None
         assert estimate.interval is not None
         covered["powered"] += true in estimate.interval
         covered["always"] += all(true in interval for interval in always)
         off.append(estimate.value - true)
-        for is_domain, each in ((True, estimate), (False, sampling.share(sample, reference))):
+        for is_domain, each in ((True, estimate), (False, share_of(sample, reference))):
             assert each.interval is not None
             widths[is_domain].append(each.interval.high - each.interval.low)
     assert abs(np.mean(off)) < 0.0075
@@ -284,7 +285,7 @@ def test_share_of_few_kept_documents_has_their_uncertainty() -> None:
         y, kept = rng.random(1000) < 0.9, rng.random(1000) < 0.1
         order = rng.permutation(1000)[:100]
         reference = np.where(kept, y, np.nan)[order]
-        interval = sampling.share(WeightedSample.of_draws(order, [np.ones(1000)] * 100, 1000), reference).interval
+        interval = share_of(WeightedSample.of_draws(order, [np.ones(1000)] * 100, 1000), reference).interval
         assert interval is not None
         covered += y[kept].mean() in interval
     assert covered >= 280
@@ -303,7 +304,7 @@ def test_discards_do_not_widen_the_share_of_a_frequent_label_by_the_error_of_the
         sample = WeightedSample.of_draws(order, [sizes] * 100, 1000)
         for discards in (True, False):
             reference = np.where(kept | (not discards), y, np.nan)[order]
-            estimate = sampling.prediction_powered(sample, reference, f[order], float(f.mean()))
+            estimate = prediction_powered(sample, reference, f[order], float(f.mean()))
             assert estimate.value is not None
             assert estimate.interval is not None
             widths[discards].append(estimate.interval.high - estimate.interval.low)
@@ -316,10 +317,10 @@ def test_discards_do_not_widen_the_share_of_a_frequent_label_by_the_error_of_the
 
 def test_only_discarded_documents_give_no_share() -> None:
     nothing = np.full(30, np.nan)
-    assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 100), nothing) == Estimate()
-    assert sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), nothing) == Estimate()
+    assert share_of(uniform_sample(np.ones(30, dtype=bool), 100), nothing) == Estimate()
+    assert share_of(uniform_sample(np.ones(30, dtype=bool), 30), nothing) == Estimate()
     assert confidence_sequence(uniform_sample(np.ones(30, dtype=bool), 100), nothing, nothing, 0.0, planned=9) == []
     by_hand = WeightedSample(np.append(np.full(30, 0.01), 0), 100)
     picked = np.append(nothing, 1.0)
-    assert sampling.share(by_hand, picked) == Estimate(), "a document that was picked says nothing about the others"
+    assert share_of(by_hand, picked) == Estimate(), "a document that was picked says nothing about the others"
     assert confidence_sequence(by_hand, picked, np.zeros(31), 0.0, planned=9) == []
