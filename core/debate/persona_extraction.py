@@ -338,4 +338,10 @@ def _persona_data(reply: Reply) -> dict[str, Any] | None:
 
 
 def _line(value: Any) -> str:
+    """Return a value as one line; the parts of a list or an object with commas between them."""
+    match value:
+        case list():
+            value = ", ".join(str(part) for part in value if part)
+        case dict():
+            value = ", ".join(f"{key}: {part}" for key, part in value.items() if part)
     return one_line(str(value or ""))[:MAX_TEXT]

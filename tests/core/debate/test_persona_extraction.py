@@ -101,6 +101,16 @@ def test_long_task_is_cut_for_the_panel_alone() -> None:
     assert extraction.notes == ("The task has 7,800 characters; the first 4,000 are kept for the panel.",)
 
 
+def test_attributes_in_lists_and_objects_are_text() -> None:
+    author = {"name": "Kim", "demographics": {"age": 45, "profession": "nurse"}, "traits": ["calm", "curious", ""]}
+    extraction, _ = extract(
+        [SourceDocument("a.md", TEXT)],
+        lambda request: respond(request, scout=scout_reply(TEACHERS), author=json.dumps(author)),
+    )
+    (kim,) = extraction.persona_set.groups[0].personas
+    assert (kim.demographics, kim.traits) == ("age: 45, profession: nurse", "calm, curious")
+
+
 def test_writer_of_a_persona_sees_the_other_groups() -> None:
     _, requests = extract([SourceDocument("a.md", TEXT)], respond)
     families, schools = (request.messages[1].content for request in requests if request.role == "author")
