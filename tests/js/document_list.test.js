@@ -33,7 +33,6 @@ test("the tab key reaches one document, and the arrow keys move between document
 });
 
 test("lists mark the row of the shown document, and a list that was removed is forgotten", () => {
-  window.HTMLElement.prototype.scrollIntoView = () => {};
   document.body.innerHTML = '<aside><div class="moot"></div></aside>';
   const marked = (/** @type {Element} */ root) => root.querySelector("tr.selected")?.getAttribute("data-id");
   show(["d1", "d2"]);

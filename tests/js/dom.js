@@ -25,6 +25,7 @@ const names = [
 for (const name of names) {
   Object.defineProperty(globalThis, name, { value: name === "window" ? window : window[name], configurable: true });
 }
+window.HTMLElement.prototype.scrollIntoView = () => {}; // jsdom has no layout
 globalThis.getComputedStyle = window.getComputedStyle.bind(window);
 
 /** Return the texts of all nodes that match a selector. */

@@ -65,7 +65,6 @@ async function openView(differences = {}, requested = null, dataOfRun = {}) {
   window.HTMLElement.prototype.checkVisibility = function () {
     return this.isConnected; // jsdom has no layout
   };
-  window.HTMLElement.prototype.scrollIntoView = () => {};
   const { matches } = window.Element.prototype;
   window.Element.prototype.matches = function (selector) {
     return selector !== ":popover-open" && matches.call(this, selector); // jsdom has no popovers
