@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -153,6 +153,9 @@ class _DocumentBuilder:
         ordered = zip(self._groups, orders, strict=False)
         self._unread_orders = [cell for (name, order), cell in ordered if name and order is None and has_text(cell)]
         self._documents: list[Document] = []
+        self._gold_of_documents: list[dict[str, dict[str, Value]]] = []
+        """The gold of each document, to which rows add theirs."""
+        self._source_of_documents: list[dict[str, Any]] = []
         self._rows: list[int] = []
         """The row of each document."""
         self._rejected = list(table.rejected)
@@ -216,6 +219,8 @@ class _DocumentBuilder:
         gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
         self._doubtful.update((position, rater) for rater in doubtful)
         self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
+        self._gold_of_documents.append(gold)
+        self._source_of_documents.append(source)
         self._document_of_id[id] = position
         self._rows.append(index)
         if self._raters:
@@ -228,34 +233,31 @@ class _DocumentBuilder:
         A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
         the columns of the file, or if it has gold for other labels and contradicts none.
         """
-        document, source = self._documents[position], dict(self._documents[position].source)
+        earlier, source = self._gold_of_documents[position], self._source_of_documents[position]
         gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
-        raters = dict.fromkeys([*document.gold, *gold])
-        merged = {rater: {**document.gold.get(rater, {}), **gold.get(rater, {})} for rater in raters}
+        merged = {rater: {**earlier.get(rater, {}), **values} for rater, values in gold.items()}
         if self._unites_lists:
-            listed = {
-                rater: {item: True for item, value in values.items() if value}
-                for rater, values in document.gold.items()
-            }
             self._doubtful.update((position, rater) for rater in doubtful)
-            merged = {
-                rater: {
+            for rater in {**gold, **dict.fromkeys(doubtful)}:
+                values = earlier.get(rater, {})
+                listed = {item: True for item, value in values.items() if value}
+                merged[rater] = {
                     item: value
-                    for item, value in (values | listed.get(rater, {})).items()
+                    for item, value in {**values, **gold.get(rater, {}), **listed}.items()
                     if value or (position, rater) not in self._doubtful  # an unknown name may mean any label
                 }
-                for rater, values in merged.items()
-            }
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[index], self._label_index):
-                    earlier = split_list(source[column], self._label_index)
-                    source[column] = "|".join(dict.fromkeys([*earlier, *names]))
+                    listed_before = split_list(source[column], self._label_index)
+                    source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
         elif not is_first:
-            contradicts = any(merged[rater] != merged[rater] | dict(values) for rater, values in document.gold.items())
-            if self._raters or contradicts or merged == document.gold:
+            contradicts = any(values != values | earlier.get(rater, {}) for rater, values in merged.items())
+            if self._raters or contradicts or all(earlier.get(rater) == values for rater, values in merged.items()):
                 return False
-        merged = {rater: values for rater, values in merged.items() if values}
-        self._documents[position] = replace(document, gold=merged, source=source)
+        # in place, as copying the values of all earlier raters would be quadratic
+        earlier.update(merged)
+        for rater in [rater for rater, values in merged.items() if not values]:
+            del earlier[rater]
         self._merged += 1
         return True
 
@@ -410,8 +412,8 @@ class _Gold:
             if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def read(self, index: int, line: int) -> tuple[Mapping[str, Mapping[str, Value]], frozenset[str]]:
-        """Return the gold values of a row by rater, and the raters with others, which are counted.
+    def read(self, index: int, line: int) -> tuple[dict[str, dict[str, Value]], frozenset[str]]:
+        """Return new dictionaries of the gold values of a row by rater, and the raters with others, which are counted.
 
         Raters without a value are left out of the first.
         """

@@ -32,6 +32,7 @@ from tests.core.ingest.helpers import (
     table,
 )
 from tests.each_row import each_row
+from tests.linear_time import check_linear_time
 
 
 def test_documents_have_text_context_source_and_position() -> None:
@@ -168,6 +169,15 @@ def test_rows_of_one_document_are_the_gold_of_several_raters(id: str | None) -> 
     food = [{rater: values["Food"] for rater, values in document.gold.items()} for document in result.documents]
     assert food == [{"ann": True, "bo": True}, {"ann": False, "bo": True}, {"bo": False, "ann": False}]
     assert (result.read, result.kept, result.merged, result.rejected) == (6, 3, 3, ())
+
+
+def test_rows_of_many_raters_of_one_text_are_merged_in_linear_time() -> None:
+    def merge(size: int) -> None:
+        rows = "".join(f"Cold soup,w{number},{number % 2}\n" for number in range(size))
+        mapping = ColumnMapping("text", rater="annotator", gold=(GoldSource("Food"),))
+        assert len(build_documents(table(f"text,annotator,Food\n{rows}"), mapping).documents[0].gold) == size
+
+    check_linear_time(merge, 8_000)
 
 
 def test_rejected_assignment_of_mechanical_turk_gives_no_gold() -> None:
