@@ -192,10 +192,13 @@ def annotate(
 
 
 def reply_in_chat(text: Submission, features: Sequence[Feature], templates: Templates) -> Step[Reply]:
-    """Return the chat model's reply to the author's last message."""
+    """Return the chat model's reply to the author's last message; one without text is asked for once more."""
     messages = prompts.render(templates[ASSISTANT], {"conversation": _conversation(text)})
     inputs = {"text": text.text, "features": tuple(features)}
-    (reply,) = yield (Request(ASSISTANT, messages, inputs),)
+    request = Request(ASSISTANT, messages, inputs)
+    ((_, reply),) = yield from _ask(
+        (request,), lambda _, reply: without_reasoning(reply.text).strip() or None, templates
+    )
     return reply
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.author_labelling.questions import Feature, Question, Submission
-from core.author_labelling.requests import annotate, load_templates, predict, write_questions
+from core.author_labelling.requests import annotate, load_templates, predict, reply_in_chat, write_questions
 from core.debate.turns import Reply
 from tests.each_row import each_row
 
@@ -63,6 +63,15 @@ def test_options_that_are_no_text_are_asked_for_once_more() -> None:
     with pytest.raises(StopIteration) as end:
         steps.send((Reply('{"question": "Urgent?", "options": [{"text": "Yes"}]}'),))
     assert set(end.value.value[0].options) == {"Yes", "No"}
+
+
+def test_chat_reply_without_text_is_asked_for_once_more() -> None:
+    steps = reply_in_chat(TEXT, (), load_templates())
+    next(steps)
+    steps.send((Reply("<think>They are in a hurry.</think>"),))
+    with pytest.raises(StopIteration) as end:
+        steps.send((Reply("Start with the summary."),))
+    assert end.value.value.text == "Start with the summary."
 
 
 def test_points_of_a_scale_are_explained() -> None:
