@@ -208,7 +208,7 @@ def resume_run(session: ProjectSession, run_id: str, retries: Sequence[str], bud
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retried = retry["retry_failed"] * row.failed
-    retried += session.store.runs.unreadable(run_id) if retry["retry_unresolved"] else 0
+    retried += session.store.runs.retryable(run_id) if retry["retry_unresolved"] else 0
     if row.ended - retried < row.documents:
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
@@ -428,7 +428,7 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
             words = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
             # a word list replies the same again
-            if not row.settings.is_builtin and session.store.runs.unreadable(row.run_id):
+            if not row.settings.is_builtin and session.store.runs.retryable(row.run_id):
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
 

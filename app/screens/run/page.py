@@ -191,10 +191,10 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
     if run.failed:
         retry = partial(control.resume, *of_run, retry_failed=True)
         button(f"Retry {run.failed:,} failed", "retry-failed", retry, icon="replay")
-    if overview.unreadable and not run.settings.is_builtin:  # a word list replies the same again
+    if overview.retryable and not run.settings.is_builtin:  # a word list replies the same again
         retry = partial(control.resume, *of_run, retry_unresolved=True)
-        help = "Ask again for decisions that could not be read; the others are kept"
-        button(f"Retry {overview.unreadable:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
+        help = "Ask again for replies that failed or could not be read; the others are kept"
+        button(f"Retry {overview.retryable:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:

@@ -30,8 +30,8 @@ class RunOverview:
     """Time of the last reply."""
     open_debates: int = 0
     """Number of unfinished debates with replies."""
-    unreadable: int = 0
-    """Number of unresolved documents with an unreadable reply, which a retry requests again."""
+    retryable: int = 0
+    """Number of unresolved documents with a failed or unreadable reply, which a retry requests again."""
     truncation: str = ""
     """Warning about replies that reached their output limit."""
     kept_addresses: tuple[str, ...] = ()
@@ -52,14 +52,14 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
-    last_reply, open_debates, truncated, unreadable = _stored_debates(session, run_id)
+    last_reply, open_debates, truncated, retryable = _stored_debates(session, run_id)
     truncation = describe_truncation(row, truncated)
     addresses = rerun.kept_addresses(row.settings, session.models) if overview.unfinished else ()
     return replace(
         overview,
         last_reply=last_reply,
         open_debates=open_debates,
-        unreadable=unreadable,
+        retryable=retryable,
         truncation=truncation,
         kept_addresses=tuple(address.sentence for address in addresses),
     )
@@ -67,10 +67,10 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
 
 @cached_until_commit
 def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, int, int]:
-    """Return the time of the last reply, and how many debates are open, replies truncated and documents unreadable."""
+    """Return the time of the last reply, and how many debates are open, replies truncated and documents retryable."""
     debates = session.store.transcripts
-    unreadable = session.store.runs.unreadable(run_id)
-    return *debates.last_reply(run_id), debates.truncated_replies(run_id), unreadable
+    retryable = session.store.runs.retryable(run_id)
+    return *debates.last_reply(run_id), debates.truncated_replies(run_id), retryable
 
 
 def stop_code(run: RunRow, state: State) -> StopCode:

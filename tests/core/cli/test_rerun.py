@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from core.cli import console
 from core.codebook import Codebook, Label
@@ -151,6 +152,28 @@ def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> Non
         assert (again["unresolved"], again["documents"], again["calls"]) == (3, 3, 2 * result["calls"])
     assert rows(tmp_path, "SELECT count(*) FROM superseded_verdicts") == [(3,)]
     annotate(tmp_path, "--retry", "failed", code=2)
+
+
+def test_tie_without_a_failed_vote_is_retried_with_this_vote_alone(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.")
+    (tmp_path / "codebook.yaml").write_text("{name: x, kind: choice, unit: text, labels: [{name: A}, {name: B}]}")
+    labels = {"a": "A", "b": "B"}
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if body["model"] not in labels:
+            return web.json_response({"error": {"message": "content policy"}}, status=400)
+        return await reply_with(f"Final decision: {labels[body['model']]}")(request, body)
+
+    roles = [word for name in "abc" for word in ("--role", f"annotator_{name}=lab/{name}")]
+    with Scripted(behave) as server:
+        connection = ("--connection", f"lab={server.url}")
+        protocol = ("--protocol", "discussion", "--param", "annotators=3", "--param", "rounds=0")
+        tied = annotate(tmp_path, *connection, *protocol, *roles)
+        assert (tied.json["unresolved"], tied.json["calls"]) == (1, 2)
+        assert "--retry unresolved asks again" in tied.stderr
+        labels["c"] = "A"
+        decided = annotate(tmp_path, *connection, "--resume", "r0001", "--retry", "unresolved").json
+    assert (decided["verdicts"], decided["unresolved"], decided["calls"]) == (1, 0, 3)
 
 
 def test_first_ctrl_c_pauses_second_stops_and_no_call_is_repeated(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
     tie = store_debate(project, run_id, "d0", {"extractor": GOOD, "judge": GOOD}, OPEN)
     asyncio.run(tie)
     debate(project, run_id, "d1", OPEN)
-    assert project.store.runs.unreadable(run_id) == 1
+    assert project.store.runs.retryable(run_id) == 1
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
 
 
