@@ -14,8 +14,8 @@ it, because a critic follows. The critic is not asked to disagree always but to 
 replies to an extractor and not to a user. The judge may give reasons before its one line. That the judge adds no label
 is enforced, not only requested: the judge may only take labels that an analysis chose or left open in any round, or
 named in a reply without a decision. (In the paper it may take any that an analysis mentions, also a rejected one.)
-Ratings are the judge's own. An error in any reply fails the document. ``adaptive`` is
-our addition and off by default.
+Ratings are the judge's own. An error in any reply fails the document, except in that of a second extractor, which only
+leads to a debate. ``adaptive``, with the second extractor, is our addition and off by default.
 """
 
 from __future__ import annotations
