@@ -156,7 +156,7 @@ def annotate_file(
     if count := to_import.other_ids:
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
     stored, rows = annotation.create_runs(session, to_import, codebook, plan)
-    _print_conflicts(session, stored.counts["gold_conflicts"])
+    _print_conflicts(session, stored.counts)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
@@ -183,12 +183,17 @@ def _print_reading(built: BuiltDocuments, kept_in: str = "") -> None:
         console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
 
 
-def _print_conflicts(session: ProjectSession, count: int) -> None:
-    """Print how many gold values of a file differ from those of the project, if any does."""
-    if count:
+def _print_conflicts(session: ProjectSession, counts: Mapping[str, int]) -> None:
+    """Print how many gold values and documents of a file differ from those of the project, if any does."""
+    if count := counts["gold_conflicts"]:
         console.print_message(
             f"{format_count(count, 'gold value')} {plural(count, 'differs', 'differ')} from the gold in "
             f"{session.path.name}, which stays. To compare with both, name a rater: --gold LABEL=COL@RATER."
+        )
+    if count := counts.get("column_conflicts", 0):
+        console.print_message(
+            f"{format_count(count, 'document')} {plural(count, 'has', 'have')} another group, order or column in "
+            f"{session.path.name}, which stays. To use the new ones, import the file into a new project."
         )
 
 
@@ -284,7 +289,7 @@ def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limi
     preview = preview_file(source, row.settings.codebook, session)
     _print_reading(preview.built, " (stored in the project)")
     stored, added = annotation.extend_run(session, run_id, preview, limit)
-    _print_conflicts(session, stored.counts["gold_conflicts"])
+    _print_conflicts(session, stored.counts)
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
 
 

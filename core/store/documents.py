@@ -128,11 +128,13 @@ class Documents(Repository):
     ) -> Import:
         """Add documents with their gold in one transaction; positions continue after the last document.
 
-        A document that already exists stays as it is and counts as ``repeated``; gold that it lacks is added. Gold
-        values that differ from the stored ones are ignored and count as ``gold_conflicts``. ``counts`` of the returned
-        import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``. ``progress`` is called with the
-        number of documents read so far. Nothing is stored if the iterable raises. Raises InputError if the project has
-        or had one of the documents with a different text.
+        A document that already exists stays as it is and counts as ``repeated``; gold, source columns, group and order
+        that it lacks are added. Gold values that differ from the stored ones are ignored and count as
+        ``gold_conflicts``, documents with another group, order or source column as ``column_conflicts``. ``counts`` of
+        the returned import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``, and
+        ``column_conflicts`` if there are any. ``progress`` is called with the number of documents read so far. Nothing
+        is stored if the iterable raises. Raises InputError if the project has or had one of the documents with a
+        different text.
         """
         new = Import(0, clean(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
@@ -438,6 +440,7 @@ def _add_import(
     """Add the columns of documents and of their gold as one import; return it with its number and all counts."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
     read = sum(len(documents["id"]) for documents, _ in tables)
+    column_conflicts = sum(_complete_documents(cursor, documents) for documents, _ in tables)
     chunks = [_add_chunk(cursor, number, *table) for table in tables]
     added = sum(documents for documents, _ in chunks)
     counts = {
@@ -445,6 +448,7 @@ def _add_import(
         "repeated": read - added,
         "gold_conflicts": sum(conflicts for _, conflicts in chunks),
         "rejected": len(rejected),
+        **({"column_conflicts": column_conflicts} if column_conflicts else {}),
         **new.counts,
     }
     row = {"file_name": new.file_name, "unix_time": new.at, "options": dump(new.options), "counts": dump(counts)}
@@ -573,6 +577,36 @@ def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) ->
         for rater, values in raters.items()
         for item, value in values.items()
     ]
+
+
+def _complete_documents(cursor: Cursor, documents: Columns) -> int:
+    """Add group, order and source columns to stored documents that lack them.
+
+    Return the number of documents with other ones, which stay.
+    """
+    completed, conflicts = [], 0
+    with incoming(cursor, documents):
+        rows = cursor.execute(
+            "SELECT id, stored.group_name, stored.group_order, stored.source, incoming.group_name, "
+            "incoming.group_order, incoming.source FROM incoming JOIN documents stored USING (id) "
+            "WHERE incoming.group_name NOT IN ('', stored.group_name) OR incoming.source <> stored.source "
+            "OR incoming.group_order IS DISTINCT FROM stored.group_order"
+        ).fetchall()
+    for id, group, order, source, new_group, new_order, new_source in rows:
+        columns, new_columns = load(source), load(new_source)
+        all_columns = columns | {name: cell for name, cell in new_columns.items() if name not in columns}
+        fits = not new_group or group in ("", new_group)
+        later_order = new_order if order is None and fits else order
+        conflicts += not fits or new_order not in (None, later_order) or all_columns != all_columns | new_columns
+        if (group or new_group, later_order) != (group, order) or len(all_columns) > len(columns):
+            completed.append((id, group or new_group, later_order, dump(all_columns)))
+    if completed:
+        with incoming(cursor, columns_of(("id", "group_name", "group_order", "source"), completed)):
+            cursor.execute(
+                "UPDATE documents SET group_name = incoming.group_name, group_order = incoming.group_order, "
+                "source = incoming.source FROM incoming WHERE documents.id = incoming.id"
+            )
+    return conflicts
 
 
 def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:

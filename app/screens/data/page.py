@@ -419,13 +419,17 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
     if rejected := counts["rejected"]:
         sentences.append(f"{format_count(rejected, 'row')} rejected.")
     if repeated := counts["repeated"]:
-        sentences.append(f"{format_count(repeated, 'document')} existed already; missing gold labels were added.")
+        missing = "missing gold labels and columns were added"
+        sentences.append(f"{format_count(repeated, 'document')} existed already; {missing}.")
     if renamed := counts.get("new_ids"):
         because = "because runs or reviews of a different text have the id"
         sentences.append(f"{format_count(renamed, 'document')} got a new id, {because}.")
     if conflicts := counts["gold_conflicts"]:
         differ = f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')}"
         sentences.append(f"{differ} from the project's gold, which stays.")
+    if conflicts := counts.get("column_conflicts"):
+        have = f"{format_count(conflicts, 'document')} {plural(conflicts, 'has', 'have')}"
+        sentences.append(f"{have} another group, order or column in the project, which stays.")
     context.remove_pending_import()
     state.select_project(session.path)
     imported = format_count(counts["documents"], "document")

@@ -61,6 +61,20 @@ def test_later_gold_is_added_and_never_overwrites_earlier_gold(project):
     ]
 
 
+def test_later_columns_and_groups_are_added_and_never_overwrite_earlier_ones(project):
+    text = {"text": "the staff"}
+    project.store.documents.add([Document("d0", text, source={"year": 1999}), Document("d1", text, group="x", order=1)])
+    later = [
+        Document("d0", text, source={"year": 2001, "star": 3}, group="y", order=2),
+        Document("d1", text, source={"star": None}, group="x", order=2),
+    ]
+    assert project.store.documents.add(later).counts["column_conflicts"] == 2
+    d0, d1 = project.store.documents.page()
+    assert (d0.source, d0.group, d0.order) == ({"year": 1999, "star": 3}, "y", 2)
+    assert (d1.source, d1.group, d1.order) == ({"star": None}, "x", 1)
+    assert "column_conflicts" not in project.store.documents.add([d0, d1]).counts
+
+
 def test_import_records_rejected_and_repeated_rows(project):
     first = project.store.documents.add(make_documents(3), file_name="a.csv", options={"text": "review"})
     assert first.counts == {"documents": 3, "repeated": 0, "gold_conflicts": 0, "rejected": 0}
