@@ -27,8 +27,8 @@ FLAGS = (
 )  # fmt: skip
 SHARED = "--process-per-site"
 """Flag with which a new tab finds the scripts of the other tabs compiled."""
-SLOW = 90_000
-"""Milliseconds that a page may take on a busy machine."""
+SLOW = 45_000
+"""Milliseconds that a page may take on a busy machine. A wait for what never comes takes as long."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -153,16 +153,12 @@ def test_run_is_finished_if_nobody_reads_its_progress(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_full_disk_under_the_standard_streams_is_no_defect(tmp_path: Path) -> None:
+def test_run_is_finished_if_its_progress_cannot_be_written(tmp_path: Path) -> None:
     invoking.write(tmp_path, "The staff was friendly.")
     command = [sys.executable, "-m", "core.cli", *map(str, invoking.arguments(tmp_path))]
     with open("/dev/full", "wb") as full:
-        silent = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False)
-        lost = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (silent.returncode, json.loads(silent.stdout)["status"]) == (0, "done")
-    assert lost.returncode == 2
-    assert "moot: The disk is full: the output could not be written." in lost.stderr
-    assert "Traceback" not in lost.stderr
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, check=False)
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "done")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
