@@ -207,7 +207,7 @@ def compare_annotators(
         for other, scores, main in zip(others, differences, mains, strict=True)
     )
     cochran = None
-    if len(sides) > 2 and shared.design.plain:
+    if len(sides) > 2 and shared.design.is_simple:
         target, *cases = _right_documents(*shared.coded(*sides))
         cochran = cochrans_q(target, {side.id: case for side, case in zip(sides, cases, strict=True)})
     scores = tuple(
@@ -244,20 +244,20 @@ class _SharedDocuments:
         """Return the p of the difference in the main score."""
         kind, first_verdicts, second_verdicts = self.codebook.kind, first.verdicts, second.verdicts
         differs: Mask = np.any(~np.isnan(first_verdicts) & (first_verdicts != second_verdicts), axis=1)
-        if differs.sum() > MAX_EXCHANGED[kind] or self.design.represents:
+        if differs.sum() > MAX_EXCHANGED[kind] or self.design.is_weighted:
             counted, _ = counted_documents(*(~np.isnan(side) for side in (self.gold, first_verdicts, second_verdicts)))
-            return self.interval_p(scores.main, counted & differs if self.design.represents else counted)
+            return self.interval_p(scores.main, counted & differs if self.design.is_weighted else counted)
         names, groups = self.codebook.names, self.design.groups
         return scoring.randomization_test(kind, self.gold, first_verdicts, second_verdicts, names, groups=groups)
 
     def interval_p(self, change: Estimate, rows: Mask) -> float | None:
         """Return the p of a difference by its interval; ``rows`` are the documents that it rests on."""
-        return scoring.interval_p(change, inf if self.design.plain else max(1, self.design.units(rows) - 1))
+        return scoring.interval_p(change, inf if self.design.is_simple else max(1, self.design.units(rows) - 1))
 
     @property
     def is_sample(self) -> bool:
         """True if some documents were selected and others not, so that counts of documents have no test."""
-        return self.design.sample is not None and not self.design.exact
+        return self.design.sample is not None and not self.design.is_census
 
     def pair(self, first: Side, second: Side, scores: Scores, main: MainTest, margin: float | None) -> Pair:
         """Return the comparison of two annotators from the differences of their scores and the test of the main one."""

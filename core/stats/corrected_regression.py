@@ -213,7 +213,7 @@ class _Equations:
             deviations = self.sample.estimates(human - tuning * model)
             deviations = deviations - deviations.mean(axis=0)
             error = self.scores(wrong, beta) @ inverse - every
-            unseen = 0.5 * self.sample.reach**2 * (error.T @ error) / len(error)
+            unseen = 0.5 * self.sample.share_per_draw**2 * (error.T @ error) / len(error)
             covariance = covariance + (deviations.T @ deviations + unseen) / (len(deviations) * (len(deviations) - 1))
         return np.asarray(covariance)
 

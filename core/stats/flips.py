@@ -233,7 +233,7 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
 
     def gain(tally: Tally, columns: slice) -> Estimate:
         sizes = path.counted[:, columns].sum(axis=1)
-        if design.plain and sizes.max(initial=0) <= 1:
+        if design.is_simple and sizes.max(initial=0) <= 1:
             counts = (tally.kept_right, tally.corrected, tally.regressed, tally.kept_wrong)
             return Estimate(tally.net / tally.n if tally.n else None, newcombe_paired(*counts))
         return ratio(gains[:, columns].sum(axis=1), sizes, design, signed=True)

@@ -77,28 +77,28 @@ class Design:
     document outside of the population."""
 
     @property
-    def plain(self) -> bool:
+    def is_simple(self) -> bool:
         """True if documents are independent and have equal weights."""
         return self.groups is None and self.sample is None
 
     @property
-    def represents(self) -> bool:
+    def is_weighted(self) -> bool:
         """True for a sample of reviewed documents that represents others."""
-        return self.sample is not None and not self.by_hand
+        return self.sample is not None and not self.has_few_draws
 
     @property
-    def exact(self) -> bool:
+    def is_census(self) -> bool:
         """True if all documents of the collection are reviewed, so that nothing is estimated."""
         return self.sample is not None and self.sample.complete
 
     @property
-    def by_hand(self) -> bool:
+    def has_few_draws(self) -> bool:
         """True for a sample with too few random draws: its documents count as themselves, without an interval."""
         return self.sample is not None and not self.sample.complete and self.sample.drawn < MIN_DRAWS
 
     def weights(self, documents: int) -> Numbers:
         """Return the weight of each document, ``[document]``; 0 for one outside the sample."""
-        if self.sample is None or self.by_hand:
+        if self.sample is None or self.has_few_draws:
             return np.ones(documents)
         document_weights = np.zeros(documents)
         document_weights[self.order] = self.sample.weights
@@ -109,7 +109,7 @@ class Design:
     @cached_property
     def _calibration(self) -> _Calibration | None:
         """Return the variables that enough reviewed documents have, with their totals over all documents."""
-        if self.sample is None or self.auxiliary is None or self.by_hand or self.sample.complete:
+        if self.sample is None or self.auxiliary is None or self.has_few_draws or self.sample.complete:
             return None
         counts, weights = (self.auxiliary[self.order] != 0).sum(axis=0), self.sample.weights
         effective = int(weights.sum() ** 2 / (weights**2).sum())  # documents of equal weights that tell as much
@@ -156,11 +156,11 @@ class Design:
 
     def quantile(self, units: int, level: float) -> float | None:
         """Return the quantile of the two-sided interval; None with too few units, 0 if all documents are reviewed."""
-        if self.plain:
+        if self.is_simple:
             return normal_quantile(level) if units else None
-        if self.exact:
+        if self.is_census:
             return 0.0
-        if self.by_hand or units < 2:
+        if self.has_few_draws or units < 2:
             return None
         return t_quantile(units - 1, level)
 
@@ -173,7 +173,7 @@ class Design:
         sample = self.sample
         if sample is None or units < 2 or cases <= 0 or sample.complete or sample.draws.all():
             return 0.0
-        return 0.5 * (sample.reach * sample.population / cases) ** 2 / (units * (units - 1))
+        return 0.5 * (sample.share_per_draw * sample.population / cases) ** 2 / (units * (units - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,17 +246,17 @@ def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, design: Design, 
     totals = weights @ cells
     values = weights @ parts / totals
     value, total, fractions = float(values.mean()), float(totals.sum()), bool((parts % 1).any())
-    if design.plain and not signed and not fractions and len(values) == 1 and cells.max() <= 1:
+    if design.is_simple and not signed and not fractions and len(values) == 1 and cells.max() <= 1:
         return Estimate(value, wilson(float(parts.sum()), total))
     has_cells: Mask = np.any(cells > 0, axis=1)
     units = design.units(has_cells)
     influence = ((parts - values * cells) / totals).mean(axis=1, keepdims=True)
     quantile = design.quantile(units, LEVEL)
-    if design.plain:
+    if design.is_simple:
         quantile = t_quantile(units - 1) if units > 1 else None
     if quantile is None:
         return Estimate(value, None)
-    roots = influence * sqrt(units / (units - 1)) if design.plain else design.roots(influence)
+    roots = influence * sqrt(units / (units - 1)) if design.is_simple else design.roots(influence)
     variance = float((roots**2).sum())
     if not signed:
         variance += design.floor(units, total)
@@ -295,7 +295,7 @@ def prediction_powered(
     if sample.complete:
         return Estimate(value, Interval(value, value))
     # Half an error more than was observed: predictions that were right so far do not prove that they always are.
-    squares = float((y - tuning * f).var()) * units + 0.5 * sample.reach**2
+    squares = float((y - tuning * f).var()) * units + 0.5 * sample.share_per_draw**2
     spread = Spread(squares / kept**2 / (units * (units - 1)), t_quantile(units - 1), np.inf, max(1.0, kept * units))
     return Estimate(value, spread.wilson(value))
 

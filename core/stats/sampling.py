@@ -145,7 +145,7 @@ class WeightedSample:
         return np.asarray((after + inverse) / max(1, self.drawn), dtype=np.float64)
 
     @property
-    def reach(self) -> float:
+    def share_per_draw(self) -> float:
         """Mean share of all documents that a draw represents."""
         return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0
 

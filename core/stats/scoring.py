@@ -137,7 +137,7 @@ def score(
     data = _Patterns.from_values(kind, (reference, predicted), labels, design or Design(), LEVEL)
     estimates = data.estimate(data.unweighted[0], intervals=intervals)
     outputs = {metric: estimated.outputs for metric, estimated in estimates.items()}
-    if intervals and data.design.represents:
+    if intervals and data.design.is_weighted:
         for metric in outputs:
             if metric.interval is not None:
                 outputs[metric] = [output if output.interval else Estimate() for output in outputs[metric]]
@@ -467,10 +467,10 @@ class _Patterns:
                 continue
             variance, quantile = float(variances[column]), self.quantile
             if metric.interval in ("share", "f1"):
-                if self.design.plain and metric.per_label:
+                if self.design.is_simple and metric.per_label:
                     variance = _binomial(metric.interval, float(values[column]), weight)
                 variance += self.design.floor(self.units, weight)
-            if not self.design.plain:
+            if not self.design.is_simple:
                 quantile = self.design.quantile(int(units[column]), self.level)
             elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
                 variance *= float(units[column] / (units[column] - 1))
@@ -486,21 +486,21 @@ class _Patterns:
     def _small_sample(self, metric: Metric, units: float) -> tuple[float, float | None]:
         """Return the factor of the variance, and the quantile, of an error or a correlation of ratings."""
         means = 2 if metric.interval == "correlation" else 1  # a correlation estimates two
-        if self.kind != "rating" or not self.design.plain or units <= means:
+        if self.kind != "rating" or not self.design.is_simple or units <= means:
             return 1.0, self.quantile
         return units / (units - means), t_quantile(units - means, self.level)
 
     def _min_units(self, metric: Metric) -> int:
         """Return the number of independent units that an interval needs."""
         if metric.interval == "correlation":
-            return MIN_CORRELATED_UNITS if self.kind == "rating" or not self.design.plain else 0
+            return MIN_CORRELATED_UNITS if self.kind == "rating" or not self.design.is_simple else 0
         return MIN_ERROR_UNITS if metric.interval in ("mean", "signed") else 0
 
     def _roots(self, influence: Numbers, *, single: bool) -> Numbers:
         """Return roots of the covariance of outputs: their product with themselves, summed, is the covariance."""
         if not single:
             return np.asarray(influence * sqrt(len(influence) / max(1, len(influence) - 1)))
-        if self.design.plain:
+        if self.design.is_simple:
             return np.asarray(influence * np.sqrt(self.frequency)[:, None])
         by_document = np.zeros((self.documents, influence.shape[1]))
         by_document[self.rows] = influence[self.inverse]
@@ -509,7 +509,7 @@ class _Patterns:
     def _case_units(self, cases: Callable[[Samples], Numbers], base: Samples) -> tuple[Numbers, Numbers]:
         """Return the unweighted cases of each output, and the independent units among them."""
         documents = _two_dimensional(cases(replace(base, weights=self.frequency[None, :])))[0]
-        if self.design.plain or len(self.weights) > 2 * _MAX_PATTERNS["choice"]:
+        if self.design.is_simple or len(self.weights) > 2 * _MAX_PATTERNS["choice"]:
             return documents, np.minimum(documents, self.units)
         of_pattern = _two_dimensional(cases(replace(base, weights=np.eye(len(self.weights))))) > 0
         return documents, np.array([float(self.units_of(column)) for column in of_pattern.T])
@@ -569,11 +569,11 @@ class _Patterns:
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
         differs = np.any(first_values != second_values, axis=1)
-        is_estimate = self.design.represents and not self.design.exact
+        is_estimate = self.design.is_weighted and not self.design.is_census
         fewest_cases = self._fewest_cases(metric, column, first, second)
         if not differs.any():
             alike = self.alike[column] if metric.per_label else self.alike.all()
-            if self.design.exact or (alike and is_estimate):
+            if self.design.is_census or (alike and is_estimate):
                 return Interval(0.0, 0.0, self.level)
             return None if is_estimate else self._equal(metric, fewest_cases)
         before, after = first.outputs[column], second.outputs[column]

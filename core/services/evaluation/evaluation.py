@@ -91,7 +91,7 @@ class Basis:
         if design.sample is None:
             kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
             return cls(kind, design.units(scored), warning=warning)
-        if design.by_hand:
+        if design.has_few_draws:
             return cls("by_hand", int(scored.sum()), design.sample.population)
         return cls(
             "sample",

@@ -97,7 +97,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
     y = np.where(loaded.is_kept[:, None], y, np.nan)
     scores = None
-    if codebook.kind != "rating" and not loaded.design.by_hand:
+    if codebook.kind != "rating" and not loaded.design.has_few_draws:
         scores = score(codebook, loaded.reference, verdicts, design=loaded.design)
     labels, alone = [], Design(sample=sample, order=np.arange(len(rows)))
     for column, label in enumerate(codebook.labels if len(everything) else ()):
@@ -109,7 +109,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
                 colour=label.colour,
                 f1=scores.labels[label.name]["f1"] if scores else Estimate(),
                 naive=naive,
-                sampled=ratio(np.nan_to_num(reviewed), ~np.isnan(reviewed), alone) if alone.represents else Estimate(),
+                sampled=ratio(np.nan_to_num(reviewed), ~np.isnan(reviewed), alone) if alone.is_weighted else Estimate(),
                 powered=prediction_powered(sample, reviewed, f[:, column], naive),
                 scale=codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1),
             )
@@ -117,7 +117,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     right = Estimate()
     if scores is not None:
         right = scores["accuracy"]
-    elif not loaded.design.by_hand:  # the share of ``evaluate``, without its correlations, which take long
+    elif not loaded.design.has_few_draws:  # the share of ``evaluate``, without its correlations, which take long
         right = _mean(loaded, is_right(loaded.reference, verdicts, kind=codebook.kind))
     is_present = annotation_arrays.debate_statuses(session, run) != "removed"
     return AccuracyEstimate(
