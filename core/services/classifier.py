@@ -17,6 +17,7 @@ from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier_training import MIN_DOCUMENTS, UNSCORED, version_of
 from core.services.project_session import ProjectSession, check_output_path
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval
 from core.store.classifiers import StoredClassifier
@@ -79,12 +80,12 @@ def count_reviewed(session: ProjectSession) -> int:
 def status(session: ProjectSession) -> ClassifierStatus:
     """Return the current status.
 
-    Schedules a training when decisions are missing from the last one, for instance after a crash, when an earlier
-    version of Moot trained it, and when the scoring of documents was interrupted.
+    Schedules a training when decisions or changes of the codebook are missing from the last one, for instance after
+    a crash, when an earlier version of Moot trained it, and when the scoring of documents was interrupted.
     """
     reviewed = count_reviewed(session)
     latest = session.store.classifiers.latest_facts()
-    outdated = latest is None or latest[1]["documents"] != reviewed or version_of(latest[1]) != classifier.VERSION
+    outdated = latest is None or version_of(latest[1]) != classifier.VERSION or _is_outdated(session)
     interrupted = session.store.settings.get(UNSCORED) and not session.trainer.error
     if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
         session.trainer.schedule()
@@ -113,6 +114,11 @@ def status(session: ProjectSession) -> ClassifierStatus:
         measure=str(score["measure"]),
         tested=int(score["n"]),
     )
+
+
+@cached_until_commit
+def _is_outdated(session: ProjectSession) -> bool:
+    return session.trainer.is_outdated()
 
 
 def _estimate(plain: Mapping[str, Any]) -> Estimate:

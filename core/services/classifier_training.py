@@ -99,6 +99,17 @@ class ClassifierTrainer:
                 return
             self._task = self._executor.submit(self._train_when_needed)
 
+    def is_outdated(self) -> bool:
+        """Return True if decisions, their texts or the codebook changed after the last training, or if there is none.
+
+        Another choice of vectors is left to the next training.
+        """
+        latest, stored = self._store.codebooks.latest(), self._store.classifiers.latest_facts()
+        if latest is None or stored is None:
+            return True
+        codebook, (hash, facts) = latest.codebook.closed, stored
+        return training_hash(codebook, self._examples(codebook), str(facts.get("vectors", ""))) != hash
+
     @property
     def is_training(self) -> bool:
         """True while a training runs or is about to run."""
@@ -214,11 +225,7 @@ class ClassifierTrainer:
         if latest is None:
             return
         latest = replace(latest, codebook=latest.codebook.closed)
-        examples = [
-            example
-            for example in self._store.classifiers.training_examples()
-            if latest.codebook.allows(example.item, example.value)  # others are from before the kind or a scale changed
-        ]
+        examples = self._examples(latest.codebook)
         texts = {example.document_id: example.text for example in examples}
         if len(texts) < MIN_DOCUMENTS:
             return
@@ -243,6 +250,11 @@ class ClassifierTrainer:
         if unscored is not None and self._score_documents(unscored[0], latest.codebook, texts, spec):
             self._store.settings.set(UNSCORED, "")
             self._scored_at = len(texts)
+
+    def _examples(self, codebook: Codebook) -> list[TrainingExample]:
+        """Return the examples that the codebook allows; others are from before the kind or a scale changed."""
+        examples = self._store.classifiers.training_examples()
+        return [example for example in examples if codebook.allows(example.item, example.value)]
 
     def _score_documents(
         self, trained: classifier.Classifier, codebook: Codebook, reviewed: Mapping[str, str], spec: str

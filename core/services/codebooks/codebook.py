@@ -109,7 +109,9 @@ def save(session: ProjectSession, codebook: Codebook, note: str = "") -> int:
     Raises CodebookError without labels, and PromptError if a prompt cannot be rendered with these definitions.
     """
     require_usable_codebook(session, codebook.require_labels())
-    return session.store.codebooks.save(codebook, note=note.strip())
+    version = session.store.codebooks.save(codebook, note=note.strip())
+    session.trainer.schedule()
+    return version
 
 
 def discard(session: ProjectSession) -> None:

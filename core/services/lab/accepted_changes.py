@@ -138,7 +138,6 @@ def undo(session: ProjectSession) -> UndoneChanges:
     version = None
     if saved is not None and (undone := without(saved, changes)) != saved:
         version = codebooks.save(session, undone, f"Undo {format_count(count, 'accepted change')}")
-        session.trainer.schedule()
     if status.dirty:
         codebooks.save_draft(session, without(status.codebook, changes))
     keep(session)

@@ -189,6 +189,29 @@ def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSessi
     assert session.trainer.find(status(session).hash) is not None
 
 
+def test_changed_decision_or_codebook_is_learned_after_it_was_missed(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, documents = _run(session), [f"d{n:02}" for n in range(8)]
+    _review(session, run, documents)
+    first = status(session).hash
+    with monkeypatch.context() as patched:
+        patched.setattr(session.trainer, "schedule", lambda: None)  # as if the project had been closed at once
+        item = run.settings.codebook.items[0]
+        value = session.store.document_records.load(run.run_id, documents[:1])[0].value(item)
+        actions.edit(session, run.run_id, documents[:1], item, not value)
+    assert status(session).is_training
+    session.trainer.wait(60)
+    second = status(session)
+    assert (second.hash != first, second.is_training) == (True, False)
+    codebook = session.store.codebooks.latest().codebook
+    session.store.codebooks.save(codebooks.change(codebook, guideline="Only the hotel."), note="")
+    assert status(session).is_training
+    session.trainer.wait(60)
+    third = status(session)
+    assert (third.hash not in (first, second.hash), third.is_training) == (True, False)
+
+
 def test_classifier_is_found_after_it_was_asked_for_too_early(session: ProjectSession) -> None:
     _review(session, _run(session), [f"d{n:02}" for n in range(6)])
     stored = session.store.classifiers.load(status(session).hash)
