@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.codebook import incomparability
-from core.debate import protocols
 from core.debate.turns import Turn
 from core.documents import VERDICT, Evidence, ReviewStatus
 from core.errors import UsageError
@@ -230,17 +229,16 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
         evidence=record.evidence,
         roles=run.settings.specs,
         reasons={item: reason for item, reason in record.unresolved.items() if item not in record.reviews},
-        models=_models(record, run),
+        models=_models(record),
         reviewers=_reviewers(record, items),
     )
 
 
-def _models(record: DocumentRecord, run: RunRow) -> tuple[AnnotatorValues, ...]:
-    """Return the verdict and the list of each role; that of a role whose samples vote is their vote."""
+def _models(record: DocumentRecord) -> tuple[AnnotatorValues, ...]:
+    """Return the verdict and the list of each role."""
     if record.status is None:
         return ()
-    lists = dict.fromkeys(record.roles, record.values) if protocols.samples_vote(run.settings) else record.roles
-    roles = (AnnotatorValues(role, values, record.evidence.get(role, ())) for role, values in lists.items())
+    roles = (AnnotatorValues(role, values, record.evidence.get(role, ())) for role, values in record.roles.items())
     return (AnnotatorValues(VERDICT, record.values, _evidence(record)), *roles)
 
 

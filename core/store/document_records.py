@@ -8,9 +8,10 @@ from typing import Any
 
 import duckdb
 
-from core.codebook import Codebook
+from core.debate.protocols import samples_vote
 from core.debate.turns import ReplyError
 from core.documents import Document, Evidence, ReviewStatus, Value
+from core.runs import RunSettings
 from core.store.annotation_sources import AllowedValues
 from core.store.database import DatabaseConnection, ReadRepository, translate_error
 from core.store.documents import document_of
@@ -124,7 +125,7 @@ class DocumentRecord:
     """The reason why an item has no value, by item."""
     error: ReplyError | None
     roles: Mapping[str, Mapping[str, Value]]
-    """The last values of each role; a role without any is missing."""
+    """The last values of each role, of a role whose samples vote their vote; a role without any is missing."""
     evidence: Mapping[str, tuple[Evidence, ...]]
     """The quotes that each role offered with its last values."""
     reviews: Mapping[str, Review]
@@ -169,7 +170,8 @@ class DocumentRecords(ReadRepository):
             return []
         names = {f"id{number}": id for number, id in enumerate(ids)}
         marks = ", ".join(f"${name}" for name in names)
-        codebook = self._runs.codebook(run_id)
+        settings = None if run_id is None else self._runs.settings(run_id)
+        codebook = None if settings is None else settings.codebook
         sql = _query(
             f"SELECT id AS document_id FROM documents WHERE id IN ({marks})",
             f"AND document_id IN ({marks})",
@@ -182,7 +184,7 @@ class DocumentRecords(ReadRepository):
         rows = {row[0]: row for row in self._connection.rows(sql, params)}
         by_others = [id for id, row in rows.items() if row[-1]]
         second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
-        return [_record_of(rows[id], codebook, second_reading=id in second) for id in ids if id in rows]
+        return [_record_of(rows[id], settings, second_reading=id in second) for id in ids if id in rows]
 
     def stream(self, run_id: str, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
         """Yield records of the run in position order, up to ``batch`` at once."""
@@ -190,8 +192,8 @@ class DocumentRecords(ReadRepository):
             "SELECT id AS document_id FROM documents WHERE position >= $first AND position < $first + $count "
             "AND id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
         )
-        codebook = self._runs.codebook(run_id)
-        allowed = AllowedValues(codebook)
+        settings = self._runs.settings(run_id)
+        allowed = AllowedValues(None if settings is None else settings.codebook)
         sql = _query(base, "AND document_id IN (SELECT document_id FROM base)", allowed, own_only=False, debate=True)
         cursor = self._connection.cursor()
         try:
@@ -200,14 +202,15 @@ class DocumentRecords(ReadRepository):
             for first in range(0, end, DOCUMENTS_PER_QUERY):
                 cursor.execute(sql, {"run": run_id, "first": first, "count": DOCUMENTS_PER_QUERY, **allowed.params})
                 while rows := cursor.fetchmany(batch):
-                    yield [_record_of(row, codebook) for row in rows]
+                    yield [_record_of(row, settings) for row in rows]
         except duckdb.Error as error:
             raise translate_error(error, self._connection.path) from error
         finally:
             cursor.close()
 
 
-def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading: bool = False) -> DocumentRecord:
+def _record_of(row: Sequence[Any], settings: RunSettings | None, *, second_reading: bool = False) -> DocumentRecord:
+    codebook = None if settings is None else settings.codebook
     *document, status, verdict, review_rows, review_status, people, by_rater, gold, roles, _ = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "error": None}
 
@@ -222,6 +225,8 @@ def _record_of(row: Sequence[Any], codebook: Codebook | None, *, second_reading:
         if last["values"] is not None:
             role_values[role] = {**role_values.get(role, {}), **load(last["values"])}
         evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(last["evidence"])))
+    if settings is not None and samples_vote(settings):
+        role_values = dict.fromkeys(role_values, stored["values"]) if verdict else {}
     record = DocumentRecord(
         document=document_of(document, values_by_key(by_rater or ())),
         status=status,

@@ -122,6 +122,8 @@ def test_column_of_a_role_whose_samples_vote_has_their_vote(project):
     asyncio.run(store_rounds(project, run_id, "d", turns, sample_world.both("a")))
     row = table(sample_world.session_on(project), run_id)["d"]
     assert [row[f"annotator_{name}"] for name in ("Alpha", "Beta")] == ["1", "0"]
+    (record,) = project.store.document_records.load(run_id, ["d"])
+    assert record.roles == {"annotator": sample_world.both("a")}
 
 
 def test_undone_decision_is_not_exported(session, run_id):
