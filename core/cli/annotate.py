@@ -291,6 +291,13 @@ def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limi
     stored, added = annotation.extend_run(session, run_id, preview, limit)
     _print_conflicts(session, stored.counts)
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
+    other_runs = [other for other in session.all_runs() if other.experiment_id == row.experiment_id]
+    if shorter := [other.run_id for other in other_runs if other.documents < row.documents + added]:
+        commands = ", ".join(f"--resume {id} --extend" for id in shorter)
+        console.print_message(
+            f"{join_names(shorter)}, of the same experiment, {plural(len(shorter), 'does', 'do')} not have all these "
+            f"documents. To extend {plural(len(shorter), 'it', 'them')}, repeat the command with {commands}."
+        )
 
 
 def rerun_run(session: ProjectSession, run_id: str, options: Mapping[str, Any]) -> Outcome:

@@ -113,6 +113,18 @@ def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     assert annotate(tmp_path, "--extend", code=2).json == {}
 
 
+def test_extending_one_iteration_names_the_others(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    annotate(tmp_path, "--iterations", 3)
+    write(tmp_path, *TEXTS)
+    first = annotate(tmp_path, "--iterations", 3, "--resume", "r0001", "--extend").stderr
+    assert "r0002 and r0003, of the same experiment, do not have all these documents" in first
+    assert "--resume r0002 --extend, --resume r0003 --extend" in first
+    second = annotate(tmp_path, "--resume", "r0002", "--extend").stderr
+    assert "r0003, of the same experiment, does not have all these documents" in second
+    assert "same experiment" not in annotate(tmp_path, "--resume", "r0003", "--extend").stderr
+
+
 def test_extending_reports_rejected_rows_and_other_gold(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     for s, broken in ((True, ""), (False, "\n{")):
