@@ -37,6 +37,22 @@ DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
 FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id, item
 """
+# The lists of samples, numbered on each document from 0 in the order of their turns. A list that was requested again
+# although it is readable (it lacked ratings or was cut) is replaced by the second one. Second requests follow all first
+# ones, in the order of these.
+_SAMPLES = """
+WITH asked AS (
+    SELECT document_id, turn, retry, values IS NOT NULL AS is_list, retry = 0 AND (
+        reading ->> '$.problem' <> '' OR json_array_length(reading -> '$.missing') > 0 OR finish_reason = 'length'
+    ) AS again
+    FROM turns JOIN replies USING (key) WHERE turns.run_id = $run AND NOT superseded
+), numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY document_id, retry, again ORDER BY turn) AS place FROM asked
+)
+SELECT document_id, turn, row_number() OVER (PARTITION BY document_id ORDER BY turn) - 1 AS nth
+FROM (FROM numbered WHERE is_list) AS own ANTI JOIN (FROM numbered WHERE is_list AND retry > 0) AS second
+    ON own.again AND second.document_id = own.document_id AND second.place = own.place
+"""
 # Without documents that others have replaced: these keep their places in the run, but have no values.
 _OWN = """(
     SELECT document_id, position FROM run_documents SEMI JOIN documents ON id = document_id WHERE run_id = $run
@@ -173,24 +189,20 @@ class Annotations(Repository):
         )
 
     def sample_values(self, run_id: str, codebook: Codebook) -> dict[str, npt.NDArray[Any]]:
-        """Return the values of all lists of a run, numbered on each document in the order of its turns.
+        """Return the values of the samples of a run, numbered on each document in the order of their turns.
 
         The arrays are ``sample``, the number from 0, ``row``, ``column`` and ``value``, as ``round_values``.
         """
         allowed = AllowedValues(codebook)
         return self._connection.numbers(
             f"""
-            WITH samples AS (
-                SELECT document_id, turn, row_number() OVER (PARTITION BY document_id ORDER BY turn) - 1 AS nth
-                FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
-            )
             SELECT nth::INTEGER AS sample, position::INTEGER AS row,
                    (list_position($items, item) - 1)::INTEGER AS column, ({allowed.code})::DOUBLE AS value
             FROM (
                 SELECT document_id, turn, item, value FROM annotations
                 WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
-            ) JOIN samples USING (document_id, turn)
-            JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+            ) JOIN ({_SAMPLES}) USING (document_id, turn)
+            JOIN {_OWN} USING (document_id)
             """,
             {"run": run_id, **allowed.params},
         )

@@ -24,8 +24,9 @@ NAMES = [label.name for label in LABELS]
 
 
 def store_random_run(project, protocol, kind, given, seed=1, count=40, gold=None):
-    """Store a run with random replies, two fifths of them unreadable, and the verdicts of its protocol on them.
+    """Store a run with random replies, and the verdicts of its protocol on them.
 
+    Two fifths of the replies are unreadable, and a third of the ratings lack dimensions, so that they are repeated.
     ``gold`` are the gold values of every document, none by default.
     """
     rng = random.Random(seed)
@@ -47,7 +48,8 @@ def store_random_run(project, protocol, kind, given, seed=1, count=40, gold=None
         if request.form == "text" or rng.random() < 0.4:
             return "I cannot say."
         names = rng.sample(NAMES, rng.randrange(4)) if kind == "multilabel" else [rng.choice(NAMES)]
-        return decision_text(kind, *names, ratings={name: rng.randint(1, 5) for name in NAMES})
+        rated = rng.sample(NAMES, rng.choice((1, len(NAMES), len(NAMES))))
+        return decision_text(kind, *names, ratings={name: rng.randint(1, 5) for name in rated})
 
     async def store():
         for document in documents:
@@ -56,15 +58,17 @@ def store_random_run(project, protocol, kind, given, seed=1, count=40, gold=None
             def keep(request, number, document=document, turns=turns):
                 text = respond(request, number)
                 reading = parse_reply(request, Reply(text), codebook, document).reading
-                turns.append((request.role, request.round, reading.values if reading.readable else None))
+                turns.append((request, reading))
                 return text
 
             verdict, _ = run_debate(spec, DebateContext(document, settings, {}), keep)
-            for number, (role, round, values) in enumerate(turns):
+            for number, (request, reading) in enumerate(turns):
                 key = f"{document.id}/{number}"
                 await project.replies.commit(make_reply(key, run_id=run_id))
-                turn = make_turn(run_id, document.id, number, role, key, values=values)
-                project.sink.turn(dataclasses.replace(turn, round=round))
+                values = {item: reading.values.get(item) for item in codebook.items} if reading.readable else None
+                turn = make_turn(run_id, document.id, number, request.role, key, values=values, reask=request.reask)
+                reply = dataclasses.replace(turn.reply, reading=reading)
+                project.sink.turn(dataclasses.replace(turn, round=request.round, reply=reply))
             await project.sink.verdict(make_verdict(run_id, document.id, verdict.values))
 
     asyncio.run(store())
@@ -136,6 +140,34 @@ def test_vote_of_samples_is_no_step_after_one_of_them(project):
     (only,) = annotation_arrays.steps(run, annotation_arrays.stages(session, run), verdicts)
     np.testing.assert_array_equal(only.predicted, verdicts)
     assert debate_effect.debate_effect(session, run).flip_table is None
+
+
+def test_sample_that_was_cut_and_repeated_has_one_vote(project):
+    first, second = (label.id for label in CODEBOOKS["choice"].labels[:2])
+    params = {"method": "vote", "k": 2}
+    settings = RunSettings(
+        protocol="single",
+        codebook=CODEBOOKS["choice"],
+        role_models={"annotator": ROLE_MODEL},
+        templates={},
+        params=params,
+    )
+    project.store.documents.add([Document("d0", {"text": "t"})])
+    run_id = project.store.runs.create(settings, ["d0"]).run_id
+
+    async def store():
+        for number, (label, ending, reask) in enumerate(
+            [(first, "length", 0), (first, "stop", 0), (second, "stop", 1)]
+        ):
+            await project.replies.commit(dataclasses.replace(make_reply(str(number)), finish_reason=ending))
+            values = {"label": label}
+            project.sink.turn(make_turn(run_id, "d0", number, "annotator", str(number), values=values, reask=reask))
+        await project.sink.verdict(make_verdict(run_id, "d0", {}))
+
+    asyncio.run(store())
+    (stage,) = annotation_arrays.stages(sample_world.session_on(project), project.store.runs.get(run_id))
+    assert [grid.tolist() for grid in stage.members.values()] == [[[0.0]], [[1.0]]]
+    assert stage.predicted == annotation_arrays.TIED
 
 
 def test_list_of_a_role_whose_samples_vote_is_their_vote(project):
