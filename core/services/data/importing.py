@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, normalise
+from core.documents import Document
 from core.errors import InputError, UsageError
 from core.formatting import format_count, one_line, plural
 from core.ingest.codebook_from_gold import codebook_from_gold
+from core.ingest.document_builder import NEIGHBOURS, build_documents
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
-from core.ingest.document_builder import build_documents
 from core.ingest.document_statistics import DocumentStatistics, document_statistics
 from core.ingest.gold import GoldKind as GoldKind
 from core.ingest.gold import GoldSource as GoldSource
@@ -31,7 +32,7 @@ from core.ingest.mapping import ColumnMapping as ColumnMapping
 from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import DETECTED, ReadOptions, Table, join_tables
+from core.ingest.table import DETECTED, ReadOptions, Table, join_tables, unique_names
 from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, OnStep, in_thread
@@ -344,7 +345,7 @@ def _compare_with_stored(session: ProjectSession, preview: ImportPreview) -> Imp
     Documents have the new ids that the project gave to them when they replaced other texts. Row numbers give way to the
     ids of the same texts in the project, if they conflict with these or match only some of them.
     """
-    built = preview.built
+    built = _with_stored_neighbours(session, preview)
     found = session.store.documents.compare(built.documents)
     have_moved = found.conflict or (found.existing and found.other_ids)
     if have_moved and preview.draft.mapping.id is None:
@@ -352,6 +353,37 @@ def _compare_with_stored(session: ProjectSession, preview: ImportPreview) -> Imp
         found = session.store.documents.compare(built.documents)
     built = _with_ids(built, found.stored_ids)
     return replace(preview, built=built, existing=found.existing, conflict=found.conflict, other_ids=found.other_ids)
+
+
+def _with_stored_neighbours(session: ProjectSession, preview: ImportPreview) -> BuiltDocuments:
+    """Return the documents with the neighbours that the project has of them, on which its runs and reviews rest.
+
+    A new message would otherwise change the fields of the documents beside it.
+    """
+    mapping, built = preview.draft.mapping, preview.built
+    if not mapping.neighbours:
+        return built
+    (name,) = unique_names([NEIGHBOURS], (mapping.text, *mapping.context))
+    loaded = session.store.documents.load([document.id for document in built.documents], gold=False)
+    if not any(name in document.fields for document in loaded):
+        return built  # they were imported without neighbours
+
+    def own_fields(document: Document) -> dict[str, str]:
+        return {field: text for field, text in document.fields.items() if field != name}
+
+    stored = {document.id: document for document in loaded}
+    kept = {
+        document.id: stored[document.id].fields
+        for document in built.documents
+        if document.id in stored
+        and document.fields != stored[document.id].fields
+        and own_fields(document) == own_fields(stored[document.id])
+    }
+    if not kept:
+        return built
+    documents = (replace(document, fields=kept.get(document.id, document.fields)) for document in built.documents)
+    note = f"{format_count(len(kept), 'document')} {plural(len(kept), 'keeps', 'keep')} the neighbours in the project."
+    return replace(built, documents=tuple(documents), notes=(*built.notes, note))
 
 
 def _with_ids(built: BuiltDocuments, ids: Mapping[str, str]) -> BuiltDocuments:

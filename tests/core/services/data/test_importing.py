@@ -42,6 +42,29 @@ def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSessi
     assert [document.id for document in first.built.documents] == ["a", "b", "c", "d"]
 
 
+def test_new_message_leaves_the_neighbours_of_stored_documents(session: ProjectSession) -> None:
+    mapping = ColumnMapping("text", id="id", group="chat", neighbours=1)
+    rows = "id,chat,text\nm1,c1,hello\nm2,c1,food\nm3,c2,alone\n"
+    notes = []
+    for new in ("", "m4,c1,staff\nm5,c2,not alone\n"):
+        draft = replace(importing.read_files([("chat.csv", f"{rows}{new}".encode())]), mapping=mapping)
+        built_preview = importing.preview_import(draft, CODEBOOK, session)
+        importing.store_documents(session, built_preview)
+        notes.append(built_preview.built.notes)
+    assert notes == [(), ("2 documents keep the neighbours in the project.",)]
+    windows = {document.id: document.fields.get("neighbours") for document in session.store.documents.page()}
+    here = "[the text to label]"
+    assert windows == {
+        "m1": f"{here}\nfood",
+        "m2": f"hello\n{here}",
+        "m3": None,
+        "m4": f"food\n{here}",
+        "m5": f"alone\n{here}",
+    }
+    changed = replace(importing.read_files([("chat.csv", rows.replace("food", "drink").encode())]), mapping=mapping)
+    assert importing.preview_import(changed, CODEBOOK, session).conflict
+
+
 def test_import_stores_documents_and_reports_progress(session: ProjectSession) -> None:
     progress: list[tuple[float, str]] = []
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
