@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -60,13 +61,15 @@ def test_closed_terminal_pauses_once_unless_it_is_ignored(handler, expected):
     future, received = Future[str](), []
 
     def hang_up() -> None:
+        while signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # the signal would end the tests
+            time.sleep(0.001)
         for _ in range(2):
             signal.raise_signal(signal.SIGHUP)
         future.set_result("done")
 
     before = signal.signal(signal.SIGHUP, handler)
     try:
-        threading.Timer(0.05, hang_up).start()
+        threading.Thread(target=hang_up, daemon=True).start()
         assert console.wait_for(future, received.append) == "done"
     finally:
         signal.signal(signal.SIGHUP, before)
