@@ -292,8 +292,11 @@ class ClassifierTrainer:
 
 
 def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str) -> str:
-    """Return the hash of a training; it changes with decisions, texts, codebook, code and the vectors."""
-    rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
+    """Return the hash of a training; it changes with decisions, texts, groups, codebook, code and the vectors."""
+    rows = [
+        [example.document_id, example.text, example.item, example.value, *([example.group] if example.group else ())]
+        for example in examples
+    ]
     return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, vectors], size=6)
 
 

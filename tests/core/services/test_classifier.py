@@ -210,6 +210,10 @@ def test_changed_decision_or_codebook_is_learned_after_it_was_missed(
     session.trainer.wait(60)
     third = status(session)
     assert (third.hash not in (first, second.hash), third.is_training) == (True, False)
+    grouped = [replace(document, group="hotel") for document in session.store.documents.load(documents)]
+    session.store.documents.add(grouped)
+    assert status(session).is_training, "scores on new groups differ"
+    session.trainer.wait(60)
 
 
 def test_classifier_is_found_after_it_was_asked_for_too_early(session: ProjectSession) -> None:
