@@ -185,6 +185,12 @@ def count_reviews(session: ProjectSession, run: RunRow, status: ReviewStatus) ->
     return session.store.review_queue.count(Viewpoint(run.run_id), (status,))
 
 
+@cached_until_commit
+def count_replaced(session: ProjectSession, run: RunRow) -> int:
+    """Return the number of documents of a run that others have replaced: only transcripts contain them."""
+    return run.documents - session.store.runs.count_present().get(run.run_id, 0)
+
+
 def _items(
     session: ProjectSession, runs: Sequence[RunRow], format: ExportFormat, *, batch: int = 1000
 ) -> Generator[Any, None, None]:

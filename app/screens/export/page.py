@@ -82,6 +82,7 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
         documents = sum(run.documents for run in runs)
         rows = [
             (f"Rows of {len(runs)} runs" if others else "Documents", documents),
+            ("Only in transcripts, as they were replaced", sum(export.count_replaced(session, run) for run in runs)),
             ("With a verdict", sum(run.verdicts for run in runs)),
             ("Unresolved", sum(run.unresolved for run in runs)),
             ("Failed", sum(run.failed for run in runs)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from core.documents import Document
 from core.services.project_session import ProjectSession
 from core.store.project import Project
 from tests.app.studio import html, open_page
@@ -21,3 +22,12 @@ def test_debates_that_have_begun_are_not_called_not_started(session: ProjectSess
     shown = html(open_page("export"))
     assert "<td>With a verdict</td><td>1</td>" in shown
     assert "<td>Not debated yet</td><td>3</td>" in shown
+
+
+def test_replaced_documents_are_named_as_those_of_transcripts_alone(session: ProjectSession, project: Project) -> None:
+    fill(session)
+    (run,) = queue_runs(session)
+    assert "Only in transcripts" not in html(open_page("export"))
+    kept = project.store.runs.document_ids(run.run_id)[1:]
+    project.store.documents.replace_all([*project.store.documents.load(kept), Document("new", {"text": "new"})])
+    assert "<td>Only in transcripts, as they were replaced</td><td>1</td>" in html(open_page("export"))
