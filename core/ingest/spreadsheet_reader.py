@@ -53,7 +53,7 @@ _EMPTY_FORMULA = re.compile(
     rb"<(?:\w+:)?c\s([^<>]*)><(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
 )
 """A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
-_ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))\s*(?:/>|>\s*</text:(?:line-break|tab)>)")
+_ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
 SHOWN_FORMULAS = 5
 

@@ -119,7 +119,8 @@ def test_values_of_ods_files_are_read(ods: Book) -> None:
 def test_line_breaks_and_tabs_of_ods_cells_separate_words(ods: Book) -> None:
     with zipfile.ZipFile(io.BytesIO(ods([["text"], ["one BREAK two TAB three"]]))) as archive:
         files = {name: archive.read(name).decode() for name in archive.namelist()}
-    content = files["content.xml"].replace(" BREAK ", "<text:line-break/>").replace(" TAB ", "<text:tab />")
+    tab = '<text:tab text:tab-ref="1"/>'
+    content = files["content.xml"].replace(" BREAK ", "<text:line-break/>").replace(" TAB ", tab)
     table = read_table(zipped({**files, "content.xml": content}), name="data.ods")
     assert table.column("text") == ("one\ntwo\tthree",)
 
