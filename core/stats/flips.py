@@ -94,6 +94,13 @@ class FlipTable:
     label_errors_by: Mapping[str, Mapping[str, int]]
     """The same for each label: ``[label][role]``."""
 
+    @property
+    def note(self) -> str:
+        """What counts and gains refer to if reviewed documents are weighted and they differ, else empty."""
+        if all(change.gained() == change.total.net for change in (*self.steps, self.whole)):
+            return ""
+        return "Counts are of reviewed documents. Shares and gains are estimated for all documents."
+
 
 Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "wrong", "right"]
 """Effect of a change on a document.

@@ -98,8 +98,8 @@ def _steps(result: DebateEffect, flip_table: FlipTable, noun: str, reference: st
         total, notes = result.prices["whole"], []
         if any(step.gain.value == 0 and step.gain.interval is None for step in flip_table.steps):
             notes.append("A step that changed nothing has no interval: nothing shows how far off its gain may be.")
-        if flip_table.whole.gained() != flip_table.whole.total.net:
-            notes.append("Counts are of reviewed documents. Shares and gains are estimated for all documents.")
+        if flip_table.note:
+            notes.append(flip_table.note)
         if total.cost_usd is None and has_gain:
             notes.append(f"The price of a model is unknown, so only tokens {gained} are given.")
         elif total.net <= 0:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,6 +135,12 @@ def test_outcome_of_weighted_documents_is_that_of_their_gain() -> None:
         "Among the reviewed documents, the debate corrected 12 labels and introduced 4 errors. "
         "Estimated for all documents: fewer correct than the extractor alone (−26.5 points"
     )
+
+
+def test_note_on_weights_is_given_if_they_change_the_gain_of_any_step() -> None:
+    table, unchanged = weighted_flip_table(), change(0, 0, 30)
+    assert not replace(table, steps=(unchanged,), whole=unchanged).note
+    assert replace(table, whole=unchanged).note.startswith("Counts are of reviewed documents.")
 
 
 def test_one_cell_per_document_uses_newcombes_interval() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -32,6 +33,7 @@ from tests import documented
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
 from tests.core.services.sessions import decide
+from tests.core.stats.samples import weighted_flip_table
 from tests.core.store.helpers import (
     ROLE_MODEL,
     count_cells,
@@ -606,6 +608,14 @@ def test_author_reference_without_author_labels_is_an_error(session, run_id):
     with pytest.raises(UsageError, match="The authors did not label") as caught:
         report_of(session, run_id, "author")
     assert caught.value.remedy == "Raters of the gold labels: gold."
+
+
+def test_printed_report_names_what_its_counts_of_weighted_documents_are(session, run_id, monkeypatch):
+    run, note = session.run(run_id), "Counts are of reviewed documents."
+    assert note not in html_report.html_report(session, run)
+    weighted = replace(debate_effect(session, run), flip_table=weighted_flip_table())
+    monkeypatch.setattr(html_report.debate_effect, "debate_effect", lambda *_: weighted)
+    assert note in html_report.html_report(session, run)
 
 
 def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
