@@ -97,11 +97,11 @@ class Annotations(Repository):
         )[0]
 
     def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
-        """Return all values by document and item that the roles of a run gave, in the order of its turns."""
+        """Return the values of the samples of a run by document and item, in the order of their turns."""
         rows = self._connection.rows(
-            "SELECT document_id, item, list(value ORDER BY turn) FROM annotations "
-            "WHERE run_id = ? AND turn IS NOT NULL AND value IS NOT NULL GROUP BY document_id, item",
-            [run_id],
+            f"SELECT document_id, item, list(value ORDER BY turn) FROM annotations JOIN ({_SAMPLES}) "
+            "USING (document_id, turn) WHERE run_id = $run AND value IS NOT NULL GROUP BY document_id, item",
+            {"run": run_id},
         )
         values_by_document: dict[str, dict[str, list[Value]]] = {}
         for document, item, values in rows:
