@@ -18,7 +18,7 @@ DEFAULT_FIGURES = ("coverage", "strict", "cost")
 NUMERIC = (DOCUMENTS, "Seed", "Iteration")
 FIGURES = {
     "coverage": ("Coverage", "Share of the documents with a reference that have a verdict"),
-    "strict": ("Strict", "The score with every document without a verdict counted as wrong"),
+    "strict": ("Strict", "The score with documents without a verdict as wrong ones (ratings: with a correlation of 0)"),
     "n": ("Scored", "Documents with a reference and a verdict"),
     "cost": ("Full cost", "As if no reply had been reused"),
     "paid": ("Paid", "What this run paid; reused replies were free"),
@@ -84,7 +84,7 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
     return {
         "main": _number(main, format_number(main), "main") if main is not None else _number(None, _state(run)),
         "coverage": _number(coverage, format_percent(coverage), "unres" if incomplete else ""),
-        "strict": _estimate(report.strict_main if report is not None else Estimate()),
+        "strict": _estimate(row.rank_score),
         "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
         "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
         "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),

@@ -86,6 +86,25 @@ def test_head_of_the_scores_names_the_score_of_each_kind_of_codebook(session):
     assert data["columns"][0]["title"] == "Mean Spearman or macro F1"
 
 
+def test_table_has_the_score_by_which_ratings_are_ranked(session):
+    book = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"),))
+    store, documents = session.store, [f"r{n}" for n in range(6)]
+    store.documents.add(Document(id, {"text": id}, gold={"gold": {"f": 1 + n % 5}}) for n, id in enumerate(documents))
+    run_id = store.runs.create(make_settings(book), documents).run_id
+    values = [2, 3, 4, 5, 5, None]
+    store_debates(
+        store_debate(session.project, run_id, id, {"judge": None}, {"f": value})
+        for id, value in zip(documents, values, strict=True)
+    )
+    (row,) = (row for row in rows_of(session) if row.run.run_id == run_id)
+    score = row.rank_score.value
+    assert row.main is not None
+    assert row.main.value is not None
+    assert score is not None
+    assert score < row.main.value
+    assert table._figures(row)["strict"]["value"] == score
+
+
 def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
