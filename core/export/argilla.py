@@ -52,7 +52,7 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, columns: Shared
 
     Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A document without any label
     is answered with ``none``. As a list of labels states that all others are absent, a verdict with unresolved labels
-    is no suggestion, and a response with undecided labels is a draft. The ids of reviewers are those in the settings.
+    is not a suggestion, and a response with undecided labels is a draft. The ids of reviewers are in the settings.
     Ratings are rounded to whole numbers, because Argilla has no others.
     """
     questions = _question_names(codebook, columns.text_names)

@@ -96,7 +96,7 @@ class FlipTable:
 
     @property
     def note(self) -> str:
-        """What counts and gains refer to if reviewed documents are weighted and they differ, else empty."""
+        """The documents of counts and of gains, if reviewed documents are weighted and they differ, else empty."""
         if all(change.gained() == change.total.net for change in (*self.steps, self.whole)):
             return ""
         return "Counts are of reviewed documents. Shares and gains are estimated for all documents."
