@@ -21,7 +21,8 @@ class AnnotatorValues:
     """The values of one annotator for a document: a run's verdict, one of its roles, or a person.
 
     ``values`` holds what could be read. ``at`` is in Unix seconds, None if unknown. ``status`` is that of a person's
-    review (Draft, Submitted, Discarded), empty for a model. A draft has their own decisions and is not an answer.
+    review (Draft, Submitted, Discarded), empty for a model. A draft has only the decisions of the person and is not
+    an answer.
     """
 
     name: str
