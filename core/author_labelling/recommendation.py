@@ -117,8 +117,8 @@ def recommend(
 def next_arm(log: Iterable[Entry], catalogue: Sequence[CatalogueEntry]) -> str:
     """Return the arm whose turn it is: the one with fewer impressions so far, the selector first.
 
-    An arm waits for a text that it matches. Without keywords in the catalogue it is always the selector's turn, without
-    labels that of the keywords.
+    An arm waits for a text that it matches. In a catalogue without keywords, it is always the selector's turn. In one
+    without labels, it is always the turn of the keywords.
     """
     if not any(entry.keywords for entry in catalogue):
         return SELECTOR

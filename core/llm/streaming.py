@@ -112,7 +112,7 @@ class Lines:
             raise aiohttp.ClientPayloadError(_NO_FRAME) from error
 
     def _watch(self) -> None:
-        """End the wait if the connection is lost: aiohttp waits on after bytes that are no part of the body."""
+        """End the wait if the connection is lost: aiohttp waits on after bytes that are not part of the body."""
         if self._content.is_eof() or self._content.exception() is not None:
             return
         if self._connection is None or self._connection.closed:

@@ -181,7 +181,7 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
 
 
 def _undo_bar(session: ProjectSession) -> None:
-    """Draw the undo of what this tab did last, else of the last deletion, which may be from an earlier session."""
+    """Draw Undo for the last action of this tab, else for the last deletion, which may be from an earlier session."""
     undo = state.runs.undo
     if undo is None and (deletion := configurations.last_deletion(session)) is not None:
         act, titles = deletion

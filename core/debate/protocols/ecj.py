@@ -78,7 +78,7 @@ def open_debate(context: DebateContext) -> Step[tuple[Reply, ...]]:
 def decision_path(context: DebateContext, first_replies: Sequence[Reply]) -> DecisionPath:
     """Return the length of this debate.
 
-    The random number is drawn whatever the replies are, and therefore depends on the document alone.
+    The random number is drawn before the replies are examined, and therefore depends on the document alone.
     """
     if not context.params["adaptive"]:
         return ""

@@ -249,7 +249,7 @@ def _debate_codes(session: ProjectSession, run: RunRow, is_complete: Mask) -> Co
 
 
 def _missing_reference(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
-    """Return ``Coverage.missing``: gold of several raters is their majority, for ratings their mean."""
+    """Return ``Coverage.missing``: the majority of several raters of labels may be tied."""
     may_tie = reference == "gold" and any(run.settings.codebook.kind != "rating" for run in runs)
     several = may_tie and len(session.store.annotations.raters([run.run_id for run in runs])) > 1
     return f"{reference_names(reference).missing} or with a tie" if several else ""

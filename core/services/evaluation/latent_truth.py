@@ -25,7 +25,7 @@ def refresh(session: ProjectSession, codebook: Codebook) -> tuple[str, ...]:
 
     Annotators are the gold raters, the reviewers, and the verdicts of each run except canaries and the Lab. A document
     has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
-    items with fewer than MIN_ANNOTATORS have none. Values that the codebook does not allow are no answers.
+    items with fewer than MIN_ANNOTATORS have none. Values that the codebook does not allow do not count.
     """
     if codebook.kind == "rating":
         return ()
