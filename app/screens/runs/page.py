@@ -78,10 +78,11 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
                 placeholder="Filter by name, tag or setting",
                 label_visibility="collapsed",
                 key="runs_filter",
+                persist_state="session",
                 width=240,
             )
             extents = {"differences": "Only differences", "all": "All settings"}
-            extent = segments("Settings", extents, default="differences", key="runs_extent")
+            extent = segments("Settings", extents, default="differences", key="runs_extent", persist_state="session")
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
                     "Figures",
@@ -90,9 +91,10 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
                     default=usual,
                     format_func=lambda figure: table.FIGURES[figure][0],
                     key="runs_figures",
+                    persist_state="session",
                 )
                 show = f"Show archived runs ({archived})"
-                with_archived = bool(archived) and st.toggle(show, key="runs_show_archived")
+                with_archived = bool(archived) and st.toggle(show, key="runs_show_archived", persist_state="session")
         shown = [row for row in rows if with_archived or row.run.details.status != "archived"]
         shown = [row for row in shown if _matches(row, words.lower().split())]
         if not shown:

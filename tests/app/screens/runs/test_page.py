@@ -340,3 +340,20 @@ def test_changes_of_a_project_are_not_applied_to_the_runs_of_another(session):
         states.widgets.append(sent)
         at._run(states)
     assert [project.run(run_id).details.name == "Best" for project in (session, other)] == [True, False]
+
+
+def test_filter_and_columns_stay_while_the_user_looks_at_another_page(session):
+    change_details(session, {finished(session).run_id: RunDetails(status="archived")})
+    finished(session)
+    at = open_page("runs")
+    at.text_input(key="runs_filter").set_value("ecj")
+    at.button_group(key="runs_extent").set_value("all")
+    at.button_group(key="runs_figures").set_value(["kappa"])
+    at.toggle(key="runs_show_archived").set_value(True)
+    at.run()
+    for page in ("data", "runs"):
+        at.switch_page(f"screens/{page}/page.py").run()
+    assert at.text_input(key="runs_filter").value == "ecj"
+    assert at.button_group(key="runs_extent").value == "all"
+    assert at.button_group(key="runs_figures").value == ["kappa"]
+    assert at.toggle(key="runs_show_archived").value
