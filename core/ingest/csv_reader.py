@@ -195,7 +195,10 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
 def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]]]:
     """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows."""
     head = _head(source.stream, decoding)
-    escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
+    if _QUOTED_BETWEEN_SPACES.match(head):
+        escaped = '\\"' in head
+    else:
+        escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
     if escaped:
         head = _double_quotes(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
@@ -217,10 +220,13 @@ def _read_header(
     """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
     header_index = header_row(first_rows)
     *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
+    fields = _raw_fields(dialect.delimiter).findall(lines.text.rstrip("\r\n"))
+    is_quoted = all(map(_WELL_QUOTED.fullmatch, fields))
     lower_headers = [
         _header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))
     ]
-    return titles, _as_wide_as(first_rows[header_index + 1 + len(lower_headers) :], names, dialect), lower_headers
+    rows = first_rows[header_index + 1 + len(lower_headers) :]
+    return titles, _as_wide_as(rows, names, may_name_rows=is_quoted or dialect.delimiter in "\t "), lower_headers
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
@@ -278,16 +284,17 @@ def _is_sep_line(lines: LineReader) -> bool:
     return lines.number == 1 and _SEP_LINE.fullmatch(lines.text) is not None
 
 
-def _as_wide_as(rows: list[list[str]], header: list[str], dialect: Dialect) -> list[str]:
+def _as_wide_as(rows: list[list[str]], header: list[str], *, may_name_rows: bool) -> list[str]:
     """Return the header with empty names for fields that it lacks and that all of the first rows have.
 
-    Those are empty fields at the end, or before a tab or space the names of rows, which R writes without a name.
+    Those are empty fields at the end, or the names of rows, which R's ``write.table`` writes without a name. If
+    ``may_name_rows`` is False, one more field in each row may be a part of a text that lacks quotes.
     """
     widths = set(map(len, rows))
     missing = widths.pop() - len(header) if len(widths) == 1 else 0
     if missing > 0 and not any("".join(row[-missing:]).strip() for row in rows):
         return header + [""] * missing
-    return ["", *header] if missing == 1 and dialect.delimiter in ("\t", " ") else header
+    return ["", *header] if missing == 1 and may_name_rows else header
 
 
 def _read_rows(

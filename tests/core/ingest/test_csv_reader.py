@@ -145,6 +145,20 @@ def test_fields_that_all_rows_have_beyond_the_header_are_columns() -> None:
     assert rejections(read("id,text\n1,Great\n2,Dirty, but cheap\n")) == ["row 3: 3 fields, expected 2"]
 
 
+@each_row("delimiter", [",", ";", "\t", " "])
+def test_names_of_rows_that_r_writes_without_a_name_are_a_column(delimiter: str) -> None:
+    """The file is that of write.table(d, sep = ...) of R 4.2.2, which leaves the header one field short."""
+    rows = [
+        ['"id"', '"text"', '"food"'],
+        ['"1"', '"007"', r'"\"Great\", they said"', "1"],
+        ['"3"', '"008"', '"Dirty"', "NA"],
+    ]
+    table = read("".join(f"{delimiter.join(row)}\n" for row in rows))
+    assert table.columns == ("column_1", "id", "text", "food")
+    assert (table.column("id"), table.column("text")) == (("007", "008"), ('"Great", they said', "Dirty"))
+    assert read("id,text\n1,Great, but dear\n2,Dirty, but cheap\n").rejected, "a comma of a text, not a name"
+
+
 @each_row("header", ["id,text", "id,text,food"])
 def test_comments_above_the_header_are_left_out(header: str) -> None:
     table = read(f"# made by tool 1.2\n# on a Monday\n{header}\n1,#great{',1' * header.count('food')}\n")
