@@ -7,23 +7,23 @@ import { documentNodes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
-import { ReviewDocuments } from "./review_documents.js";
-import { ReviewForm } from "./review_form.js";
-import { ReviewKeys } from "./review_keys.js";
-import { ReviewNote } from "./review_note.js";
+import { ReviewDocuments } from "./review_focus_documents.js";
+import { ReviewForm } from "./review_focus_form.js";
+import { ReviewKeys } from "./review_focus_keys.js";
+import { ReviewNote } from "./review_focus_note.js";
 import { documentPanel, isBlind } from "./review_panels.js";
 import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
-import { ReviewQueueList } from "./review_queue_list.js";
-import { ReviewSidePanel } from "./review_side_panel.js";
+import { ReviewQueueList } from "./review_focus_queue_list.js";
+import { ReviewSidePanel } from "./review_focus_side_panel.js";
 import { createRoles } from "./roles.js";
 import { Stopwatch } from "./stopwatch.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { Kind, LabelData, Value } from "./labels.js" */
-/** @import { KeyActions } from "./review_keys.js" */
+/** @import { KeyActions } from "./review_focus_keys.js" */
 /** @import { Progress, ReviewDocument, ReviewInfo } from "./review_panels.js" */
 /** @import { ReviewStatus } from "./review_queue.js" */
-/** @import { SideName } from "./review_side_panel.js" */
+/** @import { SideName } from "./review_focus_side_panel.js" */
 /** @import { RoleData } from "./roles.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 

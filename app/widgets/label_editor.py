@@ -23,7 +23,7 @@ from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches
+from core.services.codebooks import label_keywords
 from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 
@@ -266,14 +266,14 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             list(label.keywords),
             lambda book, typed: codebooks.change_label(book, label.id, keywords=_split_lists(typed, label.keywords)),
             "for the built-in model only",
-            f"{len(label.keywords):,}" if keyword_matches.has_full_list(label) else "",
+            f"{len(label.keywords):,}" if label_keywords.has_full_list(label) else "",
             options=[*label.keywords, *offered],
             accept_new_options=True,
             select_all=False,
             placeholder="Type a word and press Enter",
         )
-        if keyword_matches.has_full_list(label):
-            line(keyword_matches.UNUSED_DESCRIPTION, "q xs")
+        if label_keywords.has_full_list(label):
+            line(label_keywords.UNUSED_DESCRIPTION, "q xs")
         _restore_button(fields, label)
     if not offered:
         return
@@ -332,24 +332,24 @@ def in_texts(fields: Fields, label: Label) -> None:
         book = codebooks.codebook_status(fields.session).codebook
         if all(other.id != label.id for other in book.labels):
             return  # deleted while this waited
-        proposals = keyword_matches.propose(fields.session, book)
+        proposals = label_keywords.propose(fields.session, book)
         offered = codebooks.suggestions(book, label.id, OFFERED_KEYWORDS)
-        matches = keyword_matches.count_matches(fields.session, book, label.id, offered)
+        matches = label_keywords.count_matches(fields.session, book, label.id, offered)
     _proposed_keywords(fields, label, proposals)
     _matches(matches)
     if matches.unmatched:
         _remove_button(fields, label, matches)
 
 
-def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.KeywordProposals) -> None:
+def _proposed_keywords(fields: Fields, label: Label, proposals: label_keywords.KeywordProposals) -> None:
     """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
     label_proposals = [proposal for proposal in proposals.proposals if proposal.label_id == label.id]
     field_name("Proposed from your texts", f"from {format_count(proposals.documents, 'document')}")
 
-    def add(added: Sequence[keyword_matches.KeywordProposal]) -> None:
+    def add(added: Sequence[label_keywords.KeywordProposal]) -> None:
         with error_notices():
             before = codebooks.codebook_status(fields.session).codebook
-            fields.apply(lambda book: keyword_matches.with_keywords(book, added))
+            fields.apply(lambda book: label_keywords.with_keywords(book, added))
             accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
@@ -380,7 +380,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: keyword_matches.
 _PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
 
 
-def _proposal_html(proposal: keyword_matches.KeywordProposal) -> str:
+def _proposal_html(proposal: label_keywords.KeywordProposal) -> str:
     together = f"{proposal.together:,} with another keyword" if proposal.together else ""
     parts = (f"in {format_count(proposal.documents, 'document')}", together, _PROPOSAL_SOURCES.get(proposal.source, ""))
     details = escape(", ".join(filter(None, parts)))
@@ -388,7 +388,7 @@ def _proposal_html(proposal: keyword_matches.KeywordProposal) -> str:
     return f'<div class="moot-line moot-proposal"><b>{escape(proposal.word)}</b> {details}{example}</div>'
 
 
-def _matches(matches: keyword_matches.KeywordMatches) -> None:
+def _matches(matches: label_keywords.KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
     sample = f"of {matches.documents:,} documents"
     if matches.documents < matches.total:
@@ -419,7 +419,7 @@ def _matches(matches: keyword_matches.KeywordMatches) -> None:
     st.html(f'<table class="moot-found">{body}</table>')
 
 
-def _remove_button(fields: Fields, label: Label, matches: keyword_matches.KeywordMatches) -> None:
+def _remove_button(fields: Fields, label: Label, matches: label_keywords.KeywordMatches) -> None:
     """Draw the button that removes the keywords without a match."""
     removed = matches.unmatched
 
@@ -429,7 +429,7 @@ def _remove_button(fields: Fields, label: Label, matches: keyword_matches.Keywor
 
     help = f"None of {format_count(matches.documents, 'document')} contains them. You can put them back."
     kept = label.model_copy(update={"keywords": tuple(word for word in label.keywords if word not in removed)})
-    if keyword_matches.has_full_list(label) and not keyword_matches.has_full_list(kept):
+    if label_keywords.has_full_list(label) and not label_keywords.has_full_list(kept):
         help += " So few keywords remain that words of the description select the label too."
     remove = f"Remove {format_count(len(removed), 'keyword')} without a match"
     if button(remove, "keywords-remove", icon="playlist_remove", type="tertiary", help=help):

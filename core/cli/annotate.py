@@ -23,9 +23,9 @@ from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
 from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
-from core.services import annotation, few_shot_examples, personas, prompt_templates
+from core.services import few_shot_examples, import_with_runs, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
-from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords
+from core.services.codebooks.label_keywords import labels_without_keywords, propose_keywords, with_keywords
 from core.services.data.importing import (
     MIN_ROWS,
     BuiltDocuments,
@@ -155,7 +155,7 @@ def annotate_file(
         console.print_message(message)
     if count := to_import.other_ids:
         console.print_message(f"{describe_other_ids(count)}; they are added again. --id chooses the id column")
-    stored, rows = annotation.create_runs(session, to_import, codebook, plan)
+    stored, rows = import_with_runs.create_runs(session, to_import, codebook, plan)
     _print_conflicts(session, stored.counts)
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
@@ -288,7 +288,7 @@ def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limi
     row = console.known_run(session, run_id)
     preview = preview_file(source, row.settings.codebook, session)
     _print_reading(preview.built, " (stored in the project)")
-    stored, added = annotation.extend_run(session, run_id, preview, limit)
+    stored, added = import_with_runs.extend_run(session, run_id, preview, limit)
     _print_conflicts(session, stored.counts)
     console.print_message(f"{run_id}: added {format_count(added, 'document')}")
     other_runs = [other for other in session.all_runs() if other.experiment_id == row.experiment_id]

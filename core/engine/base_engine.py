@@ -18,10 +18,10 @@ from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document, Precedents
 from core.engine.budget import Budget, BudgetSpent
-from core.engine.debate_runner import Debate, PendingTurn, find_reply, read_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller, PaidCall
+from core.engine.pending_turns import Debate, PendingTurn, find_reply, read_reply
 from core.errors import ContextTooLong, ModelError, ProjectError, Refused
 from core.formatting import format_count, format_money
 from core.runs import NOT_STOPPED, State, StopReason, total_cost

@@ -24,10 +24,10 @@ from core.debate.turns import ReplyError, Request, Usage
 from core.documents import Document
 from core.engine.base_engine import EQUAL_FAILURES, LOADED_AT_ONCE, ReplayingEngine
 from core.engine.budget import BudgetSpent
-from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.model_calls import PaidCall
+from core.engine.pending_turns import PendingTurn, paid_reply
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from core.llm.models import ModelLibrary
+    from core.llm.model_library import ModelLibrary
 
 
 @dataclass(frozen=True, slots=True)

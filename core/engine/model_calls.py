@@ -16,15 +16,15 @@ import numpy.typing as npt
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
 from core.engine.budget import Budget, BudgetSpent, Settle
-from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.interfaces import FailedAttempt, Publish, ReplyStore
+from core.engine.pending_turns import PendingTurn, paid_reply
 from core.engine.rate_limiter import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.hashing import digest
 from core.llm.connections import Limits
 from core.llm.embeddings import SECONDS, batches, decode_vector, encode_vector, vector_key
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
 

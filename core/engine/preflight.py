@@ -11,7 +11,7 @@ from core.debate.reading.parse import read
 from core.debate.turns import Reply
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.probe import BOOK, DOCUMENT, WEATHER
 from core.llm.streaming import ignore_delta
 from core.runs import RoleModel, RunSettings

@@ -34,7 +34,7 @@ from core.engine.ray_worker import (
 )
 from core.errors import UsageError
 from core.files import atomic_write, own_problem
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import StopReason
 
 POLL_SECONDS = 0.5

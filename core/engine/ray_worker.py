@@ -28,7 +28,7 @@ from core.engine.interfaces import Dependencies, EmbedTexts, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.files import atomic_write
 from core.llm.connections import Connection, Limits
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.prices import Price
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from core.debate.turns import Reply, ReplyError, Request, Step, T, Usage
 from core.documents import Document
 from core.engine.budget import Budget
-from core.engine.debate_runner import PendingTurn, request_hash
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import ReplyStore
 from core.engine.model_calls import ModelCaller
+from core.engine.pending_turns import PendingTurn, request_hash
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RunSettings, total_cost
 
 NO_DOCUMENT = Document("", {})

@@ -25,10 +25,10 @@ from typing import Any, TypeAlias
 from core.debate.turns import Reply, Verdict
 from core.documents import Document, Precedents
 from core.engine.base_engine import Engine
-from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
 from core.engine.event_loop import start_python, tune_garbage_collection
 from core.engine.interfaces import Work
-from core.llm.models import ModelLibrary
+from core.engine.pending_turns import Debate, PendingTurn, paid_reply, read_reply
+from core.llm.model_library import ModelLibrary
 from core.llm.streaming import ignore_delta
 from core.runs import LEXICAL_MODEL, RunSettings, StopReason
 

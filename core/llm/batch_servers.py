@@ -22,7 +22,7 @@ from core.formatting import as_sentence
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
 from core.llm.failures import from_status, hide_key, is_cut, server_message
-from core.llm.models import ModelLibrary, check_whole, without_key
+from core.llm.model_library import ModelLibrary, check_whole, without_key
 from core.llm.request import encode_body
 from core.llm.sdk import openai_client, translated_errors
 from core.runs import RoleModel, RunSettings

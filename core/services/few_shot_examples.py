@@ -21,7 +21,7 @@ from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import EmbedTexts, FindExamples, LoadDocuments, no_examples
 from core.errors import ModelError
 from core.llm import embeddings
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunRow, RunSettings
 from core.store.lab import SPLIT, Split
 from core.store.project import Store

@@ -21,7 +21,7 @@ from core.llm.prices import Price
 from core.runs import RoleModel
 
 if TYPE_CHECKING:
-    from core.llm.models import ModelLibrary
+    from core.llm.model_library import ModelLibrary
 
 logger = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from core.engine.model_calls import embed_stored
 from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_servers import BatchLibrary
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.background_jobs import Prefetcher

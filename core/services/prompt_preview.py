@@ -10,9 +10,9 @@ from core.debate import protocols
 from core.debate.context import DebateContext, run_protocol
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Precedent, Precedents, Value
-from core.engine.debate_runner import request_hash
+from core.engine.pending_turns import request_hash
 from core.hashing import digest
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.streaming import estimate_usage
 from core.prompts import Message
 from core.runs import RunSettings

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from core.engine.event_loop import EngineThread
 from core.llm import embeddings
 from core.llm.connections import parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
 from core.store.database import check_path as check_path

@@ -21,7 +21,7 @@ from core.codebook import Codebook, Label
 from core.ingest.mapping import ColumnMapping
 from core.llm.connections import parse_connection
 from core.runs import RoleModel
-from core.services import annotation
+from core.services import import_with_runs
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.evaluation import evaluate as evaluate_run
 from core.services.runs import planning
@@ -92,7 +92,7 @@ def import_texts(folder: Path, count: int) -> None:
         preview = preview_file(source, codebook, session)
         workspace.models.add(parse_connection("mock", "http://127.0.0.1:1/v1"))
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="mock"), concurrency=64)
-        annotation.create_runs(session, preview, codebook, plan)
+        import_with_runs.create_runs(session, preview, codebook, plan)
     workspace.close()
 
 

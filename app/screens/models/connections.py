@@ -18,7 +18,7 @@ from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import RoleModel
 from core.services import models, preferences
-from core.services.codebooks.keyword_matches import VectorsAdvice
+from core.services.codebooks.label_keywords import VectorsAdvice
 from core.services.models import ConnectionEntry, Limits, ModelListing, Price, Probe
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace

@@ -11,7 +11,7 @@ from app.widgets.elements import button, heading, line, saved, segments
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
-from core.services.codebooks import keyword_matches
+from core.services.codebooks import label_keywords
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -74,7 +74,7 @@ def main() -> None:
     with advice:
         role_models.recommendations(session, plan, roles, save)
     with vectors:
-        connections.vectors(workspace, keyword_matches.advise_vectors(session))
+        connections.vectors(workspace, label_keywords.advise_vectors(session))
     pending = tuple(name for name in in_use if models.listing(workspace, name, wait=0.0).pending)
     if pending:
         _wait_for_listings(workspace, pending)

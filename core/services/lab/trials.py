@@ -17,13 +17,13 @@ import numpy as np
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document, Precedents
-from core.engine.debate_runner import Debate, read_reply
+from core.engine.pending_turns import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
 from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches
+from core.services.codebooks import label_keywords
 from core.services.document_samples import DocumentSample
 from core.services.evaluation import annotation_arrays
 from core.services.lab import results
@@ -343,10 +343,10 @@ def unused_edit(before: RunSettings, after: RunSettings) -> str:
     if old == new or len(old.labels) != len(new.labels):
         return ""
     restored = tuple(
-        label.model_copy(update={"description": earlier.description}) if keyword_matches.has_full_list(label) else label
+        label.model_copy(update={"description": earlier.description}) if label_keywords.has_full_list(label) else label
         for earlier, label in zip(old.labels, new.labels, strict=True)
     )
-    return keyword_matches.UNUSED_DESCRIPTION if new.model_copy(update={"labels": restored}) == old else ""
+    return label_keywords.UNUSED_DESCRIPTION if new.model_copy(update={"labels": restored}) == old else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
 from core.formatting import format_count
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services.project_session import ProjectSession

@@ -19,7 +19,7 @@ from core.engine.preflight import Probe, probe_role_models
 from core.engine.ray_job import require_cluster, require_ray
 from core.errors import CodebookError, UsageError
 from core.formatting import format_problem
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.prices import ANY_MODEL
 from core.runs import (
     BUILTIN,

@@ -9,7 +9,7 @@ from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
 from core.engine.ray_job import require_ray
 from core.errors import UsageError
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import few_shot_examples, prompt_templates
 from core.services.project_session import ProjectSession

@@ -9,7 +9,7 @@ from core.codebook import Codebook
 from core.debate.turns import family
 from core.formatting import join_names, plural
 from core.llm.embeddings import TFIDF
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import LEXICAL_MODEL, RunSettings, builtin_name
 from core.services import few_shot_examples
 from core.services.project_session import ProjectSession

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core import baseline
 from core.baseline.keyword_proposals import MIN_DOCUMENTS, KeywordProposal, propose_keywords
 from core.codebook import Codebook, Label, load_yaml
-from core.services.codebooks.keyword_matches import with_keywords
+from core.services.codebooks.label_keywords import with_keywords
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 BOOK = Codebook(

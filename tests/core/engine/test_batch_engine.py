@@ -19,7 +19,7 @@ from core.engine.interfaces import BatchJob, Dependencies
 from core.llm import batch_servers, streaming
 from core.llm.batch_servers import FolderBatches, OpenAIBatches, read_row
 from core.llm.connections import parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.core.engine.fakes import ROLE_MODEL, World, settings

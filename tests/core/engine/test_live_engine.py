@@ -16,7 +16,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document, Precedents
 from core.engine import base_engine, model_calls, retries
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
-from core.engine.debate_runner import Debate
+from core.engine.pending_turns import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta

@@ -23,7 +23,7 @@ from core.engine.ray_engine import RayEngine
 from core.engine.ray_worker import append_replies
 from core.errors import UsageError
 from core.llm.connections import Limits, parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.engine.fakes import World, settings
 from tests.servers.running import free_port

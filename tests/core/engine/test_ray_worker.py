@@ -26,7 +26,7 @@ from core.engine.ray_worker import (
     take_attempts,
 )
 from core.llm.connections import Connection, Limits
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.prices import Price
 from core.runs import ErrorHandling, RoleModel
 from core.services.runs import planning

@@ -19,7 +19,7 @@ from core.engine import worker_pool_engine
 from core.engine.interfaces import Dependencies
 from core.engine.live_engine import LiveEngine
 from core.engine.worker_pool_engine import WorkerPoolEngine, debate_document, is_faster
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import BUILTIN, LEXICAL_MODEL, ErrorHandling, RoleModel, RunSettings, StopReason
 from tests.core.engine.fakes import World, settings
 from tests.each_row import each_row

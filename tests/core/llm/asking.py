@@ -14,7 +14,7 @@ from core.debate.turns import Reply, ReplyForm, Request
 from core.documents import Document
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.request import ModelRequest
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling

@@ -467,7 +467,7 @@ def test_shorter_timeout_is_used() -> None:
     from core.debate.turns import Request
     from core.documents import Document
     from core.llm.connections import parse_connection
-    from core.llm.models import ModelLibrary
+    from core.llm.model_library import ModelLibrary
     from core.runs import ErrorHandling, RunSettings
     from tests.core.llm.asking import BOOK, MESSAGES
 

@@ -25,7 +25,7 @@ from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, parse_connection
 from core.llm.failures import from_event, from_status, parse_error_body, redacted
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, REQUEST, ROLE_MODEL

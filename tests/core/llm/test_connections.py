@@ -10,7 +10,7 @@ import pytest
 
 from core.debate.turns import Usage
 from core.llm.connections import PRESETS, Connection, find_key, parse_connection, remember_key
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel
 from tests.each_row import each_row
 

@@ -21,7 +21,7 @@ from core.documents import Document
 from core.errors import MalformedStream, NoSuchModel, Unreachable, UsageError
 from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.streaming import ignore_delta
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings

@@ -15,7 +15,7 @@ from core.debate.turns import Request
 from core.documents import Document
 from core.llm import failures, http
 from core.llm.connections import parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
 from tests.each_row import each_row

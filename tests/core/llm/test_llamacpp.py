@@ -13,7 +13,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm.connections import parse_connection
 from core.llm.model_info import list_models
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.running import llama_cpp

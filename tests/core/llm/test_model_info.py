@@ -10,7 +10,7 @@ from aiohttp import web
 
 from core.llm.connections import PRESETS, parse_connection
 from core.llm.model_info import ModelInfo, fetch_model_info
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from tests.servers.ollama import PLAIN, THINKER, ollama
 from tests.servers.scripted import Behaviour, Scripted
 

@@ -14,7 +14,7 @@ from core.debate.turns import Request
 from core.llm import ollama_chat
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.prompts import Message
 from core.runs import RoleModel
 from tests.core.engine.fakes import settings

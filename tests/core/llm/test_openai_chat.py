@@ -14,7 +14,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import http, streaming
 from core.llm.connections import parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.llm.request import encode_body
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling

@@ -14,7 +14,7 @@ from core.codebook import Codebook
 from core.errors import BadRequest
 from core.llm.capabilities import REMEMBERED_SECONDS, Capabilities, ModelCapabilities
 from core.llm.connections import parse_connection
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunSettings
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 

@@ -13,8 +13,8 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.quote_location import locate_evidence
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
-from core.engine.debate_runner import request_hash
-from core.llm.models import ModelLibrary
+from core.engine.pending_turns import request_hash
+from core.llm.model_library import ModelLibrary
 from core.llm.request import instruction, request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing

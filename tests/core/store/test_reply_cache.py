@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.debate.reply_codec import decode_reply, encode_reply
 from core.debate.turns import Reply, Usage
-from core.engine.debate_runner import paid_reply
+from core.engine.pending_turns import paid_reply
 from core.errors import StorageFull
 from core.llm.failures import server_message
 from core.llm.streaming import LOWEST_LOGPROB

@@ -13,7 +13,7 @@ from core.codebook import Codebook, load_yaml
 from core.documents import Document
 from core.errors import StorageFull
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches, prompt_diff
+from core.services.codebooks import label_keywords, prompt_diff
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision, ReviewChange
 from tests.app.studio import HOSTILE, button, html, open_page
@@ -189,14 +189,14 @@ def test_keywords_without_a_match_are_removed_together_and_put_back(saved: Proje
 def test_keywords_of_a_label_that_was_deleted_in_another_tab_are_not_removed(saved: ProjectSession) -> None:
     at = open_page("codebook")
     at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["bill", "cheap"]).run()
-    read_matches = keyword_matches.count_matches
+    read_matches = label_keywords.count_matches
 
     def delete_then_read(session: ProjectSession, book: Codebook, label_id: str, *more: Any) -> Any:
         codebooks.save_draft(session, codebooks.delete_label(book, label_id))
         return read_matches(session, book, label_id, *more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keyword_matches, "count_matches", delete_then_read)
+        patch.setattr(label_keywords, "count_matches", delete_then_read)
         button(at, "Remove 1 keyword without a match")
     assert "Label not found" in html(at)
 
@@ -335,7 +335,7 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
 
 def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     saved.store.documents.add([Document("n1", {"text": "Cheap."})])
-    preview, propose, prompts_drawn = prompt_diff.preview, keyword_matches.propose, Event()
+    preview, propose, prompts_drawn = prompt_diff.preview, label_keywords.propose, Event()
 
     def preview_first(*args: Any) -> Any:
         prompts_drawn.set()
@@ -346,5 +346,5 @@ def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monk
         return propose(*args)
 
     monkeypatch.setattr(prompt_diff, "preview", preview_first)
-    monkeypatch.setattr(keyword_matches, "propose", propose_later)
+    monkeypatch.setattr(label_keywords, "propose", propose_later)
     assert "Proposed from your texts" in html(open_page("codebook"))

@@ -21,7 +21,7 @@ from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.keyword_matches import UNUSED_DESCRIPTION
+from core.services.codebooks.label_keywords import UNUSED_DESCRIPTION
 from core.services.lab import history, sweeps, trials
 from core.services.lab.suggestions import Proposal
 from core.services.lab.sweeps import SPEC, SweepSpec

@@ -11,7 +11,7 @@ from core.documents import Document
 from core.errors import CodebookError
 from core.services import document_samples, projects
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import keyword_matches, prompt_diff
+from core.services.codebooks import label_keywords, prompt_diff
 from core.services.codebooks.diff import compare, compare_lines, lines, words
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
@@ -341,7 +341,7 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     session.store.documents.add(
         [Document(id, {"text": text}, gold={"gold": gold} if gold else {}) for id, (text, gold) in texts.items()]
     )
-    matches = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
+    matches = label_keywords.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
     # "cheap" matches c and f, "per night" matches d. Gold covers b, c, f, and e, which is held out; Price is present in
     # b and f. Only the suggestion "rate" matches b.
     assert document_samples.labelled_ids(session, held_out=True) == ["e"]
@@ -352,10 +352,10 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert matches.missed_ids == ("b",)
     swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
     set_gold(session.store, {id: {"gold": gold} for id, gold in swapped.items()})
-    after = keyword_matches.count_matches(session, BOOK, PRICE)
+    after = label_keywords.count_matches(session, BOOK, PRICE)
     assert (after.present, after.present_hit, after.missed) == (2, 2, 0)  # the same number, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated", "by"))
-    matches = keyword_matches.count_matches(session, none, PRICE)
+    matches = label_keywords.count_matches(session, none, PRICE)
     assert (matches.unmatched, matches.ignored) == (("gold plated",), ("by",)), (
         "the built-in model ignores function words"
     )
@@ -383,7 +383,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
         ]
     )
     codebooks.save(session, choice)
-    matches = keyword_matches.count_matches(session, choice, PRICE)
+    matches = label_keywords.count_matches(session, choice, PRICE)
     assert (matches.present, matches.present_hit) == (2, 2)
     assert codebooks.count_gold_documents(session)[PRICE] == 2
     votes = {"d": (FOOD, FOOD, PRICE), "f": (FOOD, PRICE), "g": (FOOD, FOOD, PRICE)}
@@ -393,7 +393,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
         )
         for id, votes_of_document in votes.items()
     )
-    matches = keyword_matches.count_matches(session, choice, PRICE)
+    matches = label_keywords.count_matches(session, choice, PRICE)
     # d is held out. The majority for g is Food, so Price is absent. f is a tie without a label.
     assert document_samples.labelled_ids(session, held_out=True) == ["d"]
     assert (matches.with_gold, matches.present, matches.absent_hit) == (3, 2, 1)
@@ -402,7 +402,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
 def test_tie_of_raters_is_no_gold_of_a_label(session: ProjectSession) -> None:
     votes = {"x": {PRICE: True, FOOD: True}, "y": {PRICE: False, FOOD: True}}
     session.store.documents.add([Document("b", {"text": "cheap"}, gold=votes)])
-    price, food = (keyword_matches.count_matches(session, BOOK, label) for label in (PRICE, FOOD))
+    price, food = (label_keywords.count_matches(session, BOOK, label) for label in (PRICE, FOOD))
     assert (price.with_gold, price.absent_hit) == (0, 0)
     assert (food.with_gold, food.missed) == (1, 1)
 
@@ -410,9 +410,9 @@ def test_tie_of_raters_is_no_gold_of_a_label(session: ProjectSession) -> None:
 def test_fewer_documents_are_searched_if_they_are_long(session: ProjectSession) -> None:
     long = "cheap soup " * 20_000  # 220,000 characters: 22 documents have 5 million, and every fifth of these 1 million
     session.store.documents.add(Document(f"d{n}", {"text": long}) for n in range(30))
-    matches = keyword_matches.count_matches(session, BOOK, PRICE)
+    matches = label_keywords.count_matches(session, BOOK, PRICE)
     assert (matches.documents, matches.total, matches.hit) == (22, 30, 22)
-    assert keyword_matches.propose(session, BOOK).documents == 5
+    assert label_keywords.propose(session, BOOK).documents == 5
 
 
 def test_proposed_keywords_are_not_tried_on_held_out_documents(session: ProjectSession) -> None:
@@ -421,7 +421,7 @@ def test_proposed_keywords_are_not_tried_on_held_out_documents(session: ProjectS
     decided = [Decision(f"d{n}", (ReviewChange(PRICE, None, True),), "Submitted") for n in range(4)]
     session.store.reviews.record(decided, actor="me", codebook_version=1)
     assert document_samples.labelled_ids(session, held_out=True) == ["d1"]
-    net = keyword_matches.propose(session, BOOK).net
+    net = label_keywords.propose(session, BOOK).net
     assert net is not None
     assert net.documents == 3
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.runs import planning

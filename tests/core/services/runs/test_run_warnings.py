@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.codebook import Codebook, Kind, Label
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.runs import planning, run_warnings
 

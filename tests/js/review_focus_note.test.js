@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { ReviewNote } from "../../app/components/review_note.js";
+import { ReviewNote } from "../../app/components/review_focus_note.js";
 
 function makeNote(isSaved = true) {
   /** @type {string[]} */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { digitRange, helpLines } from "../../app/components/review_keys.js";
+import { digitRange, helpLines } from "../../app/components/review_focus_keys.js";
 import { makeRun } from "./factories.js";
 
 test("the digits are those of the labels, or of the scale of the focused dimension", () => {

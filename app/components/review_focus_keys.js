@@ -4,7 +4,7 @@ import { button, el, isTyping, keyHint, ownsKey, shortcutOf } from "./dom.js";
 import { progressNodes } from "./review_panels.js";
 
 /** @import { ActionQueue } from "./action_queue.js" */
-/** @import { ReviewNote } from "./review_note.js" */
+/** @import { ReviewNote } from "./review_focus_note.js" */
 /** @import { Progress, ReviewInfo } from "./review_panels.js" */
 
 /** @typedef {Record<string, () => unknown>} KeyActions Actions by key; letters are lower case. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.ingest.mapping import ColumnMapping
-from core.services import annotation
+from core.services import import_with_runs
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
@@ -16,7 +16,7 @@ from tests.core.services.sessions import BOOK
 def _annotate(session: ProjectSession, path: Path, rows: str) -> tuple[dict[str, object], list[str]]:
     path.write_text(f"text,Service\n{rows}", encoding="utf-8")
     source = ImportOptions((path,), ColumnMapping("text"), gold_same_names=True)
-    stored, (run,) = annotation.create_runs(session, preview_file(source, BOOK, session), BOOK, Plan())
+    stored, (run,) = import_with_runs.create_runs(session, preview_file(source, BOOK, session), BOOK, Plan())
     return dict(stored.counts), session.store.runs.document_ids(run.run_id)
 
 
@@ -34,6 +34,6 @@ def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, 
     _annotate(session, path, "The room was clean.,0\n")
     path.write_text("text\nThe room was clean.\nFriendly staff.\nWe slept.\n", encoding="utf-8")
     preview = preview_file(ImportOptions((path,), ColumnMapping("text")), BOOK, session)
-    assert annotation.extend_run(session, "r0001", preview, 2)[1] == 1
+    assert import_with_runs.extend_run(session, "r0001", preview, 2)[1] == 1
     assert session.store.runs.document_ids("r0001") == ["1", "2"]
     assert session.store.documents.count() == 3

@@ -16,7 +16,7 @@ from core.engine.interfaces import ReplyStore
 from core.engine.truncation import MAX_CUTS, describe_cut, skipped_verdict, too_long_verdict, truncate
 from core.errors import ContextTooLong
 from core.hashing import digest
-from core.llm.models import ModelLibrary
+from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunSettings, Sampling
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./dom.js";
-import { countSettled, ReviewQueueList } from "../../app/components/review_queue_list.js";
+import { countSettled, ReviewQueueList } from "../../app/components/review_focus_queue_list.js";
 
 test("a row that was submitted after the studio listed it is not counted twice", () => {
   const rows = [

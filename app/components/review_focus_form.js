@@ -9,8 +9,8 @@ import { addDigit, isComplete, nextRating } from "./typed_rating.js";
 /** @import { ActionQueue } from "./action_queue.js" */
 /** @import { Value } from "./labels.js" */
 /** @import { SaveState } from "./review_client.js" */
-/** @import { ReviewKeys } from "./review_keys.js" */
-/** @import { ReviewNote } from "./review_note.js" */
+/** @import { ReviewKeys } from "./review_focus_keys.js" */
+/** @import { ReviewNote } from "./review_focus_note.js" */
 /** @import { ReviewDocument, ReviewInfo } from "./review_panels.js" */
 
 const DIGITS_MS = 700; // Time for the next digit of a rating.

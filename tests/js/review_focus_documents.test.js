@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ReviewDocuments } from "../../app/components/review_documents.js";
+import { ReviewDocuments } from "../../app/components/review_focus_documents.js";
 
 /** Return documents, the state that the studio has stored of each one, and the ids that were requested. */
 function makeDocuments() {
