@@ -370,7 +370,7 @@ class ReplayingEngine(Engine):
 
     async def _answer(self, pending: PendingTurn) -> Reply | str:
         """Return the reply to a request, or the key of the missing reply."""
-        key, reply = await find_reply(self.store, pending, self.settings, self.retry_round)
+        key, reply = await find_reply(self._fetch, pending, self.settings, self.retry_round)
         cached = key not in self._fresh
         if reply is None:
             if (error := self._errors.get(key)) is not None:
@@ -384,15 +384,15 @@ class ReplayingEngine(Engine):
                 return key
             cached = called.is_shared
             reply = read_reply(called.reply, pending, self.settings)
-        self._used(reply)
         self._fresh.discard(reply.key)
         if (reply.key, pending.document.id) not in self._recorded:
             self._recorded.add((reply.key, pending.document.id))
             self._record_turn(pending, reply, cached=cached)
         return reply
 
-    def _used(self, _reply: Reply) -> None:
-        """Note that a debate used a stored reply; for engines whose workers need it."""
+    async def _fetch(self, key: str) -> Reply | None:
+        """Return the stored reply with this key, or None."""
+        return await self.store.fetch(key)
 
     async def _call_now(self, _key: str, _pending: PendingTurn) -> PaidCall | None:
         """Return the call of a role model that is asked at once; None for one whose replies come later."""

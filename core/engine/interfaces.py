@@ -118,6 +118,9 @@ class BatchJobs(Protocol):
         """Return once it is on disk that no more replies are expected."""
 
 
+Fetch: TypeAlias = Callable[[str], Awaitable[Reply | None]]
+"""Return the committed reply with this key, or None."""
+
 Publish: TypeAlias = Callable[[Event], None]
 """Receiver of events. Must not block."""
 

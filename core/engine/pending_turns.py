@@ -12,7 +12,7 @@ from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Turn, Verdict
 from core.documents import Document, Precedents, storable
-from core.engine.interfaces import ReplyStore
+from core.engine.interfaces import Fetch
 from core.engine.truncation import MAX_CUTS, describe_cut, skipped_verdict, too_long_verdict, truncate
 from core.errors import ContextTooLong
 from core.hashing import digest
@@ -183,7 +183,7 @@ class Debate:
 
 
 async def find_reply(
-    store: ReplyStore, pending: PendingTurn, settings: RunSettings, retry_rounds: int
+    fetch: Fetch, pending: PendingTurn, settings: RunSettings, retry_rounds: int
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
@@ -194,7 +194,7 @@ async def find_reply(
     retry_round = 0
     while True:
         key = pending.key(retry_round)
-        stored = await store.fetch(key) if store.contains(key) else None
+        stored = await fetch(key)
         if stored is None:
             return unreadable or (key, None)
         reply = read_reply(stored, pending, settings)

@@ -127,8 +127,12 @@ class RayEngine(ReplayingEngine):
             self._to_share = []
         return unfinished
 
-    def _used(self, reply: Reply) -> None:
-        self._to_share.append(reply)
+    async def _fetch(self, key: str) -> Reply | None:
+        """Return a stored reply, and share it: workers have to pass over the same replies."""
+        reply = await super()._fetch(key)
+        if reply is not None:
+            self._to_share.append(reply)
+        return reply
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await start_python(

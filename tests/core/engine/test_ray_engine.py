@@ -19,13 +19,14 @@ from core.engine import ray_engine, retries
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies, EmbedTexts
+from core.engine.pending_turns import Debate, find_reply
 from core.engine.ray_engine import RayEngine
-from core.engine.ray_worker import append_replies
+from core.engine.ray_worker import FolderReplyStore, append_replies
 from core.errors import UsageError
 from core.llm.connections import Limits, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
-from tests.core.engine.fakes import World, settings
+from tests.core.engine.fakes import World, find_service, settings
 from tests.servers.running import free_port
 
 
@@ -84,6 +85,22 @@ def test_vectors_of_workers_cost_tokens_and_are_no_calls(engine: RayEngine) -> N
     asyncio.run(engine._merge_calls())
     totals = engine.totals.so_far
     assert (totals.calls, totals.prompt_tokens, totals.cost_usd) == (1, 6, 1.0)
+
+
+def test_workers_have_the_unreadable_replies_that_a_retry_passes_over(world: World, engine: RayEngine) -> None:
+    world.script = lambda request, *rest: "mumble" if request.role == "judge" else find_service(request, *rest)
+    asyncio.run(world.run(world.work(settings(), count=1)).run())
+    world.verdicts.clear()
+    engine.retry_round = 1
+    engine._make_folders("replies", "attempts")
+    assert asyncio.run(engine._prepare(["d0"])) == {"d0"}
+    worker = FolderReplyStore(engine._folder / "replies")
+    worker.refresh()
+    pending = Debate(Document("d0", {"text": "Text of d0. The staff were kind."}), settings(), world)
+    for _ in range(3):
+        found = [asyncio.run(find_reply(store.fetch, pending.pending[0], settings(), 1)) for store in (world, worker)]
+        assert found[0] == found[1]
+        pending.send([found[0][1] or Reply()])
 
 
 def linked(path: Path) -> None:
