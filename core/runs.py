@@ -69,7 +69,7 @@ class Sampling(_Frozen):
     """Sampling parameters of a role model. None leaves a parameter to the server, and ``max_tokens`` to the role.
 
     ``default_limit`` is the role's output limit, for ``max_tokens`` None. It is not part of the key of a reply: it may
-    grow once a model is known to reason, and the replies of an earlier run are reused nevertheless.
+    grow once a model is known to reason, and those replies of an earlier run that it did not cut are reused.
     """
 
     temperature: float | None = Field(default=None, ge=0, le=2)

@@ -141,6 +141,7 @@ MEANINGS: Mapping[str, str] = {
     "events.kind": "kind of the event, such as `review` or `mark`",
     "file_name": "name of the imported file",
     "finish_reason": "why the reply ended, as the server says: `stop`, `length` or another word",
+    "output_limit": "output limit of the request in tokens, 0 if unknown",
     "finished_at": "when the run ended",
     "first_turn": "number of the role's first reply in its debate, from 0",
     "form": "the decision that the reply must contain: `text` (none), `labels`, `choice` or `ratings`",

@@ -30,6 +30,6 @@ def decode_reply(line: bytes) -> Reply:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError:
         fields = json.loads(line)
-    if not isinstance(fields, dict) or fields.keys() != set(_STORED):
+    if not isinstance(fields, dict) or {*fields, "output_limit"} != set(_STORED):  # which older lines lack
         raise ValueError("not a stored reply")
     return _ADAPTER.validate_python(fields)

@@ -173,7 +173,7 @@ class Reading:
 class Reply:
     """The reply to a request: text or an error, never an exception.
 
-    A client returns the fields up to ``token_logprobs``, the engine adds the next four, and the store keeps all of
+    A client returns the fields up to ``token_logprobs``, the engine adds the next five, and the store keeps all of
     these. Errors are never stored. ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no
     cost.
     """
@@ -198,6 +198,8 @@ class Reply:
     seconds: float = 0.0
     unix_time: float = 0.0
     """The end of the reply."""
+    output_limit: int = 0
+    """The output limit of the request in tokens, 0 if unknown."""
     error: ReplyError | None = None
     reading: Reading = Reading()
     evidence: tuple[Evidence, ...] = ()

@@ -429,11 +429,14 @@ class BatchEngine(ReplayingEngine):
                 failures.append((key, error))
                 continue
             if not self.store.contains(key):
+                limit = 0  # of a request of another run, which may have another one, and of one that is not awaited
                 if job.run_id == self.run_id:
+                    if (role_model := self.settings.role_models.get(asked.request.role)) is not None:
+                        limit = asked.request.output_limit(role_model)
                     self.totals.paid(reply)
                     self.budget.spent += reply.cost_usd or 0.0
                     self._fresh.add(key)
-                commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id)))
+                commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id, output_limit=limit)))
         await gather_all(commits)
         return failures
 

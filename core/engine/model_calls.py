@@ -301,7 +301,8 @@ class ModelCaller:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, max_cost)
-                reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
+                seconds = time.monotonic() - began
+                reply = paid_reply(reply, key, seconds=seconds, run_id=self.run_id, output_limit=output_limit)
                 await self.store.commit(reply)
                 buffer.end()
                 self.on_paid(reply)

@@ -46,7 +46,7 @@ def _hashed_sampling(sampling: Sampling) -> dict[str, object]:
     return sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"})
 
 
-def paid_reply(reply: Reply, key: str, *, run_id: str, seconds: float = 0.0) -> Reply:
+def paid_reply(reply: Reply, key: str, *, run_id: str, seconds: float = 0.0, output_limit: int = 0) -> Reply:
     """Return a model's reply as the store keeps it. Its text is made storable, so that a replay renders the same."""
     return replace(
         reply,
@@ -56,6 +56,7 @@ def paid_reply(reply: Reply, key: str, *, run_id: str, seconds: float = 0.0) -> 
         run_id=run_id,
         seconds=seconds,
         unix_time=time.time(),
+        output_limit=output_limit,
     )
 
 
@@ -74,9 +75,12 @@ class PendingTurn:
     hash: str
     occurrence: int
 
-    def key(self, retry_round: int) -> str:
-        """Return the key of the reply in the store; the round grows when an unreadable reply is requested again."""
-        return digest([self.hash, self.occurrence, retry_round])
+    def key(self, retry_round: int, *output_limit: int) -> str:
+        """Return the key of the reply in the store; the round grows when an unreadable reply is requested again.
+
+        The key has the output limit if a smaller one has cut the stored reply.
+        """
+        return digest([self.hash, self.occurrence, retry_round, *output_limit])
 
     def started(self, run_id: str, *, cached: bool = False) -> Turn:
         """Return the turn before its reply."""
@@ -187,14 +191,19 @@ async def find_reply(
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    A stored reply that is unreadable is passed over as often as the run has ``retry_rounds``, and also if a later retry
-    has a readable one. So a rerun gives the same verdicts as a run that was retried.
+    A stored reply that was cut by a smaller output limit than that of this request is passed over. One that is
+    unreadable is passed over as often as the run has ``retry_rounds``, and also if a later retry has a readable one. So
+    a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry_round = 0
+    limit = pending.request.output_limit(pending.role_model)
     while True:
         key = pending.key(retry_round)
         stored = await fetch(key)
+        if stored is not None and stored.finish_reason == "length" and 0 < stored.output_limit < limit:
+            key = pending.key(retry_round, limit)
+            stored = await fetch(key)
         if stored is None:
             return unreadable or (key, None)
         reply = read_reply(stored, pending, settings)

@@ -22,7 +22,10 @@ CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Labe
 ROLE_MODEL = RoleModel(connection="fake", model="m")
 
 Script = Callable[[Request, Document, int], str | Exception]
-"""Return the reply text or error for a request, a document and the number of earlier identical requests."""
+"""Return the reply text or error for a request, a document and the number of earlier identical requests.
+
+A text that ends with "..." was cut by its output limit.
+"""
 
 
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
@@ -122,6 +125,8 @@ class World:
         if isinstance(answer, Exception):
             raise answer
         on_delta(answer, False)
+        if answer.endswith("..."):
+            return Reply(answer, finish_reason="length", usage=Usage(10, 5), cost_usd=self.price)
         return Reply(answer, usage=Usage(10, 5), cost_usd=self.price)
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:

@@ -63,6 +63,7 @@ def test_each_stage_is_one_batch_and_replies_are_shared_with_live_runs(tmp_path:
     live = run(tmp_path, server, engine="live").json
     assert (live["calls"], live["cached_calls"], live["verdicts"]) == (0, 27, 9)
     assert rows(tmp_path, "SELECT count(*) FROM turns") == [(54,)]
+    assert rows(tmp_path, "SELECT DISTINCT output_limit FROM replies") == [(2048,)]
 
 
 def test_failed_expired_and_missing_rows_are_resent_and_answered_rows_are_not(tmp_path: Path, server: str) -> None:

@@ -20,7 +20,7 @@ from core.engine.pending_turns import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta
-from core.runs import NOT_STOPPED, RoleModel, RunSettings, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunSettings, Sampling, StopReason
 from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
 
 NOW = StopReason("user", "now")
@@ -221,6 +221,21 @@ def test_retrying_unresolved_documents_repeats_unreadable_requests_only() -> Non
     status = drive(world, count=1)
     assert status.verdicts == 1, "a rerun uses the reply to the retry"
     assert world.requested == [("d0", "judge")]
+
+
+def test_reply_cut_by_a_smaller_output_limit_is_requested_again_once() -> None:
+    def cut_first(ask: Request, document: Document, times: int) -> str:
+        return "I think ..." if ask.role == "judge" and times < 2 else find_service(ask, document, times)
+
+    world = World(script=cut_first)
+    assert drive(world, count=1).unresolved == 1
+    for limit, requested in ((1024, []), (8192, [("d0", "judge")]), (8192, []), (512, [])):
+        sampling = Sampling(default_limit=limit)
+        role_models = dict.fromkeys(settings().role_models, ROLE_MODEL.model_copy(update={"sampling": sampling}))
+        world.verdicts.clear()
+        world.requested.clear()
+        status = drive(world, count=1, settings=settings(role_models=role_models))
+        assert (world.requested, status.verdicts) == (requested, int(limit == 8192))
 
 
 def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:

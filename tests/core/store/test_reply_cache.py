@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import itertools
+import json
 import os
 import threading
 from dataclasses import replace
@@ -86,7 +87,7 @@ KEYS = itertools.count()
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parsed=REPLY)
 def test_reply_is_the_same_from_memory_the_log_and_the_table(project, parsed):
-    reply = paid_reply(parsed, f"key {next(KEYS)}", run_id="r0001", seconds=0.25)
+    reply = paid_reply(parsed, f"key {next(KEYS)}", run_id="r0001", seconds=0.25, output_limit=1024)
     assert decode_reply(encode_reply(reply)) == reply
     project.replies.add(reply)
     assert project.replies.get(reply.key) == reply
@@ -109,6 +110,13 @@ def test_opening_moves_logged_replies_into_the_table(path):
         assert project.replies.get("k1").text == "said"
         assert project.replies.get("k2") == make_reply("k2")
     assert not reply_log_path(path).exists()
+
+
+def test_line_of_an_earlier_version_is_read(path):
+    line = json.loads(encode_reply(make_reply("k1")))
+    del line["output_limit"]
+    reply_log_path(path).write_text(json.dumps(line))
+    assert ReplyLog(reply_log_path(path)).recovered == (make_reply("k1"),)
 
 
 def test_line_after_an_incomplete_line_is_read(path):
