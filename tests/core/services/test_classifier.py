@@ -25,8 +25,7 @@ from core.llm.embeddings import ServerEmbedder
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services import classifier_training
 from core.services.classifier import annotate, save, status
-from core.services.classifier_model_card import model_card
-from core.services.classifier_training import ClassifierTrainer, Embedder
+from core.services.classifier_training import ClassifierTrainer, Embedder, model_card
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import calibration, evaluation, run_comparison
 from core.services.evaluation.coverage import Coverage
