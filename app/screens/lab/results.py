@@ -21,8 +21,7 @@ from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services import document_samples, prompt_templates
 from core.services.lab import trials
-from core.services.lab.results import EFFECT_ORDER, TrialResult
-from core.services.lab.trials import Trial, TrialStatus
+from core.services.lab.trials import EFFECT_ORDER, Trial, TrialResult, TrialStatus
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.cost_estimate import REPEATS

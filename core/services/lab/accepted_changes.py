@@ -24,7 +24,7 @@ from core.services.classifier import count_reviewed
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import prompt_diff
 from core.services.lab import trials
-from core.services.lab.results import TrialResult
+from core.services.lab.trials import TrialResult
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning

@@ -18,7 +18,7 @@ from core.documents import Document
 from core.services.evaluation import annotation_arrays
 from core.services.lab import accepted_changes
 from core.services.lab.accepted_changes import AcceptedChanges
-from core.services.lab.results import trial_result
+from core.services.lab.trials import effect_of_change
 from core.services.project_session import ProjectSession
 from core.services.review import actions, review_plan
 from core.services.review.accuracy_estimate import AccuracyEstimate
@@ -44,7 +44,7 @@ def _accepted_changes_sentence(corrected: int, regressed: int, labelled: int = 4
     after[40 - undecided :] = np.nan
     documents = [f"d{n}" for n in range(40)]
     sides = [Side(name, name, values) for name, values in zip(accepted_changes.NAMES, (before, after), strict=True)]
-    result = trial_result(documents, reference, *sides, BOOK)
+    result = effect_of_change(documents, reference, *sides, BOOK)
     return codebook_versions.sentence(AcceptedChanges((), labelled, result=result))
 
 
