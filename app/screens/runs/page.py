@@ -23,7 +23,7 @@ from core.documents import Reference
 from core.formatting import format_count, join_names
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import run_comparison
-from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
+from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard, leaderboard_references
 from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
 from core.services.runs import rerun

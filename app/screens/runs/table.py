@@ -8,7 +8,7 @@ from typing import Any
 
 from core.formatting import MISSING, format_duration, format_number, format_percent, format_price, format_tokens
 from core.runs import RunRow
-from core.services.evaluation.leaderboard import LeaderboardRow
+from core.services.evaluation.run_comparison import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
 from core.stats.intervals import Estimate, format_estimate
 

@@ -16,8 +16,8 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services import export
 from core.services.evaluation.evaluation import evaluate
-from core.services.evaluation.leaderboard import leaderboard
 from core.services.evaluation.report import full_report, html_report
+from core.services.evaluation.run_comparison import leaderboard
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented

@@ -20,7 +20,7 @@ from core.errors import StorageFull
 from core.runs import RoleModel, RunDetails
 from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
-from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
+from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL, change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
@@ -195,7 +195,7 @@ def test_quality_and_cost_are_drawn_in_the_unit_of_all_runs(session, monkeypatch
     change_details(session, {hidden.run_id: hidden.details.model_copy(update={"status": "archived"})})
     dollars = {priced.run_id: 0.1, hidden.run_id: None}
     monkeypatch.setattr(
-        "core.services.evaluation.leaderboard.cost_of_run",
+        "core.services.evaluation.run_comparison.cost_of_run",
         lambda session, run: cost_of_run(session, run) | {"usd_per_verdict": dollars[run.run_id]},
     )
     drawn = []

@@ -11,7 +11,7 @@ from core.runs import Template
 from core.services import document_samples, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.evaluation import evaluate
-from core.services.evaluation.leaderboard import leaderboard
+from core.services.evaluation.run_comparison import leaderboard
 from core.services.lab import history, trials
 from core.services.runs import planning
 from core.stats.intervals import Estimate
