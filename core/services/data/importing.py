@@ -23,7 +23,6 @@ from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.document_builder import NEIGHBOURS, build_documents
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
-from core.ingest.document_statistics import DocumentStatistics, document_statistics
 from core.ingest.gold import GoldKind as GoldKind
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.gold import split_list
@@ -38,6 +37,7 @@ from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.codebooks import codebook as codebooks
 from core.services.data import misspellings
+from core.services.data.overview import DocumentStatistics, document_statistics
 from core.services.project_session import ProjectSession
 from core.store.documents import Import
 
