@@ -496,13 +496,19 @@ class BatchEngine(ReplayingEngine):
 
 
 async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibrary, folder: str) -> None:
-    """Ask the servers to cancel those jobs that belong to a run; ignore their errors."""
+    """Ask the servers to cancel those jobs that belong to a run, all at the same time; ignore their errors."""
+
+    async def cancel(server: BatchServer, job: BatchJob) -> None:
+        with suppress(ModelError):
+            if remote := job.remote_id or await _find(server, job.name):
+                await server.cancel(remote)
+
+    cancelling = []
     for job in jobs:
         if job.run_id == run_id:
             with suppress(ModelError, UsageError):  # the connection may have been removed
-                server = await batches.server(job.role_model, folder)
-                if remote := job.remote_id or await _find(server, job.name):
-                    await server.cancel(remote)
+                cancelling.append(cancel(await batches.server(job.role_model, folder), job))
+    await gather_all(cancelling)
 
 
 async def _find(server: BatchServer, name: str) -> str | None:

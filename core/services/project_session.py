@@ -18,7 +18,7 @@ from core.documents import Document
 from core.engine import worker_pool_engine
 from core.engine.base_engine import INTERRUPTED, Engine
 from core.engine.batch_engine import BatchEngine, cancel_jobs
-from core.engine.event_loop import EngineThread
+from core.engine.event_loop import EngineThread, gather_all
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live_engine import LiveEngine
 from core.engine.model_calls import embed_stored
@@ -173,13 +173,13 @@ class ProjectSession:
         with self._starting:
             self.engine.submit(self._end(run_id, "paused", reason)).result()
 
-    def stop(self, run_id: str) -> None:
-        """Stop a run: cancel calls in flight, and keep what is committed.
+    def stop(self, *run_ids: str) -> None:
+        """Stop runs at the same time: cancel calls in flight, and keep what is committed.
 
         A queued or paused run becomes stopped as it is, and its servers are asked to cancel its open batches.
         """
         with self._starting:
-            self.engine.submit(self._end(run_id, "stopped", STOPPED)).result()
+            self.engine.submit(gather_all(self._end(run_id, "stopped", STOPPED) for run_id in run_ids)).result()
 
     def state(self, run_id: str) -> State:
         """Return the state of a run: queued or running while it is active, else the stored state.

@@ -115,9 +115,7 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -
         state = "queued" if session.state(active[0]) == "queued" else "running"
         raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
     act = session.store.runs.describe(changes)
-    for run_id in deleted:
-        if session.run(run_id).settings.engine.name == "batch":
-            session.stop(run_id)
+    session.stop(*(run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"))
     return act
 
 

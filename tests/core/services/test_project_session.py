@@ -13,7 +13,7 @@ import pytest
 from core.debate.events import Event, TurnDone, VerdictReached
 from core.debate.turns import Reply, Turn
 from core.engine.base_engine import Engine
-from core.engine.interfaces import Publish, Work
+from core.engine.interfaces import BatchJob, Publish, Work
 from core.errors import ProjectError
 from core.runs import EngineSettings, RoleModel, RunDetails
 from core.services import project_session
@@ -255,6 +255,32 @@ def test_stopping_a_paused_batch_run_cancels_its_batches(tmp_path: Path) -> None
         assert stats(server)["statuses"] == ["in_progress"], "its replies are collected when the run resumes"
         session.stop(run.run_id)
         assert (session.state(run.run_id), stats(server)["statuses"]) == ("stopped", ["cancelled"])
+
+
+def test_batches_of_several_runs_are_cancelled_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.services.project_session.CANCELLING_SECONDS", 0.5)
+    all_begun = asyncio.Barrier(4)
+    cancelled: list[str] = []
+
+    async def cancel(_server: object, remote: str) -> None:
+        await all_begun.wait()
+        cancelled.append(remote)
+
+    monkeypatch.setattr("core.llm.batch_servers.OpenAIBatches.cancel", cancel)
+    with studio(tmp_path) as (workspace, session):
+        workspace.use_connection("mine", "http://127.0.0.1:9/v1")
+        model = session.models.resolve(RoleModel(connection="mine", model="m"))
+        plan = planning.Plan(protocol="single", default_model=model, engine=EngineSettings(name="batch"), iterations=2)
+        runs = [run.run_id for run in queue_runs(session, plan)]
+        jobs = session.project.jobs
+        for name, run_id in zip("abcd", (*runs, *runs), strict=True):
+            asyncio.run(jobs.begin(BatchJob(name, run_id, model, (name,))))
+            asyncio.run(jobs.submitted(name, f"batch {name}"))
+        session.stop(*runs)
+        assert [session.state(run_id) for run_id in runs] == ["stopped", "stopped"]
+    assert sorted(cancelled) == ["batch a", "batch b", "batch c", "batch d"]
 
 
 def test_run_goes_on_if_a_listener_fails(tmp_path: Path) -> None:
