@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
-from core.formatting import format_bytes, format_token_price
+from core.formatting import format_bytes, format_count, format_token_price
 from core.llm import connections, embeddings
 from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.connections import Connection, find_key
@@ -296,6 +296,21 @@ def remove(workspace: Workspace, name: str) -> None:
     else:
         workspace.models.remove(name)
     forget_listing(workspace, name)
+
+
+def open_batches(workspace: Workspace, name: str) -> list[str]:
+    """Return the open batches at a connection in words, for each paused run of the open projects that has any."""
+    return [
+        f"{format_count(count, 'batch', 'batches')} of {session.run_name(run_id)} in {session.name}"
+        for session in workspace.sessions()
+        for run_id, count in session.project.jobs.count_paused(name).items()
+    ]
+
+
+def cancel_batches(workspace: Workspace, name: str) -> None:
+    """Stop the paused runs of the open projects that have open batches at a connection, which cancels the batches."""
+    for session in workspace.sessions():
+        session.stop(*session.project.jobs.count_paused(name))
 
 
 def _require_unused(workspace: Workspace, name: str, action: str) -> None:

@@ -260,6 +260,14 @@ class BatchJobStore(Repository):
             for name, run_id, connection, model, url, remote_id, keys in rows
         ]
 
+    def count_paused(self, connection: str) -> dict[str, int]:
+        """Return the number of open batches at a connection by run, of paused runs."""
+        query = """
+            SELECT run_id, count(*) FROM batches JOIN runs USING (run_id)
+            WHERE outcome IS NULL AND connection = ? AND state = 'paused' GROUP BY run_id ORDER BY run_id
+        """
+        return dict(self._connection.rows(query, [connection]))
+
     async def begin(self, job: BatchJob) -> None:
         def write(cursor: Cursor) -> None:
             model = job.role_model.model_dump(include={"connection", "model", "base_url"})

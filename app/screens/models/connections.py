@@ -13,9 +13,9 @@ from markupsafe import Markup
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
-from app.widgets.elements import button, icon_button, line, literal
+from app.widgets.elements import button, icon_button, icon_popover, line, literal
 from core.errors import MootError, UsageError
-from core.formatting import format_bytes, format_count, format_token_price
+from core.formatting import format_bytes, format_count, format_token_price, join_names
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.codebooks.label_keywords import VectorsAdvice
@@ -75,9 +75,26 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
         with st.popover("Limits", key=f"limits-{name}", help="Requests and tokens per minute, calls at once"):
             _limits_form(workspace, name, limits)
         if entry.is_own:
-            icon_button("delete", f"Remove {name}", f"remove-{name}", _remove, workspace, name)
+            _remove_button(workspace, name)
     if (test := state.models.tests.get(name)) is not None:
         _test_result(workspace, name, test)
+
+
+def _remove_button(workspace: Workspace, name: str) -> None:
+    """Draw the button that removes a connection. It offers to cancel open batches first."""
+    key, title = f"remove-{name}", f"Remove {name}"
+    if not (batches := models.open_batches(workspace, name)):
+        icon_button("delete", title, key, _remove, workspace, name)
+        return
+
+    def cancel_and_remove() -> None:
+        models.cancel_batches(workspace, name)
+        _remove(workspace, name)
+
+    with icon_popover("delete", title, key):
+        line(f"Open at {name}: {join_names(batches)}. The server answers and bills them unless they are cancelled.")
+        button("Stop the runs, cancel their batches and remove", f"{key}-cancel", cancel_and_remove, type="primary")
+        button("Remove only", f"{key}-only", _remove, workspace, name)
 
 
 def _remove(workspace: Workspace, name: str) -> None:
