@@ -179,7 +179,7 @@ def _outcomes(session: ProjectSession, run: RunRow, label_id: str, reference: Re
     codebook = run.settings.codebook
     label_index = codebook.label_numbers.get(label_id)
     if label_index is None:
-        raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
+        raise UsageError(f"The codebook of {run.title} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else label_index
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
     scored = [_scored(session, row, reference) for row in rows]

@@ -468,7 +468,7 @@ def rating_confusion(
     """
     codebook = run.settings.codebook
     if codebook.kind != "rating":
-        raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
+        raise UsageError(f"{run.title} does not have ratings.", "Use the confusion matrix of its labels.")
     column = codebook.items.index(dimension)
     true, predicted = (values[:, column] for values in paired_arrays(session, run, VERDICT, reference))
     compared = ~np.isnan(true) & ~np.isnan(predicted)

@@ -74,7 +74,7 @@ def start_canary_run(session: ProjectSession, run: RunRow) -> RunRow:
     UsageError if the run has no verdict so far, and if its documents were replaced.
     """
     if not run.verdicts:
-        raise UsageError(f"{run.run_id} has no verdict to compare with.", "Finish it first.")
+        raise UsageError(f"{run.title} has no verdict to compare with.", "Finish it first.")
     earlier = canary_runs(session, run)
     ids = session.store.runs.present_ids((earlier[0] if earlier else run).run_id)
     canaries = ids if earlier else fixed_sample(ids, CANARIES)

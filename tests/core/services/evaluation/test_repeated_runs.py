@@ -18,6 +18,7 @@ from core.services.evaluation import (
     alt_test,
     annotation_arrays,
     error_analysis,
+    evaluation,
     model_drift,
     repeated_runs,
     run_comparison,
@@ -235,8 +236,11 @@ def test_error_analysis_of_a_label(world):
     assert total == 2
     assert [row.document_id for row in error_analysis.documents(session, run, "a", consistent=True)[0]] == ["d2"]
     assert [row.document_id for row in error_analysis.documents(session, run, "a", word="FEE")[0]] == ["d1"]
-    with pytest.raises(UsageError, match="no label 'z'"):
-        error_analysis.of_label(session, run, "z")
+    named = run.model_copy(update={"details": RunDetails(name="Plain")})
+    with pytest.raises(UsageError, match="The codebook of Plain has no label 'z'"):
+        error_analysis.of_label(session, named, "z")
+    with pytest.raises(UsageError, match="Plain does not have ratings"):
+        evaluation.rating_confusion(session, named, "a")
 
 
 def test_canary_run_leaves_out_documents_that_others_replaced(world):
@@ -295,8 +299,10 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     later = model_drift.drifts(session, session.store.runs.get(again.run_id))[0]
     assert later.models == ("judge: m-2026-11 → m-2027-01",)
     assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
-    with pytest.raises(UsageError, match="no verdict to compare with"):
-        model_drift.start_canary_run(session, session.store.runs.create(run.settings, ["d0"]))
+    with pytest.raises(UsageError, match="Plain has no verdict to compare with"):
+        model_drift.start_canary_run(
+            session, session.store.runs.create(run.settings, ["d0"], details=RunDetails(name="Plain"))
+        )
 
 
 @pytest.mark.parametrize(("step", "apart"), [(0.25, 0.0), (0.5, 1 / 3), (1.0, 1.0)])
