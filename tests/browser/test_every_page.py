@@ -351,6 +351,19 @@ def test_list_that_scrolls_cuts_its_last_row(page: Page) -> None:
     assert 0.3 < parts[0] < 0.7
 
 
+def test_next_line_of_a_quote_does_not_cover_its_underline(page: Page) -> None:
+    open_page(page, "Review")
+    page.locator(LAST["Review"]).first.wait_for()
+    overlaps = page.locator(".evidence").evaluate_all(
+        """all => all.flatMap((one) => {
+            const lines = [...one.getClientRects()];
+            return lines.slice(1).map(({ top }, number) => lines[number].bottom - top);
+        })"""
+    )
+    assert overlaps, "no quote has two lines"
+    assert max(overlaps) < 0.5
+
+
 def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -> None:
     for _ in range(3):  # on a busy machine the page redraws late for the theme of the last test, and controls move
         result = walk_through_controls(screen)
