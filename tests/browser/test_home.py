@@ -43,6 +43,10 @@ def test_only_the_page_scrolls_and_links_do_not_overlap(page: Page) -> None:
 def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None:
     manage(page, 0, "Duplicate")
     expect(page.get_by_text("hotel-aspects was copied")).to_be_in_viewport()
+    page.set_viewport_size({"width": 1024, "height": 800})
+    open_button = page.locator(".st-key-projects").get_by_role("button", name="Open", exact=True)
+    shown = open_button.get_by_test_id("stMarkdownContainer")
+    assert shown.evaluate("label => label.scrollWidth <= label.clientWidth"), "the label of the button is cut"
     manage(page, 1, "Delete")
     expect(page.get_by_text("was moved to the bin")).to_be_in_viewport()
     page.get_by_text("Bin (1)").click()
