@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
+MAX_UNFOLDED = 5
+"""Most items of a list that are in sight without a click."""
 MAX_COLUMNS = 7
 """Most columns of a table that has any interval on the line of its value."""
 
@@ -71,6 +73,16 @@ def segments(label: str, options: Iterable[T], **widget: Any) -> T:
     """Draw a segmented control as ``choose`` and return the selected option; one is always selected."""
     selected: T = choose(st.segmented_control, label, options, required=True, **widget)
     return selected
+
+
+def fold(items: Sequence[T], draw: Callable[[T], None]) -> None:
+    """Draw the first items of a list, best first, and the others in an expander."""
+    for item in items[:MAX_UNFOLDED]:
+        draw(item)
+    if more := items[MAX_UNFOLDED:]:
+        with st.expander(f"{len(more)} more"):
+            for item in more:
+                draw(item)
 
 
 def page_number(pages: int, *, key: str) -> int:

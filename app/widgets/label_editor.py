@@ -18,7 +18,7 @@ from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.elements import adding_field, button, field_name, icon_button, line, literal
+from app.widgets.elements import adding_field, button, field_name, fold, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count, format_rating
@@ -353,13 +353,14 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: label_keywords.K
             accepted_changes.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
         st.rerun()  # the whole page, because this is a fragment
 
-    with st.container(key="proposals", gap="xsmall"):
-        for proposal in label_proposals:
-            shown, action = st.columns((8, 1), vertical_alignment="center", gap="small", wrap=False)
-            shown.html(_proposal_html(proposal))
+    def draw(proposal: label_keywords.KeywordProposal) -> None:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"proposal-{proposal.word}", gap="small"):
+            st.html(_proposal_html(proposal))
             key, help = f"propose-{label.id}-{proposal.word}", f"Add {proposal.word} to the keywords"
-            if action.button("Add", key=key, type="tertiary", help=help):
+            if st.button("Add", key=key, type="tertiary", help=help):
                 add([proposal])
+
+    fold(label_proposals, draw)
     if not label_proposals:
         words = "Your texts suggest no further keyword."
         if label.name in proposals.without:
@@ -377,7 +378,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: label_keywords.K
         line(f"All of them together. {proposals.net}.", "q xs")
 
 
-_PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example", "common": "common keyword"}
+_PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example"}
 
 
 def _proposal_html(proposal: label_keywords.KeywordProposal) -> str:

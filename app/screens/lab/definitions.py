@@ -12,7 +12,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes
 from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
-from app.widgets.elements import button, discard_popover, heading, line, literal, saved, segments
+from app.widgets.elements import button, discard_popover, fold, heading, icon_button, line, literal, saved, segments
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
@@ -131,8 +131,7 @@ def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) ->
             "in common.",
             "q",
         )
-    for suggestion in suggested:
-        _suggestion(session, status, suggestion)
+    fold(suggested, partial(_suggestion, session, status))
     heading("From a language model")
     _rewrite(session, plan, status, run_id)
 
@@ -156,15 +155,15 @@ def _errors_of(session: ProjectSession) -> str | None:
 
 def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: suggestions.Suggestion) -> None:
     label = status.codebook.label(suggestion.label_id)
-    text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
-    text.html(
-        f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[suggestion.part]} '
-        f'<span class="moot-ev q moot-l{label.colour}">“{escape(suggestion.text)}”</span>'
-        f'<div class="moot-why">{escape(suggestion.why)}</div></div>'
-    )
-    with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
-        button("Accept", f"lab-take-{suggestion.name}", _take, session, suggestion)
-        button("Dismiss", f"lab-leave-{suggestion.name}", suggestions.dismiss, session, suggestion, type="tertiary")
+    key = f"lab-suggestion-{suggestion.name}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=key):
+        st.html(
+            f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[suggestion.part]} '
+            f'<span class="moot-ev q moot-l{label.colour}">“{escape(suggestion.text)}”</span>'
+            f'<div class="moot-why">{escape(suggestion.why)}</div></div>'
+        )
+        icon_button("check", "Accept", f"lab-take-{suggestion.name}", _take, session, suggestion)
+        icon_button("close", "Dismiss", f"lab-leave-{suggestion.name}", suggestions.dismiss, session, suggestion)
 
 
 def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
