@@ -78,10 +78,12 @@ def table(
     with st.container(key="role-models", gap="small"):
         for column, head in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
             column.html(f'<div class="moot-th">{head}</div>')
-        for role in roles:
+        notes = [_note(workspace, plan.role_model(role.name), entries) for role in roles]
+        for role, note, next_note in zip(roles, notes, [*notes[1:], None], strict=True):
             _row(workspace, _RoleFields(plan, role, save), entries, ceiling, alone=len(roles) == 1)
-            with st.container(key=f"role-note-{role.name}"):
-                st.html(f'<div class="moot-line q xs">{_note(workspace, plan.role_model(role.name), entries)}</div>')
+            if note != next_note:  # once below the roles that it is about
+                with st.container(key=f"role-note-{role.name}"):
+                    st.html(f'<div class="moot-line q xs">{note}</div>')
 
 
 @dataclass(frozen=True)
