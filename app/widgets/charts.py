@@ -44,6 +44,9 @@ Rows = Sequence[Mapping[str, Any]]
 MAX_TEXT_COLUMNS = 20
 """Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
+MIN_MATRIX_WIDTH = 320
+"""Width in pixels that a matrix has on every page: names of columns that are wider together may be slanted."""
+
 FULL_CELL = 0.5
 """Strength of the colour of a matrix cell with a share of 1. A stronger one would make its words hard to read."""
 MAX_WITH_COUNTS = 6
@@ -419,23 +422,23 @@ def confusion_heatmap(
             cell = {"count": count, "share": share, "words": words, "marked": row == column}
             rows.append({"row": names[row], "column": names[column], **cell})
     shown_names = [names[index] for index in shown]
-    return heat(rows, shown_names, key=key, title=title, x_title="verdict", y_title=reference, slanted=len(names) > 6)
+    return heat(rows, shown_names, key=key, title=title, x_title="verdict", y_title=reference)
 
 
 def heat(
-    rows: Rows, names: Sequence[str], *, key: str, title: str, x_title: str = "", y_title: str = "", slanted: bool
+    rows: Rows, names: Sequence[str], *, key: str, title: str, x_title: str = "", y_title: str = ""
 ) -> tuple[str, str]:
     """Draw a square matrix and return (row, column) of the selected cell. Both are empty before a click.
 
     Rows are ``{row, column, count, share, words, marked}``. Cells are shaded by ``share`` (0 to 1). ``marked`` cells
     have a line around them. ``names`` are those of the rows and of the columns, in order.
     """
-    picked = draw(_heat(rows, names, x_title, y_title, slanted), rows, key=key, title=title, select="cell")
+    picked = draw(_heat(rows, names, x_title, y_title), rows, key=key, title=title, select="cell")
     return picked.get("row", ""), picked.get("column", "")
 
 
 @cached
-def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
+def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> Spec:
     shades = palette.colours()
     frame = inline_data(
         {
@@ -445,7 +448,9 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
         }
         for row in rows
     )
-    angle = (-40 if len(names) <= MAX_TEXT_COLUMNS else -90) if slanted else 0  # narrow columns: names would overlap
+    needed = 6.5 * (max(map(len, names), default=0) + 1) * len(names)  # pixels of upright names beside each other
+    slant = -40 if len(names) <= MAX_TEXT_COLUMNS else -90
+    angle = alt.ExprRef(f"width < {needed} ? {slant} : 0")
     axis = alt.Axis(title=x_title or None, orient="top", labelAngle=angle, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
@@ -470,8 +475,8 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str, slanted:
             color=shades["tx"], fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=shift
         )
         layers.append(words.encode(text="words:N"))
-        height = 32 if slanted else 44
-    return styled(alt.layer(*layers), height * len(names) + (90 if slanted else 50))
+        height = 44 if any("\n" in row["words"] for row in rows) else 32
+    return styled(alt.layer(*layers), height * len(names) + (90 if needed > MIN_MATRIX_WIDTH else 50))
 
 
 def _fill(share: float, shades: Mapping[str, str]) -> str:
@@ -577,10 +582,11 @@ _LINE = 17
 def _with_names(
     marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float]
 ) -> Spec:
-    """Return a chart of ``marks`` with the names of ``rows`` at the right, each joined to its point by a line.
+    """Return a chart of ``marks`` with the names of ``rows`` at the right, joined to their points by lines.
 
-    Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
-    boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with straight leaders.
+    The names of equal points share a line. Names are at the height of their points as far as they do not overlap, in
+    the order of the points. This is one-sided boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with
+    straight leaders.
     """
     shades = palette.colours()
     height = max(190, _LINE * len(rows))
@@ -596,13 +602,21 @@ def _with_names(
         )
     )
     y = alt.Y(f"{y_field}:Q", scale=alt.Scale(domain=list(y_domain), nice=False))
-    leaders = named.mark_rule(color=shades["line2"]).encode(
-        x=alt.X(f"{x_field}:Q", scale=x_scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
-    )
+    places: dict[tuple[float, float], list[float]] = {}
+    for row, position in zip(ordered, positions, strict=True):
+        places.setdefault((row[x_field], row[y_field]), []).append(position)
+    points = [
+        {x_field: at[0], y_field: at[1], "first": group[0], "place": (group[0] + group[-1]) / 2, "last": group[-1]}
+        for at, group in places.items()
+    ]
+    joined = alt.Chart(inline_data(points)).mark_rule(color=shades["line2"])
+    ends = alt.value(alt.ExprRef(f"width - {_NAMES} + 12"))
+    leaders = joined.encode(x=alt.X(f"{x_field}:Q", scale=x_scale), y=y, x2=ends, y2="place:Q")
+    brackets = joined.encode(x=ends, y="first:Q", y2="last:Q")
     names = named.mark_text(
         align="left", fontSize=11.5, color=shades["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")
     ).encode(x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N")
-    return styled(alt.layer(leaders, marks, names), height + 70)
+    return styled(alt.layer(leaders, brackets, marks, names), height + 70)
 
 
 def _without_shared_parts(names: Sequence[str]) -> list[str]:

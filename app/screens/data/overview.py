@@ -134,7 +134,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
             }
             for pair in pairs
         ]
-        charts.heat(rows, names, key="data-cooccurrence", title="Label co-occurrence", slanted=True)
+        charts.heat(rows, names, key="data-cooccurrence", title="Label co-occurrence")
 
 
 def _languages(session: ProjectSession) -> None:

@@ -84,7 +84,7 @@ CHARTS = {
     "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
-        {"title": "T", "names": ["1"], "slanted": False, "x_title": "x", "y_title": "y"},
+        {"title": "T", "names": ["1"], "x_title": "x", "y_title": "y"},
     ),
 }
 
@@ -154,6 +154,21 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
     assert "full cost per verdict, $" in drawn[0]
+
+
+def test_names_of_equal_points_share_a_line_to_them():
+    from app.widgets import charts
+
+    (row, _), options = CHARTS["scatter"]
+    rows = [{**row, "name": name, "recall": recall} for name, recall in (("a", 0.5), ("b", 0.5), ("c", 0.6))]
+    lines = [data for data in charts.scatter(rows, **options)["datasets"].values() if "last" in data[0]]
+    assert [(len(data), data[1]["first"] > data[1]["last"]) for data in lines] == [(2, True)]
+
+
+def test_names_of_columns_are_slanted_in_a_narrow_matrix_only(monkeypatch):
+    rows, options = CHARTS["heat"]
+    spec = json.dumps(specification(monkeypatch, "heat", rows, {**options, "names": ["A name", "Another"]}))
+    assert '"labelAngle": {"expr": "width < 104.0 ? -40 : 0"}' in spec
 
 
 def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):
