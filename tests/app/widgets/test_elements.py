@@ -50,6 +50,21 @@ def test_page_that_no_longer_exists_becomes_the_last_one(caplog: pytest.LogCaptu
     assert (app.text[0].value, "list" in app.session_state) == ("page 1", False)
 
 
+def _folded() -> None:
+    import streamlit as st
+
+    from app.widgets.elements import fold
+
+    fold(range(7), lambda item: st.text(str(item)))
+
+
+def test_items_beyond_the_fifth_are_folded() -> None:
+    app = AppTest.from_function(_folded).run()
+    assert [text.value for text in app.text] == [str(item) for item in range(7)]
+    (folded,) = app.expander
+    assert (folded.label, [text.value for text in folded.text]) == ("2 more", ["5", "6"])
+
+
 def _columns_of_text() -> None:
     from app.widgets.elements import table
 

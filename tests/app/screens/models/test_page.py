@@ -42,6 +42,7 @@ def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> 
     ] * 3
     shown = html(at)
     assert "is a word-list baseline, not a language model" in shown
+    assert shown.count("nothing leaves this machine") == 1, "the note is the same for all roles"
     assert at.number_input(key="pace").value == 40
 
 
