@@ -560,28 +560,29 @@ class _Patterns:
         """Return the interval of a difference.
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
-        With few, or if a share is 0 or 1, it combines the intervals of both, which the ends of the range make wide.
-        None if one of few cases is an error or a correlation without an interval, or if differences that are all the
-        same do not show the possible error. In a sample that represents other documents, only those on which both
-        differ tell how far off the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there
-        is no interval.
+        If they differ nowhere, or only where a share stays the same, it is that of ``_equal``. With few cases, or if a
+        share is 0 or 1, it combines the intervals of both, which the ends of the range make wide. None if one of few
+        cases is an error or a correlation without an interval, or if differences that are all the same do not show the
+        possible error. In a sample that represents other documents, only those on which both differ tell how far off
+        the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
         differs = np.any(first_values != second_values, axis=1)
         is_estimate = self.design.is_weighted and not self.design.is_census
         fewest_cases = self._fewest_cases(metric, column, first, second)
-        if not differs.any():
-            alike = self.alike[column] if metric.per_label else self.alike.all()
-            if self.design.is_census or (alike and is_estimate):
-                return Interval(0.0, 0.0, self.level)
-            return None if is_estimate else self._equal(metric, fewest_cases)
         before, after = first.outputs[column], second.outputs[column]
         low, high = before.value or 0.0, after.value or 0.0
         roots = np.stack([first.roots[:, column], second.roots[:, column]], axis=1)
         variance = float(((roots[:, 1] - roots[:, 0]) ** 2).sum())
         has_ends = metric.interval in ("share", "f1")
         is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
+        is_unaffected = has_ends and not is_constant and variance <= _MIN_INFLUENCE**2  # as accuracy, if both are wrong
+        if not differs.any() or is_unaffected:
+            alike = not is_unaffected and (self.alike[column] if metric.per_label else self.alike.all())
+            if self.design.is_census or (alike and is_estimate):
+                return Interval(0.0, 0.0, self.level)
+            return None if is_estimate else self._equal(metric, fewest_cases)
         has_few = is_constant or fewest_cases < _MIN_CASES
         is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
         if not has_ends and quantile and is_unknown:
@@ -604,7 +605,7 @@ class _Patterns:
         )
 
     def _equal(self, metric: Metric, cases: float) -> Interval | None:
-        """Return the interval of the difference of annotators that are equal on all independent documents.
+        """Return the interval of the difference of annotators whose independent documents all count the same.
 
         Documents that differ may exist: if their share were at the end of the interval, one of them would probably have
         been among these (the exact upper limit of a share of 0: Clopper and Pearson 1934, Biometrika 26). A document

@@ -210,6 +210,19 @@ def test_annotators_that_are_equal_on_a_sample_may_differ_on_other_documents() -
         assert estimate == Estimate(0.0, Interval(pytest.approx(-bound), pytest.approx(bound)))
 
 
+def test_annotators_that_differ_only_where_both_are_wrong_are_not_known_to_be_equally_accurate() -> None:
+    """The limits are those of binom.test(0, 200) of R 4.2.2: such documents may be this frequent."""
+    reference = np.arange(200) % 3
+    first = np.where(np.arange(200) < 80, (reference + 1) % 3, reference)
+    second = np.where(np.arange(200) < 2, (reference + 2) % 3, first)
+    gap = difference("choice", reference, first, second, ["a", "b", "c"])
+    expected = Estimate(0.0, Interval(pytest.approx(-0.01827534036), pytest.approx(0.01827534036)))
+    assert (gap["accuracy"], gap["macro_recall"]) == (expected, expected)
+    census = Design(sample=uniform_sample([True] * 200, 200), order=np.arange(200))
+    known = difference("choice", reference, first, second, ["a", "b", "c"], design=census)
+    assert known["accuracy"] == Estimate(0.0, Interval(0.0, 0.0))
+
+
 KINDS: tuple[metrics.Kind, ...] = ("multilabel", "choice", "rating")
 
 
