@@ -21,8 +21,7 @@ from core.services import workspace as workspaces
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
-    from core.services.data.importing import ImportDraft
-    from core.services.data.pending_imports import PendingImport, PendingImports
+    from core.services.data.importing import ImportDraft, PendingImport, PendingImports
 
 
 def workspace() -> workspaces.Workspace:
@@ -101,7 +100,7 @@ def require_project() -> ProjectSession:
 
 def pending_imports() -> PendingImports:
     """Return the pending imports of all tabs: files that are read but not imported."""
-    from core.services.data.pending_imports import PendingImports
+    from core.services.data.importing import PendingImports
 
     return workspace().shared(PendingImports)
 

@@ -98,7 +98,7 @@ class DataState:
     """Widget keys of the column mapping: gold type and further raters. They are reset for each new file."""
 
     pending_import: Value[str | None] = Value(None)
-    """Id of the pending import (``core.services.data.pending_imports``).
+    """Id of the pending import (``core.services.data.importing``).
 
     Empty for none. None for the pending import that the address names.
     """

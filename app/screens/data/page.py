@@ -26,9 +26,8 @@ from core.services import projects
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import gold_mapping, importing
-from core.services.data.importing import ImportDraft, ImportPreview, SourceFile
+from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
 from core.services.data.overview import LengthSummary, count_documents, gold_distribution, load_overview
-from core.services.data.pending_imports import PendingImport
 from core.services.project_session import ProjectSession
 
 

@@ -2,18 +2,23 @@
 
 ``read_files`` (page) and ``read_with_options`` (command line) give an ``ImportDraft``: the table and how to import it.
 ``preview_import`` builds the documents for a project, with an account of every row. ``store_documents`` writes exactly
-these documents to the project.
+these documents to the project. ``PendingImports`` holds the files that were read and are not imported yet.
 """
 
 from __future__ import annotations
 
+import difflib
+import re
+import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from uuid import uuid4
 
 from core.codebook import Codebook, normalise
 from core.documents import Document
@@ -36,7 +41,6 @@ from core.ingest.table import Header as Header
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.codebooks import codebook as codebooks
-from core.services.data import misspellings
 from core.services.data.overview import DocumentStatistics, document_statistics
 from core.services.project_session import ProjectSession
 from core.store.documents import Import
@@ -115,7 +119,7 @@ class ImportPreview:
         for (item, _), values in self.profile.gold.items():
             for value, count in values.items():
                 counts[item if value is True else str(value)] += count
-        return misspellings.describe_misspelt({label.name: counts[label.id] for label in self.codebook.labels})
+        return describe_misspelt({label.name: counts[label.id] for label in self.codebook.labels})
 
     def require_documents(self) -> None:
         """Raise InputError, with the first reason, if no row can be used."""
@@ -468,3 +472,130 @@ def options_record(draft: ImportDraft) -> dict[str, Any]:
         "duplicates": draft.duplicates,
         "empties": draft.empties,
     }
+
+
+MAX_MISSPELT = 5
+"""Names that are shown."""
+MISSPELLING_RATIO = 10
+"""A name that may be misspelt is at least this many times rarer than the name that was meant."""
+SIMILARITY = 0.8
+"""Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
+
+
+def describe_misspelt(counts: Mapping[str, int]) -> str:
+    """Return the rare names that are probably misspelt: "'staf' (1) for 'Staff' (38)"; empty for none."""
+    pairs = [
+        f"'{name}' ({count:,}) for '{meant}' ({counts[meant]:,})"
+        for name, count in counts.items()
+        if (
+            meant := _probably_meant(
+                name, [other for other in counts if counts[other] >= MISSPELLING_RATIO * max(count, 1)]
+            )
+        )
+    ]
+    more = [f"{len(pairs) - MAX_MISSPELT:,} more"] if len(pairs) > MAX_MISSPELT else []
+    return ", ".join(pairs[:MAX_MISSPELT] + more)
+
+
+def _probably_meant(name: str, names: Iterable[str]) -> str:
+    """Return the name that a misspelt one probably stands for, empty if there is none.
+
+    The first letter, the digits and words such as ``A`` and ``II`` are the same: 'stable' is not a misspelt 'unstable',
+    nor 'Group 1' 'Group 2'. A part more at the end or inside makes another word, as in 'Asian' and 'interactive', but
+    a doubled letter, e or s does not.
+    """
+
+    def marks(text: str) -> tuple[str, ...]:
+        return tuple(_MARKS.findall(text.casefold()))
+
+    folded = name.casefold()
+    meant = {other.casefold(): other for other in names if marks(other) == marks(name)}
+    similar = [other for other in meant if other[:1] == folded[:1] and not _has_a_part_more(folded, other)]
+    near = difflib.get_close_matches(folded, similar, 1, SIMILARITY)
+    return meant[near[0]] if near else ""
+
+
+_MARKS = re.compile(r"\d|\b(?:\w|[ivx]+)\b")
+"""Digits, words of one character, and Roman numerals."""
+
+
+def _has_a_part_more(one: str, other: str) -> bool:
+    """Return True if one name is the other plus an ending, or plus at least three letters inside.
+
+    A doubled letter, e or s is not such an ending.
+    """
+    shorter, longer = sorted((one, other), key=len)
+    if longer.startswith(shorter):
+        return longer[len(shorter) :] not in (shorter[-1:], "e", "s")
+    is_inside = any(longer.startswith(shorter[:at]) and longer.endswith(shorter[at:]) for at in range(1, len(shorter)))
+    return is_inside and len(longer) - len(shorter) > 2
+
+
+MAX_PENDING = 4
+"""Files held at once: each is in memory with its rows."""
+
+
+class PendingImport:
+    """A file that was read, as it is currently mapped, and its import job once started.
+
+    ``project`` was open when the file was read; None without a project. ``new_project`` is the entered name of the
+    project to create, empty for none.
+    """
+
+    def __init__(self, draft: ImportDraft, project: Path | None) -> None:
+        self.id = uuid4().hex[:12]
+        self.draft = draft
+        self.project = project
+        self.new_project = ""
+        self.read_at = time.time()
+        self.job: Job[tuple[ProjectSession, Import]] | None = None
+        self._built: tuple[ImportDraft, Hashable, ImportPreview] | None = None
+
+    def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
+        """Return the preview, built once until draft, codebook, project, or its documents or gold change.
+
+        ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import.
+        """
+        stored = (session.path, session.store.documents.state()) if session is not None else None
+        basis = (codebook.hash if codebook is not None else "", stored)
+        built = self._built
+        if built is None or built[0] is not self.draft or built[1] != basis:
+            self._built = built = self.draft, basis, preview_import(self.draft, codebook, session)
+        return built[2]
+
+
+class PendingImports:
+    """The pending imports of all tabs. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, PendingImport] = {}
+        self._lock = threading.Lock()
+
+    def add(self, draft: ImportDraft, project: Path | None) -> PendingImport:
+        """Hold a file. Beyond ``MAX_PENDING`` an earlier one is dropped, unless all are being imported.
+
+        The oldest file whose import has ended is dropped first, then the oldest one that is not imported.
+        """
+        added = PendingImport(draft, project)
+        with self._lock:
+            idle = [id for id, pending in self._pending.items() if pending.job is None]
+            ended = [id for id, pending in self._pending.items() if (job := pending.job) and job.wait(0)]
+            self._pending[added.id] = added
+            for id in [*ended, *idle][: max(0, len(self._pending) - MAX_PENDING)]:
+                del self._pending[id]
+        return added
+
+    def get(self, id: str) -> PendingImport | None:
+        """Return a pending import; None once it was imported or dropped."""
+        with self._lock:
+            return self._pending.get(id)
+
+    def of_project(self, project: Path | None) -> tuple[PendingImport, ...]:
+        """Return the pending imports that were read in a project, the latest first."""
+        with self._lock:
+            return tuple(pending for pending in reversed(self._pending.values()) if pending.project == project)
+
+    def remove(self, id: str) -> None:
+        """Remove a pending import. Does nothing once it is gone."""
+        with self._lock:
+            self._pending.pop(id, None)
