@@ -101,6 +101,8 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
     with st.container(border=True, key="estimate"):
         estimate = cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations)
         _estimate_table(estimate, plan.budget_usd)
+        if plan.iterations == 1:
+            line(cost_estimate.stored_requests(session, settings, ids), "q xs")
     with st.expander("Prompt of each role"):
         document, requests = prompt_preview.preview_first_document(session, settings)
         line(f"Document {document}. Brackets mark replies of other roles.", "q")

@@ -10,6 +10,7 @@ from typing import Any
 from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
+from core.engine.pending_turns import Debate, PendingTurn
 from core.formatting import format_count
 from core.llm.model_library import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
@@ -115,6 +116,24 @@ def estimate_run(
     if _may_have_stored_replies(session, roles):
         basis += " Replies that are stored already are free; they are not subtracted."
     return CostEstimate(documents, iterations, tuple(roles), basis)
+
+
+def stored_requests(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> str:
+    """Return in words how many first requests of debates have a stored reply, of documents spread over all of them.
+
+    Later requests are unknown before their run. Empty without a stored reply, and for prompts with examples of the run.
+    """
+    every = -(-len(document_ids) // SAMPLE_SIZE)
+    if not every or protocols.shots(settings):
+        return ""
+    requests: list[PendingTurn] = []
+    for document in session.store.documents.load(document_ids[::every], gold=False):
+        debate = Debate(document, settings, session.models)
+        requests += [pending for pending in debate.pending if not pending.role_model.is_builtin]
+        debate.close()
+    stored = sum(session.project.replies.contains(pending.key(0)) for pending in requests)
+    drawn = f" of 1 in {every:,} documents" if every > 1 else ""
+    return f"Stored already: {stored:,} of {format_count(len(requests), 'first request')}{drawn}." if stored else ""
 
 
 @cached_until_commit

@@ -17,7 +17,7 @@ from core.runs import RoleModel, RunDetails, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
-from core.services.runs import control, planning
+from core.services.runs import control, cost_estimate, planning
 from core.store.runs import set_state
 from tests.app.studio import button, html, open_page
 from tests.core.services.sessions import BOOK, TEXTS, fill, queue_runs, until
@@ -62,6 +62,16 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td><b>36</b></td>" in shown  # 12 documents times 3 calls
+
+
+def test_estimate_of_a_single_run_says_which_requests_are_stored(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(session)
+    monkeypatch.setattr(cost_estimate, "stored_requests", lambda *_: "Stored already: 3")
+    assert "Stored already: 3" in html(open_page("run"))
+    planning.save_plan(session, planning.Plan(iterations=2))  # only the first iteration has the keys of the settings
+    assert "Stored already: 3" not in html(open_page("run"))
 
 
 def test_run_on_hold_names_the_run_that_it_waits_for(session: ProjectSession) -> None:

@@ -17,8 +17,15 @@ from core.runs import EngineSettings, RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.prompt_preview import preview_requests, prompt_tokens
 from core.services.runs import cost_estimate, planning
-from core.services.runs.cost_estimate import REPLY_TOKENS, CostEstimate, context_overflows, estimate_run
+from core.services.runs.cost_estimate import (
+    REPLY_TOKENS,
+    CostEstimate,
+    context_overflows,
+    estimate_run,
+    stored_requests,
+)
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
+from tests.servers.running import mock_llm
 
 OPENAI = RoleModel(connection="openai", model="gpt-4.1-mini")
 
@@ -137,6 +144,23 @@ def test_estimate_says_that_stored_replies_of_billed_models_are_free(session: Pr
     assert stored not in estimate_plan(session, planning.Plan(default_model=OPENAI)).basis, "of another model"
     session.models.prices.user_prices["builtin/lexical"] = Price(prompt=1, completion=1)
     assert stored in estimate_plan(session, plan).basis
+
+
+def test_first_requests_with_a_stored_reply_are_counted(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=50) as (_, session), mock_llm(ttft=0, tpt=0, tokens=5) as url:
+        session.models.add(parse_connection("local", f"{url}/v1"))
+        plan = planning.Plan(default_model=RoleModel(connection="local", model="mock"), limit=4)
+        ids = session.store.documents.ids()
+        settings = planning.project_settings(session, plan)
+        assert stored_requests(session, settings, ids) == ""
+        (run,) = planning.create_runs(session, settings, ids[:4])
+        session.start_or_resume(run.run_id).result(30)
+        assert stored_requests(session, settings, ids[:5]) == "Stored already: 5 of 5 first requests.", "of equal texts"
+        session.store.documents.add([Document("new", {"text": "New."})])
+        assert stored_requests(session, settings, ["d0", "new"]) == "Stored already: 1 of 2 first requests."
+        shown = stored_requests(session, settings, ids)
+        assert shown == "Stored already: 17 of 17 first requests of 1 in 3 documents."
+        assert stored_requests(session, planning.project_settings(session, planning.Plan()), ids) == ""
 
 
 def test_prompts_are_rendered_again_if_the_codebook_or_the_sampling_changed(session: ProjectSession) -> None:
