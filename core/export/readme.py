@@ -76,7 +76,7 @@ def describe_columns(codebook: Codebook, roles: Sequence[str], raters: int = 0) 
         ("document_id", "the id column of the imported file, else the number of the row"),
         (f"gold_{name}", gold),
         (f"pred_{name}", "verdict of the run, before any review"),
-        (f"reviewed_{name}", "decision of a person; empty without one"),
+        (f"reviewed_{name}", "decision of a person, also while the review_status is Draft; empty without one"),
         *((f"{role}_{name}", f"last decision of the role {role}") for role in roles),
         (f"evidence_{name}", "quotes: role, quote, field, start and end (characters), match"),
         ("run_id, protocol, codebook_version", "how the verdict was made"),

@@ -234,6 +234,14 @@ def test_reviewer_who_resolves_a_disagreement_is_exported_with_their_own_labels(
     assert table(session, run_id)["d2"]["reviewed_Beta"] == "1"
 
 
+def test_table_has_the_decisions_of_drafts_and_says_so(session, run_id):
+    actions.edit(session, run_id, ["d1"], "b", True, actions.Attribution("ann"))
+    row = table(session, run_id)["d1"]
+    assert (row["reviewed_Beta"], row["reviewed_Alpha"], row["review_status"]) == ("1", "", "Draft")
+    meaning = dict(export.column_meanings(session, run_id))["reviewed_NAME"]
+    assert meaning == "decision of a person, also while the review_status is Draft; empty without one"
+
+
 def test_document_that_was_only_discarded_is_marked_in_every_format(session, run_id):
     actions.set_status(session, run_id, ["d0"], "Discarded", actions.Attribution("ann"))
     actions.edit(session, run_id, ["d1"], "b", True, actions.Attribution("ann"))
