@@ -1,12 +1,16 @@
-"""Values of a debate: Role, Request, Reply, Reading, Turn, Verdict. No I/O, no clock."""
+"""Values of a debate: Role, Request, Reply, Reading, Turn, Verdict. No I/O, no clock. Stored replies are JSON lines."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
+
+import orjson
+from pydantic import TypeAdapter
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Evidence, Value, is_number
@@ -308,3 +312,28 @@ class Verdict:
 T = TypeVar("T")
 Step: TypeAlias = Generator[tuple[Request, ...], tuple[Reply, ...], T]
 """A running protocol: yields requests that may run in parallel, receives their replies in that order, returns T."""
+
+
+_STORED = tuple(name for name in Reply.__dataclass_fields__ if name not in ("error", "reading", "evidence"))
+"""Fields of a stored reply; the others are parsed from its text."""
+_ADAPTER = TypeAdapter(Reply)
+
+
+def encode_reply(reply: Reply) -> bytes:
+    """Return a reply as a line of JSON."""
+    fields = {name: getattr(reply, name) for name in _STORED}
+    try:
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # a lone surrogate, in text that was not made storable
+        return json.dumps({**fields, "usage": asdict(reply.usage)}).encode() + b"\n"
+
+
+def decode_reply(line: bytes) -> Reply:
+    """Return the reply in a line of JSON. Raises ValueError for anything else."""
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        fields = json.loads(line)
+    if not isinstance(fields, dict) or {*fields, "output_limit"} != set(_STORED):  # which older lines lack
+        raise ValueError("not a stored reply")
+    return _ADAPTER.validate_python(fields)

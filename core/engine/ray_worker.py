@@ -21,8 +21,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from core.debate.events import VerdictReached
-from core.debate.reply_codec import decode_reply, encode_reply
-from core.debate.turns import Reply, Turn, Usage
+from core.debate.turns import Reply, Turn, Usage, decode_reply, encode_reply
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, EmbedTexts, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine

@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.debate.reply_codec import decode_reply, encode_reply
-from core.debate.turns import Reply, Usage
+from core.debate.turns import Reply, Usage, decode_reply, encode_reply
 from core.errors import ProjectError, StorageFull
 from core.files import atomic_write
 from core.store.database import Cursor, DatabaseConnection, translate_error

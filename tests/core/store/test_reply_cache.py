@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.debate.reply_codec import decode_reply, encode_reply
-from core.debate.turns import Reply, Usage
+from core.debate.turns import Reply, Usage, decode_reply, encode_reply
 from core.engine.pending_turns import paid_reply
 from core.errors import StorageFull
 from core.llm.failures import server_message
