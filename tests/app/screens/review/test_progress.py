@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app.screens.review import progress
 from app.screens.review.accuracy import accuracy_sentence
 from app.screens.review.agreement import _observed_html
+from app.screens.review.progress import plan_sentence
 from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -20,13 +21,17 @@ from core.services.lab import accepted_changes
 from core.services.lab.accepted_changes import AcceptedChanges
 from core.services.lab.trials import effect_of_change
 from core.services.project_session import ProjectSession
-from core.services.review import actions, review_plan
+from core.services.review import actions, queue, review_plan
 from core.services.review.accuracy_estimate import AccuracyEstimate
+from core.services.review.queue import QueueFilter
+from core.services.review.review_plan import ReviewPlan
 from core.services.runs import planning
+from core.services.workspace import Workspace
 from core.stats.comparison import Side
 from core.stats.intervals import Estimate, Interval
 from core.stats.sampling import WeightedSample
 from tests.app.studio import HOSTILE, html, studio
+from tests.core.services.sessions import annotate
 
 pytestmark = pytest.mark.usefixtures("training")
 
@@ -234,3 +239,23 @@ def test_plan_of_a_completed_review_asks_for_no_more_reviews(session: ProjectSes
 def test_agreement_without_an_interval_has_no_brackets() -> None:
     assert "()" not in _observed_html(Estimate(2 / 3))  # all documents are of one group
     assert "(50% to 80%)" in _observed_html(Estimate(2 / 3, Interval(0.5, 0.8)))
+
+
+def test_f1_without_interval_after_the_planned_reviews_asks_for_another_plan(tmp_path: Path) -> None:
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    book = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+    session.store.documents.add([Document(f"d{n}", {"text": f"a clean bath {n}"}) for n in range(40)])
+    session.store.codebooks.save(book)
+    run = annotate(session)
+    new_plan = ReviewPlan("f1", book.labels[1].id, 0.1, 0.1, 20)  # no document is about Staff
+    review_plan.save_plan(session, run, new_plan)
+    assert "0 reviewed, about 20 more" in plan_sentence(run, review_plan.plan_status(session, run, new_plan))
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=25), actor="ada")
+    actions.submit(session, run.run_id, list(listed.sampling), actions.Attribution("ada"), sampling=listed.sampling)
+    result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
+    assert "20 reviewed, too few for an interval: plan again with a smaller margin of error." in result
+    actions.submit(session, run.run_id, session.store.documents.ids(), actions.Attribution("ada"))
+    result = plan_sentence(run, review_plan.plan_status(session, run, new_plan))
+    assert result.strip() == "Plan: F1 of Staff within 0.10. All 40 documents with a verdict are reviewed."
+    workspace.close()
