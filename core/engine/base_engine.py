@@ -17,7 +17,7 @@ from typing import Any
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document, Precedents
-from core.engine.budget import Budget, BudgetSpent
+from core.engine.call_limits import Budget, BudgetSpent
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller, PaidCall

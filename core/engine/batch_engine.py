@@ -23,7 +23,7 @@ from typing import IO, Any
 from core.debate.turns import ReplyError, Request, Usage
 from core.documents import Document
 from core.engine.base_engine import EQUAL_FAILURES, LOADED_AT_ONCE, ReplayingEngine
-from core.engine.budget import BudgetSpent
+from core.engine.call_limits import BudgetSpent
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.model_calls import PaidCall

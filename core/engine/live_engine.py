@@ -6,7 +6,7 @@ import asyncio
 
 from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import Engine
-from core.engine.budget import BudgetSpent
+from core.engine.call_limits import BudgetSpent
 from core.engine.pending_turns import PendingTurn, find_reply, read_reply
 from core.errors import ModelError, ProjectError
 from core.runs import StopReason

@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
-from core.engine.budget import Budget, BudgetSpent, Settle
+from core.engine.call_limits import Budget, BudgetSpent, ServerLimiter, Settle
 from core.engine.interfaces import FailedAttempt, Publish, ReplyStore
 from core.engine.pending_turns import PendingTurn, paid_reply
-from core.engine.rate_limiter import ServerLimiter
 from core.engine.retries import with_retries
 from core.errors import ModelError, RateLimited
 from core.hashing import digest

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.debate.turns import Reply, ReplyError, Request, Step, T, Usage
 from core.documents import Document
-from core.engine.budget import Budget
+from core.engine.call_limits import Budget
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import ReplyStore
 from core.engine.model_calls import ModelCaller

@@ -12,8 +12,8 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import base_engine, rate_limiter, retries
-from core.engine.rate_limiter import ServerLimiter
+from core.engine import base_engine, call_limits, retries
+from core.engine.call_limits import Budget, BudgetSpent, ServerLimiter
 from core.llm.connections import Limits
 from tests.core.engine.fakes import ROLE_MODEL, World, find_service, settings
 
@@ -117,7 +117,7 @@ def test_note_is_cleared_at_the_highest_concurrency_of_each_connection() -> None
     first, second = live.caller._limiter(ROLE_MODEL), live.caller._limiter(other)
 
     async def slow_down(limiter: ServerLimiter) -> None:
-        for _ in range(rate_limiter.MIN_CALLS):
+        for _ in range(call_limits.MIN_CALLS):
             limiter.limited(None)
 
     asyncio.run(slow_down(first))
@@ -149,7 +149,7 @@ def test_occasional_429_does_not_reduce_concurrency() -> None:
 def test_all_calls_wait_after_several_429s_in_a_row() -> None:
     async def go() -> float:
         limiter = ServerLimiter(Limits(), 4)
-        for _ in range(rate_limiter.MAX_LIMITED_IN_A_ROW):
+        for _ in range(call_limits.MAX_LIMITED_IN_A_ROW):
             limiter.limited(0.2)
         began = asyncio.get_running_loop().time()
         await limiter.enter(1)
@@ -210,3 +210,90 @@ def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.Monke
     assert (status.verdicts, status.failed) == (40, 0)
     notes = [event.message for event in world.events if getattr(event, "message", "")]
     assert any("rate limited" in note for note in notes)
+
+
+def test_call_waits_until_reserved_budget_is_released() -> None:
+    async def go() -> list[str]:
+        budget, order = Budget(1.0, spent=0.1), []
+
+        async def call(name: str, most: float, cost: float) -> None:
+            async with budget.reserve(most) as settle:
+                order.append(f"{name} in")
+                await asyncio.sleep(0.01)
+                settle(cost)
+                order.append(f"{name} out")
+
+        await asyncio.gather(call("a", 0.8, 0.2), call("b", 0.7, 0.1))
+        assert budget.spent == pytest.approx(0.4)
+        return order
+
+    assert asyncio.run(go()) == ["a in", "a out", "b in", "b out"]
+
+
+def test_remainder_of_float_sums_does_not_keep_a_call_waiting() -> None:
+    async def go() -> None:
+        budget = Budget(0.9)
+
+        async def call(most: float) -> None:
+            async with budget.reserve(most) as settle:
+                await asyncio.sleep(0.01)
+                settle(0.1)
+
+        await asyncio.gather(call(0.1), call(0.2), call(0.3))  # 0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 > 0
+        with pytest.raises(BudgetSpent):
+            async with asyncio.timeout(5), budget.reserve(0.7):
+                raise AssertionError("never in")
+
+    asyncio.run(go())
+
+
+def test_budget_is_spent_if_no_active_call_could_free_enough() -> None:
+    async def go() -> None:
+        budget = Budget(1.0)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(1.01):
+                raise AssertionError("never in")
+        async with budget.reserve(1.0) as settle:
+            settle(None)  # an unknown cost counts as zero
+        assert budget.spent == 0.0
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("end", [ValueError(), asyncio.CancelledError()])
+def test_failed_call_releases_its_reservation(end: BaseException) -> None:
+    async def go() -> None:
+        budget = Budget(1.0)
+        with pytest.raises(type(end)):
+            async with budget.reserve(0.9):
+                raise end
+        async with asyncio.timeout(1), budget.reserve(0.9) as settle:
+            settle(0.9)
+        assert budget.spent == pytest.approx(0.9)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(0.2):
+                raise AssertionError("never in")
+
+    asyncio.run(go())
+
+
+def test_call_is_not_made_with_dollars_held_for_a_batch() -> None:
+    async def go() -> None:
+        budget = Budget(1.0)
+        budget.held = 0.5
+        async with budget.reserve(0.5):
+            assert not budget.fits(0.1)
+            assert budget.exceeded(0.1)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(0.6):
+                pass
+
+    asyncio.run(go())
+
+
+def test_run_without_a_budget_has_no_limit() -> None:
+    async def go() -> None:
+        async with Budget(None).reserve(1e9) as settle:
+            settle(1e9)
+
+    asyncio.run(go())
