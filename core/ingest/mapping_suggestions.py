@@ -268,10 +268,17 @@ def _is_predicted(name: str) -> bool:
 
 
 def _is_prediction_beside_gold(name: str, columns: Sequence[str]) -> bool:
-    """Return True for a column such as ``Food_pred``, if ``Food`` or ``Food_gold`` is among the columns."""
-    stem = _PREDICTED.sub("", name.casefold())
-    others = [other.casefold() for other in columns if not _is_predicted(other)]
-    return _is_predicted(name) and stem != "" and any(other.startswith(stem) for other in others)
+    """Return True for a column such as ``Food_pred``, if ``Food`` or ``Food_gold`` is among the columns.
+
+    A single ``Car model`` beside ``Car`` may be another label.
+    """
+    folded = name.casefold()
+    if (predicted := _PREDICTED.search(folded)) is None or folded == predicted[0]:
+        return False
+    if "model" in predicted[0] and sum(predicted[0] in other.casefold() for other in columns) < 2:
+        return False
+    of_gold = re.compile(re.escape(_PREDICTED.sub("", folded)) + r"(?:[ _.-].*)?", re.DOTALL)
+    return any(of_gold.fullmatch(other.casefold()) for other in columns if not _is_predicted(other))
 
 
 def _is_named_like_id(name: str) -> bool:

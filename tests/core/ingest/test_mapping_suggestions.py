@@ -592,6 +592,9 @@ def test_column_named_most_like_a_label_is_its_gold(columns: str, expected: list
     [
         ("Room_pred,Price_pred", [], ["Room_pred", "Price_pred"]),
         ("Room_pred,Price_pred,Room,Price", ["Price", "Room"], ["Room", "Price"]),
+        ("Room model,Price model,Room,Price", ["Price", "Room"], ["Room", "Price"]),
+        ("Room,Price,Price model,Pool", ["Price", "Room"], ["Room", "Price", "Price model", "Pool"]),
+        ("Roomy,Price,Room_pred,Pool", ["Price"], ["Roomy", "Price", "Room_pred", "Pool"]),
         ("Room_gold,Price_gold,Room_pred,Price_pred", ["Price_gold", "Room_gold"], ["Room_gold", "Price_gold"]),
         (
             "Room_A1,Price_A1,Room_A2,Price_A2,Room_pred,Price_pred",
