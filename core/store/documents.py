@@ -597,7 +597,8 @@ def _complete_documents(cursor: Cursor, documents: Columns) -> int:
         all_columns = columns | {name: cell for name, cell in new_columns.items() if name not in columns}
         fits = not new_group or group in ("", new_group)
         later_order = new_order if order is None and fits else order
-        conflicts += not fits or new_order not in (None, later_order) or all_columns != all_columns | new_columns
+        differs = any(not _are_equal_cells(all_columns[name], cell) for name, cell in new_columns.items())
+        conflicts += not fits or new_order not in (None, later_order) or differs
         if (group or new_group, later_order) != (group, order) or len(all_columns) > len(columns):
             completed.append((id, group or new_group, later_order, dump(all_columns)))
     if completed:
@@ -607,6 +608,17 @@ def _complete_documents(cursor: Cursor, documents: Columns) -> int:
                 "source = incoming.source FROM incoming WHERE documents.id = incoming.id"
             )
     return conflicts
+
+
+def _are_equal_cells(cell: Any, other: Any) -> bool:
+    """Return True for equal cells, and for cells of files of different formats, such as "12" and 12."""
+    if isinstance(cell, str) == isinstance(other, str):
+        return bool(cell == other)
+    text, value = (cell, other) if isinstance(cell, str) else (other, cell)
+    try:
+        return bool(float(text) == value)
+    except ValueError:
+        return bool(text.casefold() == ("" if value is None else str(value).casefold()))
 
 
 def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:

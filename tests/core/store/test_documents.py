@@ -7,6 +7,7 @@ import pytest
 from core.documents import Document, Rejected
 from core.errors import InputError
 from tests.core.store.helpers import fill_randomly, make_documents, make_settings, record_review, set_status
+from tests.each_row import each_row
 
 
 def test_document_round_trip_keeps_every_field(project):
@@ -73,6 +74,28 @@ def test_later_columns_and_groups_are_added_and_never_overwrite_earlier_ones(pro
     assert (d0.source, d0.group, d0.order) == ({"year": 1999, "star": 3}, "y", 2)
     assert (d1.source, d1.group, d1.order) == ({"star": None}, "x", 1)
     assert "column_conflicts" not in project.store.documents.add([d0, d1]).counts
+
+
+@each_row(
+    ("earlier", "later", "conflicts"),
+    [
+        (12, "12", 0),
+        ("1.50", 1.5, 0),
+        (True, "true", 0),
+        (None, "", 0),
+        (12, "13", 1),
+        ("12", "12.0", 1),
+        ("", 0, 1),
+        ("a", "A", 1),
+        ([1], "a", 1),
+    ],
+)
+def test_cell_of_another_type_is_no_conflict(project, earlier, later, conflicts):
+    id = f"{earlier!r} {later!r}"
+    for cell in (earlier, later):
+        added = project.store.documents.add([Document(id, {"text": "the staff"}, source={"stars": cell})])
+    assert added.counts.get("column_conflicts", 0) == conflicts
+    assert project.store.documents.get(id).source == {"stars": earlier}
 
 
 def test_import_records_rejected_and_repeated_rows(project):
