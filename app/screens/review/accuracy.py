@@ -20,6 +20,8 @@ from core.stats.intervals import Estimate, format_interval
 
 def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     """Return the accuracy estimate and the next step as one sentence, with Markup."""
+    if not estimate.present:
+        return "The documents of this run were replaced. Start a run on the new ones."
     if not estimate.documents and estimate.learned_from:
         return "All documents with a verdict were used as examples or for training. Review others."
     if not estimate.documents:

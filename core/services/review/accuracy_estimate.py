@@ -45,6 +45,8 @@ class AccuracyEstimate:
 
     documents: int
     """Number of these documents."""
+    present: int
+    """Documents of the run that others have not replaced, also those without a verdict."""
     reviewed: int
     """Those that were submitted or discarded."""
     drawn: int
@@ -122,6 +124,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     is_present = annotation_arrays.debate_statuses(session, run) != "removed"
     return AccuracyEstimate(
         documents=len(everything),
+        present=int(is_present.sum()),
         reviewed=len(rows),
         drawn=sample.drawn,
         discarded=loaded.discarded,

@@ -82,6 +82,7 @@ def test_accepted_changes_state_which_documents_the_score_leaves_out() -> None:
 def _estimate(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
         "documents": 400,
+        "present": 400,
         "reviewed": 0,
         "drawn": 0,
         "discarded": 0,
@@ -96,6 +97,9 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No document has a verdict" in accuracy_sentence(_estimate(documents=0), "multilabel")
+    assert "The documents of this run were replaced" in accuracy_sentence(
+        _estimate(documents=0, present=0), "multilabel"
+    )
     trained = _estimate(documents=0, learned_from=9)
     assert "were used as examples or for training" in accuracy_sentence(trained, "multilabel")
     nothing_kept = _estimate(reviewed=400, discarded=400)

@@ -17,7 +17,7 @@ from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
 from core.stats.intervals import Estimate
 from core.store.project import Project
-from tests.core.services.sample_world import session_on
+from tests.core.services.sample_world import build, session_on
 from tests.core.services.sessions import annotate, decide
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
@@ -162,6 +162,17 @@ def test_label_of_all_documents_but_the_discarded_has_a_share_of_one(project: Pr
     actions.set_status(session, run.run_id, [next(id for id in documents if id not in sampling)], "Discarded", ada)
     label = accuracy_estimate.estimate_accuracy(session, finished).labels[0]
     assert label.powered.value == pytest.approx(1.0)
+
+
+def test_estimate_counts_the_documents_that_others_have_not_replaced(project: Project) -> None:
+    session, run_id = session_on(project), build(project)
+    counts = []
+    for kept in (8, 3, 0):
+        project.store.documents.replace_all([*project.store.documents.page(0, kept), Document("new", {"text": "New."})])
+        estimate = accuracy_estimate.estimate_accuracy(session, session.run(run_id))
+        counts.append(estimate.present)
+    assert counts == [8, 3, 0]
+    assert estimate.documents == 0
 
 
 def test_rating_is_correct_if_it_is_less_than_a_point_off(project: Project) -> None:
