@@ -57,7 +57,8 @@ def write(manuscript: Manuscript, form: Form, *, base: str = "") -> str:
             return "\n\n".join(_markdown(manuscript, base)) + "\n"
         case "html":
             body = "\n".join(_html(manuscript, base))
-            head = f'<meta charset="utf-8"><title>{escape(manuscript.title)}</title>'
+            wrap = "<style>pre { white-space: pre-wrap; }</style>"  # else print cuts the long lines of prompts
+            head = f'<meta charset="utf-8"><title>{escape(manuscript.title)}</title>{wrap}'
             return f'<!doctype html>\n<html lang="en">{head}\n{body}\n</html>\n'
         case "latex":
             return "\n\n".join(_latex(manuscript)) + "\n"

@@ -386,6 +386,7 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
     assert f'<a href="http://localhost:1/evaluate?run={run.run_id}&amp;reference=reviewed">' in page
     assert "100% &lt;clean&gt;" in page
     assert "<clean>" not in page
+    assert "pre { white-space: pre-wrap; }" in page, "print would cut the long lines of prompts"
     markdown = write(built, "markdown")
     assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
     assert "| Macro F1 |" in markdown

@@ -183,6 +183,17 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
             assert row[escape(metric.name)] == escape(shown(metric, estimate))
 
 
+def test_printed_report_is_readable_in_office_programs(session, run_id):
+    """LibreOffice 7.4 shows black cells for rgb(42 53 80 / 0.45), and puts the words of a figure in one line."""
+    session.run_name = lambda id: f"Run {id}"
+    page = html_report.html_report(session, session.run(run_id))
+    colours = dict(re.findall(r'background: ([^"]+)">([^<]+)<', page))
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+    assert colours["#ffffff"] == "0"
+    assert "(100%)" in colours["#9fa4b0"]  # 45% of (42, 53, 80) over white
+    assert "Documents <b>" in page
+
+
 def test_documented_metric_is_in_every_report(session, run_id, monkeypatch):
     monkeypatch.setattr(metrics, "METRICS", (*documented.specificity(), *metrics.METRICS))
     session.run_name = lambda id: f"Run {id}"
@@ -644,7 +655,7 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
     assert "43% excluded" in page
-    assert "<div>Full cost per verdict<b>" in page
+    assert "<div>Full cost per verdict <b>" in page
 
 
 def test_html_report_of_reviewed_documents_shows_exact_scores_without_intervals(project, session, run_id):
@@ -654,7 +665,7 @@ def test_html_report_of_reviewed_documents_shows_exact_scores_without_intervals(
     run = session.run(run_id)
     assert evaluation.evaluate(session, run, "reviewed").basis.complete
     key_numbers = html_report.html_report(session, run, "reviewed").split('<div class="key">')[1].split("<h2>")[0]
-    assert "Exact match<b>0.200</b></div>" in key_numbers
+    assert "Exact match <b>0.200</b></div>" in key_numbers
     assert not re.search(r"(0\.\d+) to \1", key_numbers)
     assert printed(session, run_id, "Data", "Documents with gold")[""] == "1", "the codebook allows no gold of d5"
 
