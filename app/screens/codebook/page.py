@@ -43,7 +43,7 @@ def main() -> None:
         start(session, fields)
         return
     page_header(session, fields, status)
-    left, middle, right = st.columns((1.02, 1.75, 1.45), gap="small")
+    left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
         label = labels(session, fields, status)
         shared_settings(fields, status)
