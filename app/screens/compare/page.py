@@ -85,21 +85,25 @@ def main() -> None:
         return
     ids = tuple(run.run_id for run in selected)
     references = available_references(session, selected[0].run_id)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare-basis"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare-basis"):
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
         reference = reference_picker(offered, key="compare-reference")
-        points = st.number_input(
-            "Equivalence margin, points",
-            0.5,
-            50.0,
-            None,
-            0.5,
-            key="compare-margin",
-            width=210,
-            placeholder="none",
-            help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
-            "equivalent, or whether the second one is not inferior.",
-        )
+        chosen = st.session_state.get("compare-margin")
+        with st.popover(
+            f"Equivalence margin: {chosen:g}" if chosen else "Equivalence margin", key="compare-equivalence"
+        ):
+            points = st.number_input(
+                "Equivalence margin, points",
+                0.5,
+                50.0,
+                None,
+                0.5,
+                key="compare-margin",
+                width=240,
+                placeholder="none",
+                help="A difference of the main score up to this margin does not matter to you. Tests whether the runs "
+                "are equivalent, or whether the second one is not inferior.",
+            )
     margin = points / 100 if points else None
     comparison = run_comparison.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
