@@ -26,7 +26,6 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {string} note
  * @property {string} warning A limitation of the numbers, or empty.
  * @property {string} metric
- * @property {string} rule When a change is significant.
  * @property {Kind} kind
  * @property {LabelData[]} labels
  * @property {ScoreChange[]} score_changes Of all labels together, and of each.
@@ -171,7 +170,7 @@ function changeNode({ item, effect, before, after }, kind, labels) {
  *
  * @param {TrialData} data
  */
-function scorePlot({ score_changes: changes, metric, rule }) {
+function scorePlot({ score_changes: changes, metric }) {
   const known = changes.flatMap((row) => (row.value === null ? [] : [{ ...row, value: row.value }]));
   if (!known.length) return null;
   const ends = known.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value]);
@@ -187,5 +186,5 @@ function scorePlot({ score_changes: changes, metric, rule }) {
   });
   const head = el("h3", "", metric, el("small", "", "paired, 95% intervals"));
   const axis = el("div", "score-change axis", el("span", "", "no change"));
-  return el("div", "score-plot", head, ...rows, axis, el("div", "tiny secondary", rule));
+  return el("div", "score-plot", head, ...rows, axis);
 }

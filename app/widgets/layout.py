@@ -56,17 +56,23 @@ def _head(html: str, key: str) -> DeltaGenerator:
 
 
 @contextmanager
-def panel(title: str, subtitle: str = "", *, note: str = "", counted: str = "", key: str) -> Iterator[DeltaGenerator]:
+def panel(
+    title: str, subtitle: str = "", *, note: str = "", counted: str = "", help: str = "", key: str
+) -> Iterator[DeltaGenerator]:
     """Draw the elements of the ``with`` block in a frame, and yield the container on the right of its header.
 
-    ``counted`` describes the included and excluded documents. All texts are escaped.
+    ``counted`` describes the included and excluded documents. ``help`` is Markdown behind an icon. All other texts are
+    escaped.
     """
     with st.container(border=True, key=key, gap="small"):
-        yield _head(
+        head = _head(
             f'<div class="moot-panel"><h2>{escape(title)}</h2><span>{escape(subtitle)}</span>'
             f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
-            f"{key}-head",
+            f"{'help-' if help else ''}{key}-head",
         )
+        if help:
+            head.markdown("", help=help, width="content")
+        yield head
 
 
 def counted(words: str) -> None:

@@ -336,13 +336,13 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
         tone = {"better": "right", "worse": "wrong"}.get(test.verdict, "")
         drawn.append({"name": test.name, **points, "words": words, "tone": tone})
     subtitle = f"difference in {measure}, 95% interval"
-    with layout.panel(title, subtitle, note=f"click a {noun}", counted=basis, key="compare-labels"):
+    help = f"Click a {noun} to list its documents. Colour and asterisk mark a significant difference: {rule(kind)}"
+    with layout.panel(title, subtitle, counted=basis, help=help, key="compare-labels"):
         if not drawn:
             st.caption(f"No {noun} is present in the reference of the shared documents.")
             return ""
         unit = f"difference in {measure}, points"
         picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", title=title, unit=unit)
-        st.caption(f"Colour and asterisk mark a significant difference: {rule(kind)}")
         if without:
             line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")
         return picked
@@ -369,15 +369,14 @@ def _significance(pair: Pair) -> None:
     results += [("Over iterations, in points", words) for words in over]
     if pair.effect_size is not None:
         results.append(("Hedges' g over iterations", format_number(pair.effect_size, 2)))
-    with layout.panel("Significance", "", key="compare-tests"):
+    help = "Runs with two or more iterations also have t-tests over iterations."
+    if pair.welch is not None:
+        help = (
+            "Iterations of different runs are independent: if the t-tests differ, use Welch's. Hedges' g restates "
+            "their difference in standard deviations, without an interval of its own."
+        )
+    with layout.panel("Significance", help=help, key="compare-tests"):
         facts(results)
-        if pair.welch is not None:
-            st.caption(
-                "Iterations of different runs are independent: if the t-tests differ, use Welch's. Hedges' g restates "
-                "their difference in standard deviations, without an interval of its own."
-            )
-        else:
-            st.caption("Runs with two or more iterations also have t-tests over iterations.")
 
 
 def _mcnemar_words(test: McNemar) -> str:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.elements import button, facts, line, sentences, table
+from app.widgets.elements import button, facts, line, table
 from app.widgets.metric_tables import estimate_data, share_html
 from core.documents import Reference
 from core.formatting import format_count, format_p_value
@@ -27,6 +27,12 @@ from core.services.evaluation.model_recommendations import (
 from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
 
+TEST_HELP = (
+    "Each person is left out in turn, and the remaining people are the reference. Model: share of the n documents on "
+    "which the model agrees with them at least as well as the person left out. Person: the same for that person "
+    "against the model; ties count for both. p: chance of such a result if the model were worse than the allowance. "
+    "Replaceable: p is small enough, corrected for several people."
+)
 PEOPLE: dict[People, str] = {"experts": "experts", "trained": "trained annotators", "crowd": "crowd workers"}
 
 
@@ -41,7 +47,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         _recommendations(results, recommend_models(session, rows, tuple(run.settings.role_models), reference), basis)
     with right:
         subtitle = "can the model replace human annotators?"
-        with layout.panel("Alternative annotator test", subtitle, key="models-alt-test"):
+        with layout.panel("Alternative annotator test", subtitle, help=TEST_HELP, key="models-alt-test"):
             kind = st.selectbox(
                 "The annotators are",
                 list(PEOPLE),
@@ -75,8 +81,8 @@ def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommend
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles", title="Model per role")
-        advice = Markup("<b>{}:</b> {}").format
-        sentences(*(advice(titles, sentence) for sentence, titles in roles_by_sentence(advised).items()))
+        for sentence, titles in roles_by_sentence(advised).items():
+            line(Markup("<b>{}:</b> {}").format(titles, sentence))
 
 
 def _alternative_test(test: Alternative, basis: str) -> None:
@@ -95,12 +101,6 @@ def _alternative_test(test: Alternative, basis: str) -> None:
             for row in test.people
         ]
         table(["Person left out", "n", "Model", "Person", "Significance", "Replaceable"], rows, text=["Replaceable"])
-        st.caption(
-            "Each person is left out in turn, and the remaining people are the reference. Model: share of the n "
-            "documents on which the model agrees with them at least as well as the person left out. Person: the same "
-            "for that person against the model; ties count for both. p: chance of such a result if the model were "
-            "worse than the allowance. Replaceable: p is small enough, corrected for several people."
-        )
 
 
 def _drift(session: ProjectSession, run: RunRow) -> None:

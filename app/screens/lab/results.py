@@ -17,6 +17,7 @@ from app.widgets.elements import button, line
 from app.widgets.labels import label_data
 from app.widgets.layout import empty, panel
 from app.widgets.metric_tables import estimate_data
+from core.codebook import Kind
 from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services import document_samples, prompt_templates
@@ -44,7 +45,8 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
     subject = trials.DEFINITIONS if slot is None else slot.name
     trial = trials.find_trial(session, subject, state.lab.trials.get(subject))
     price = None if instant else _forecast(session, plan, slot)
-    with panel("Results", _summary(trial), key="lab-did") as head:
+    help = _significance_help(session.run(trial.after_run).settings.codebook.kind) if trial is not None else ""
+    with panel("Results", _summary(trial), help=help, key="lab-did") as head:
         if price:
             line(Markup("<b>Next test:</b> {}").format(price))
         if trial is None:
@@ -106,6 +108,11 @@ def _summary(trial: Trial | None) -> str:
     return f"Test no. {trial.number}: {trial.after} against {trial.before} on {basis}{seed}"
 
 
+def _significance_help(kind: Kind) -> str:
+    main = "" if kind == "rating" else main_metric(kind).name  # the dimensions of ratings have the main measure
+    return f"A change is green or red if {rule(kind, main=main)}"
+
+
 def _cost(status: TrialStatus) -> str:
     reused = format_count(status.reused, "reply", "replies")
     return f"{format_count(status.calls, 'call')}, {format_price(status.cost_usd)}, {reused} reused"
@@ -158,7 +165,6 @@ def _trial_results(session: ProjectSession, status: TrialStatus, slot: Slot | No
             "note": " ".join(filter(None, notes)),
             "warning": _score_limits(result),
             "metric": f"Change in {of_labels}",
-            "rule": f"Green or red: {rule(kind, main=main.name if has_main else '')}",
             "kind": kind,
             "labels": label_data(trials.compared_labels(status.before.settings.codebook, codebook)),
             "score_changes": [

@@ -94,9 +94,8 @@ def _side_cards(workspace: Workspace, session: ProjectSession, plan: planning.Pl
     with st.container(border=True, key="builtin"):
         heading("Built-in model")
         line(
-            "builtin/lexical is a word-list baseline, not a language model. It looks for the keywords of each "
-            "label, its name and the words of its description, and replies in the form of a debate. It is free, "
-            "runs on this machine and gives the same reply every time. A language model should score higher."
+            "builtin/lexical is a word-list baseline, not a language model. It looks for the words of each label, "
+            "is free and runs on this machine."
         )
         st.number_input(
             "Pace (words per second)",

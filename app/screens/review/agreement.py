@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from app.components import component
 from app.widgets import layout
-from app.widgets.elements import button, line, literal, page_number, pagination, remark, segments, table
+from app.widgets.elements import button, line, literal, page_number, pagination, segments, table
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
 from core.documents import Value
@@ -110,7 +110,13 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
     codebook = run.settings.codebook
     if codebook.kind == "rating" or not rater_quality(session, run, codebook.items[0]):
         return
-    with layout.panel("Annotators against the estimated truth", key="agreement-latent") as head:
+    help = (
+        "Estimated share of documents of each true value that the annotator recognised (Dawid and Skene). No reference "
+        "is used: the truth is inferred from all answers, as if annotators erred independently. Models that share "
+        "errors confirm each other and look better than they are. The shares have no interval, because the error of "
+        "the inferred truth is unknown."
+    )
+    with layout.panel("Annotators against the estimated truth", help=help, key="agreement-latent") as head:
         item = codebook.items[0]
         with head:
             if len(codebook.items) > 1:
@@ -122,13 +128,6 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
             for rater in raters
         ]
         table(["Annotator", "Documents", *(codebook.value_name(value) for value in values)], rows)
-        remark(
-            "Estimated share of documents of each true value that the annotator recognised (Dawid and Skene). No "
-            "reference is used: the truth is inferred from all answers, as if annotators erred independently. Models "
-            "that share errors confirm each other and look better than they are. The shares have no interval, because "
-            "the error of the inferred truth is unknown.",
-            "q",
-        )
 
 
 def _observed_html(observed: Estimate) -> Markup:
