@@ -245,9 +245,13 @@ class Transcript:
 
 
 def _render_replies(replies: Replies) -> str:
-    """Return replies of other roles as a prompt shows them: delimited, without their reasoning."""
+    """Return replies of other roles as a prompt shows them: delimited, without their reasoning.
+
+    The prompt says so if nothing is left of a reply.
+    """
     if isinstance(replies, Reply):
-        return prompts.delimit(without_reasoning(replies.text), "analysis")
+        text = without_reasoning(replies.text)
+        return prompts.delimit(text if text.strip() else "(This reply is empty.)", "analysis")
     rounds = max((turn.round for turn in replies), default=0)
     lines: list[str] = []
     heading = -1
@@ -255,7 +259,7 @@ def _render_replies(replies: Replies) -> str:
         if rounds and turn.round > heading:  # a role that is asked for the first time later is not in round 1
             heading = turn.round
             lines.append(f"Round {heading + 1}:")
-        lines.append(f"{turn.speaker}:\n{prompts.delimit(without_reasoning(turn.reply.text), 'analysis')}")
+        lines.append(f"{turn.speaker}:\n{_render_replies(turn.reply)}")
     return "\n\n".join(lines)
 
 

@@ -81,6 +81,8 @@ def test_reply_without_text_is_retried_also_if_no_decision_is_needed(text: str) 
     assert "the reply is" in requests[2].messages[-1].content
     assert objection in requests[3].messages[1].content
     assert verdict.status == "verdict"
+    _, requests = run_debate(ecj, context_of(ecj), n1=text, n2=text)
+    assert "(This reply is empty.)" in requests[3].messages[1].content
     _, requests = run_debate(ecj, context_of(ecj), n1=cut, n2=text)
     assert cut.text in requests[3].messages[1].content  # a second reply without text is not used
 
