@@ -1,10 +1,10 @@
-"""Parquet in batches. A source column whose type changes between batches is widened without holding the rows."""
+"""Parquet in batches. Rows wait in a temporary file until the type of each source column is known."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import shutil
+import pickle
 import tempfile
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -37,16 +37,29 @@ def write_parquet(
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double if that
-    rounds no whole number, any other mixture is text. ExportError if a row has other source columns. ``file`` must be
-    readable too.
+    rounds no whole number, any other mixture is text. ExportError if a row has other source columns.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     rows = iter(rows)
-    out = _WideningWriter(file, columns, codebook)
-    try:
+    types: list[ColumnType] = ["null"] * len(columns.source)
+    chunks = 0
+    with tempfile.TemporaryFile() as waiting:
         while chunk := list(itertools.islice(rows, batch)):
-            out.write(list(zip(*(result_cells(row, columns, codebook) for row in chunk), strict=True)))
-    finally:
-        out.close()
+            cells = list(zip(*(result_cells(row, columns, codebook) for row in chunk), strict=True))
+            types = [widen(name, type_of(column)) for name, column in zip(types, cells, strict=False)]
+            pickle.dump(cells, waiting, pickle.HIGHEST_PROTOCOL)
+            chunks += 1
+        waiting.seek(0)
+        schema = _schema(columns, codebook, types)
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for _ in range(chunks):
+                arrays = [
+                    _array(_converted(cells, column_type), field.type)
+                    for cells, field, column_type in itertools.zip_longest(pickle.load(waiting), schema, types)
+                ]
+                writer.write_table(pa.table(arrays, schema))
 
 
 def type_of(cells: Iterable[Any]) -> ColumnType:
@@ -70,84 +83,21 @@ def widen(first: ColumnType, second: ColumnType) -> ColumnType:
     return "double" if types == {"int53", "double"} else "string"
 
 
-class _WideningWriter:
-    """A Parquet writer that can widen the types of its source columns after some batches are written."""
+def _schema(columns: SharedColumns, codebook: Codebook, types: Sequence[ColumnType]) -> Any:
+    import pyarrow as pa
 
-    def __init__(self, file: BinaryIO, columns: SharedColumns, codebook: Codebook) -> None:
-        self._file = file
-        self._columns = columns
-        self._codebook = codebook
-        value_types: dict[str, Literal["bool", "double", "string"]] = {
-            "multilabel": "bool",
-            "rating": "double",
-            "choice": "string",
-        }
-        self._value = value_types[codebook.kind]
-        self._types: list[ColumnType] = ["null"] * len(columns.source)
-        self._writer: Any = None
-
-    def write(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Append one batch, given column by column in the order of the schema."""
-        import pyarrow as pa
-
-        new_types = map(type_of, columns[: len(self._types)])
-        types = [widen(column_type, new) for column_type, new in zip(self._types, new_types, strict=True)]
-        if types != self._types:
-            self._types = types
-            if self._writer is not None:
-                self._rewrite()
-        schema = self._schema()
-        arrays = [
-            _array(_converted(cells, column_type), field.type)
-            for cells, field, column_type in itertools.zip_longest(columns, schema, self._types)
-        ]
-        self._open().write_table(pa.table(arrays, schema))
-
-    def close(self) -> None:
-        """Write the footer; a file without batches has the schema alone."""
-        self._open().close()
-
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq
-
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._file, self._schema(), compression="zstd")
-        return self._writer
-
-    def _rewrite(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        self._writer.close()
-        self._writer = None
-        schema = self._schema()
-        with tempfile.TemporaryFile() as before:
-            self._file.seek(0)
-            shutil.copyfileobj(self._file, before)
-            self._file.seek(0)
-            self._file.truncate()
-            for batch in pq.ParquetFile(before).iter_batches(batch_size=BATCH):
-                arrays = [
-                    cells if cells.type == field.type else _array(_converted(cells.to_pylist(), widened), field.type)
-                    for cells, field, widened in itertools.zip_longest(batch.columns, schema, self._types)
-                ]
-                self._open().write_table(pa.table(arrays, schema))
-
-    def _schema(self) -> Any:
-        import pyarrow as pa
-
-        text = pa.string()
-        quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in ("role", *QUOTE_KEYS)])
-        value = pa.type_for_alias(self._value)
-        item = [value] * (len(ANNOTATORS) + len(self._columns.roles)) + [pa.list_(quote)]
-        types: list[Any] = [
-            *(pa.int64() if name == "int53" else pa.type_for_alias(name) for name in self._types),
-            text,  # the document
-            *item * len(self._codebook.items),
-            *(text, text, pa.int64(), text, text),  # of ``ABOUT``
-            *(text, pa.bool_(), text, text),  # of ``REVIEW_DETAILS``
-        ]
-        return pa.schema(list(zip(result_names(self._columns, self._codebook), types, strict=True)))
+    text = pa.string()
+    quote = pa.struct([(key, pa.int64() if key in ("start", "end") else text) for key in ("role", *QUOTE_KEYS)])
+    value = {"multilabel": pa.bool_(), "rating": pa.float64(), "choice": text}[codebook.kind]
+    item = [value] * (len(ANNOTATORS) + len(columns.roles)) + [pa.list_(quote)]
+    arrow_types: list[Any] = [
+        *(pa.int64() if name == "int53" else pa.type_for_alias(name) for name in types),
+        text,  # the document
+        *item * len(codebook.items),
+        *(text, text, pa.int64(), text, text),  # of ``ABOUT``
+        *(text, pa.bool_(), text, text),  # of ``REVIEW_DETAILS``
+    ]
+    return pa.schema(list(zip(result_names(columns, codebook), arrow_types, strict=True)))
 
 
 def _converted(cells: Sequence[Any], column_type: ColumnType | None) -> Sequence[Any]:

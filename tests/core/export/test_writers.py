@@ -275,7 +275,7 @@ def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:
     assert table.column("tags").to_pylist() == ['["a"]', None]
 
 
-def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
+def test_parquet_columns_have_the_type_of_all_their_cells(tmp_path: Path) -> None:
     cells = [None, None, 1, 2, 2.5, 3, True, "x", {"a": 1}, 2**70]
     rows = [row({"a": cell, "b": number, "text": f"t{number}"}, number) for number, cell in enumerate(cells)]
     for end, type, expected in (
@@ -422,14 +422,15 @@ def test_write_error_of_the_operating_system_is_reported(format: str, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
+class Tracked(str):
+    """A text that can be referred to weakly."""
+
+
 def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
     import gc
     import weakref
 
     references: list[weakref.ref[Any]] = []
-
-    class Tracked(str):
-        pass
 
     def rows() -> Iterator[ExportRow]:
         for number in range(20_000):
