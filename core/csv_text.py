@@ -38,8 +38,9 @@ def is_number_text(text: str) -> bool:
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """Return rows as csv text with a byte order mark and escaped formulas. None becomes an empty cell.
+    """Return rows as csv text with a byte order mark and escaped formulas.
 
+    None becomes an empty cell, True and False become 1 and 0: R does not read Python's names as logical values.
     ``columns`` defaults to all keys of the rows, in order of first appearance.
     """
     rows = list(rows)
@@ -49,6 +50,15 @@ def to_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = No
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(map(escape_formula, columns))
     for row in rows:
-        cells = (row.get(name) for name in columns)
-        writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in cells])
+        writer.writerow([_cell(row.get(name)) for name in columns])
     return "\ufeff" + out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    match value:
+        case str():
+            return escape_formula(value)
+        case bool():
+            return int(value)
+        case _:
+            return value

@@ -538,3 +538,8 @@ def test_names_in_a_readme_are_shown_as_they_are(format: str, tmp_path: Path) ->
 def test_names_of_columns_are_no_formulas() -> None:
     text = to_csv([{"=cmd|' /C calc'!A0": 1, "plain": "@SUM(1)"}])
     assert text.splitlines() == ["\ufeff'=cmd|' /C calc'!A0,plain", "1,'@SUM(1)"]
+
+
+def test_logical_values_are_numbers() -> None:
+    """In R 4.2.2, read.csv makes a column of True and False one of texts."""
+    assert to_csv([{"declined": True, "n": None}, {"declined": False, "n": 0.5}]).splitlines()[1:] == ["1,", "0,0.5"]
