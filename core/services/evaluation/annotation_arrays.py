@@ -299,10 +299,15 @@ class Stage:
     """
 
 
+@cached_until_commit
+def _count_imports(session: ProjectSession) -> int:
+    return len(session.store.documents.imports())
+
+
 @cached_while(
     lambda session, run: (
         *(run.state, run.turns, run.verdicts, run.unresolved, run.failed),
-        len(session.store.documents.imports()),
+        _count_imports(session),
     )
 )
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:

@@ -225,3 +225,15 @@ def test_weights_and_quorum_are_no_effect_of_the_debate(project):
     first = annotation_arrays.stages(session, project.store.runs.get(run_id))[0].predicted[:, 0]
     assert decode_value(codebook, first[0]) == right
     assert first[1] == annotation_arrays.TIED
+
+
+def test_stages_that_are_known_need_no_query_until_a_commit(project, monkeypatch):
+    run = project.store.runs.get(sample_world.build(project))
+    session = sample_world.session_on(project)
+    first = annotation_arrays.stages(session, run)
+    rows, queries = project._connection.rows, []
+    monkeypatch.setattr(project._connection, "rows", lambda *query: queries.append(query) or rows(*query))
+    assert annotation_arrays.stages(session, run) is first
+    assert not queries
+    project.store.documents.replace_all([Document("new", {"text": "New."})])
+    assert annotation_arrays.stages(session, run) is not first
