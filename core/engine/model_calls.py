@@ -30,7 +30,7 @@ from core.runs import RoleModel, RunSettings
 T = TypeVar("T")
 
 FLUSH_SECONDS = 0.05
-"""Interval at which deltas are published: 20 times a second."""
+"""Interval at which the deltas of a turn are published: 20 times a second."""
 
 BUDGET_CHARACTERS = 2_000
 """Characters of a streamed reply after which its cost is compared with the budget again."""
@@ -42,33 +42,13 @@ CANCELLED = "cancelled"
 """Error kind of an attempt that was stopped while its reply was streamed."""
 
 
-class DeltaBatcher:
-    """Publisher of streamed text in batches: one timer serves all calls in flight."""
-
-    def __init__(self, publish: Publish) -> None:
-        self.publish = publish
-        self._buffers: set[StreamBuffer] = set()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def schedule(self, buffer: StreamBuffer) -> None:
-        """Flush this buffer with the next batch."""
-        self._buffers.add(buffer)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)
-
-    def _flush(self) -> None:
-        buffers, self._buffers, self._timer = self._buffers, set(), None
-        for buffer in buffers:
-            buffer.flush()
-
-
 class StreamBuffer:
     """Streamed text of a turn that has not been published."""
 
-    def __init__(self, run_id: str, pending: PendingTurn, batcher: DeltaBatcher) -> None:
+    def __init__(self, run_id: str, pending: PendingTurn, publish: Publish) -> None:
         self._run_id = run_id
         self._pending = pending
-        self._batcher = batcher
+        self._publish = publish
         self._pieces: tuple[list[str], list[str]] = ([], [])  # of the text and of the reasoning
         self._sent = [0, 0]
         self._received: list[str] = []
@@ -84,10 +64,9 @@ class StreamBuffer:
         """Add one piece."""
         self._received.append(text)
         self.length += len(text)
-        pieces = self._pieces[is_reasoning]
-        if not pieces:
-            self._batcher.schedule(self)
-        pieces.append(text)
+        if not any(self._pieces):
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+        self._pieces[is_reasoning].append(text)
 
     def flush(self) -> None:
         """Publish the buffered text."""
@@ -96,9 +75,7 @@ class StreamBuffer:
                 text = "".join(pieces)
                 pieces.clear()
                 document_id, turn = self._pending.document.id, self._pending.turn
-                self._batcher.publish(
-                    Delta(self._run_id, document_id, turn, self._sent[index], text, reasoning=index == 1)
-                )
+                self._publish(Delta(self._run_id, document_id, turn, self._sent[index], text, reasoning=index == 1))
                 self._sent[index] += len(text)
 
     def end(self) -> None:
@@ -206,11 +183,9 @@ class ModelCaller:
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
     _is_paused: bool = False
     _slots: asyncio.Semaphore = field(init=False)
-    _batcher: DeltaBatcher = field(init=False)
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
-        self._batcher = DeltaBatcher(self.publish)
 
     async def call(self, key: str, pending: PendingTurn) -> PaidCall:
         """Make a call, or wait for that of another debate, and return the committed reply.
@@ -259,7 +234,7 @@ class ModelCaller:
         return result, False
 
     async def _call(self, key: str, pending: PendingTurn) -> Reply:
-        buffer = StreamBuffer(self.run_id, pending, self._batcher)
+        buffer = StreamBuffer(self.run_id, pending, self.publish)
 
         def on_wait(kind: str, seconds: float) -> None:
             self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
