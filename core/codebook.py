@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 from itertools import chain, count, zip_longest
 from typing import Any, Literal, Self, TypeAlias
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from core import yaml_text
@@ -452,7 +451,7 @@ def dump_yaml(codebook: Codebook) -> str:
     """Return YAML that ``load_yaml`` reads back to an equal codebook; defaults are omitted, ids are kept."""
     data = codebook.model_dump(mode="json", exclude_defaults=True)
     data = {"name": codebook.name, "kind": codebook.kind, "unit": codebook.unit, **data}
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return yaml_text.dump(data)
 
 
 def _error_text(error: ValidationError, data: Mapping[str, Any], lines: Mapping[yaml_text.Location, int]) -> str:

@@ -1,4 +1,4 @@
-"""Safe parsing of YAML from users: a page of text must not become gigabytes."""
+"""YAML: safe parsing of texts from users, in which a page must not become gigabytes, and writing."""
 
 from __future__ import annotations
 
@@ -74,6 +74,20 @@ def parse(
         raise error_type(f"{source}{at}: this is not YAML.", remedy) from error
     problem = f"{source} has more than {MAX_NODES:,} values; aliases (*name) count as often as they are used."
     raise error_type(problem, "Shorten it.")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writer that escapes U+0085, which the reader takes for the end of a line."""
+
+
+_Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar(_TEXT, text, style='"' if "\x85" in text else None)
+)
+
+
+def dump(data: Any) -> str:
+    """Return plain data as YAML, with the keys of mappings in their order."""
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def line_numbers(root: yaml.Node | None) -> dict[Location, int]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Self, TypeAlias
 
-import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
@@ -166,7 +165,7 @@ def load_yaml(text: str, *, source: str = "the personas") -> PersonaSet:
 def dump_yaml(persona_set: PersonaSet) -> str:
     """Return YAML that ``load_yaml`` reads back to an equal persona set."""
     data = persona_set.model_dump(mode="json", exclude_defaults=True)
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return yaml_text.dump(data)
 
 
 @lru_cache(maxsize=32)

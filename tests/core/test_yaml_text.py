@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core import codebook, yaml_text
 from core.debate import personas
@@ -57,3 +59,8 @@ def test_long_text_is_refused_before_it_is_parsed() -> None:
 
 def test_yaml_is_parsed_by_libyaml() -> None:
     assert yaml_text._LOADER is yaml.CSafeLoader, "the loader of Python takes six times as long"
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"])) | st.text("a \n\x85:#'"))
+def test_text_survives_the_round_trip(text):
+    assert parse(yaml_text.dump({"guideline": text}), "it", UsageError)[0] == {"guideline": text}
