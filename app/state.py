@@ -24,7 +24,6 @@ from core.errors import MootError
 
 if TYPE_CHECKING:
     from app.pages import PageName
-    from core.author_labelling.questions import ConversationMessage
     from core.runs import RunRow
     from core.services import personas
     from core.services.background_jobs import Job
@@ -362,36 +361,10 @@ class AuthorsState:
     """Widget: one of ``VIEWS``."""
     author: Value[str] = Value("")
     """Name or code under which this tab writes, empty before the consent."""
-    draft: Value[str] = Value("")
-    """Text that is written and not sent."""
-    chat: Value[bool] = Value(False)
-    """Widget: True if the model replies to each text."""
-    messages: Value[tuple[ConversationMessage, ...]] = Value(())
-    """Messages of the current chat."""
-    conversation: Value[str] = Value("")
-    """Id of the current conversation."""
-    document: Value[str] = Value("")
-    """Text that was sent last and is asked about."""
     rejected_catalogue: Value[tuple[str, str] | None] = Value(None)
     """Catalogue of suggestions that could not be saved, and the reason."""
     shown_at: Value[dict[str, float]] = Value({})
     """Unix time at which each question was first shown in this tab."""
-
-    def start(self, author: str) -> None:
-        """Write as this author, with nothing written yet."""
-        self.author = author
-        self.renew()
-        state.note_saved("authors")
-
-    def renew(self) -> None:
-        """Start a new text or conversation."""
-        for value in (AuthorsState.messages, AuthorsState.conversation, AuthorsState.document):
-            value.reset()
-
-    def sent(self, document_id: str, conversation: str) -> None:
-        """Note that the draft was sent as a text of a conversation."""
-        self.document, self.conversation, self.draft = document_id, conversation, ""
-        state.note_saved("authors")
 
     def note_shown(self, question: str) -> float:
         """Return the time at which a question was first shown, which is now if it was not."""

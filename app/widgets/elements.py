@@ -16,6 +16,8 @@ from core.services.background_jobs import Job
 
 T = TypeVar("T")
 
+JOB_WAIT = 0.4
+"""Seconds that a page waits for a job before it shows a progress bar."""
 MAX_INLINE = 3
 """Most columns of a table with intervals on the line of their values."""
 MAX_UNFOLDED = 5

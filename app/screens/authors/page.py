@@ -14,14 +14,15 @@ from markupsafe import Markup
 from app import context
 from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
-from app.widgets.alerts import error_boxes, notice
-from app.widgets.elements import button, line, literal, saved, segments, table
+from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.elements import JOB_WAIT, button, job_progress, line, literal, saved, segments, table
 from app.widgets.layout import empty, header, panel
 from core.author_labelling.questions import AUTHOR, MAX_ASKED, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
 from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, join_names
 from core.services.author_labelling import files, labelling
+from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
@@ -96,7 +97,8 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
         name = left.text_input("Your name or a code", key="authors-name", placeholder="For example p1", max_chars=60)
         if right.button("I agree and start", key="authors-agree", type="primary", width="stretch"):
             with error_boxes():
-                state.authors.start(labelling.give_consent(session, name))
+                state.authors.author = labelling.give_consent(session, name)
+                state.note_saved("authors")
                 st.rerun()
     if not current.log:
         line("40 short chats with their authors' answers show what comes out. They open as a project of their own.")
@@ -108,14 +110,17 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
 
 
 def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
+    """Draw what an author writes, and the questions about the text that was sent last."""
+    draft = context.workspace().shared(labelling.AuthorDrafts).of(session, author)
+    if draft.job is not None and draft.job.wait(JOB_WAIT):
+        _finish(draft, draft.job)
     left, right = st.columns((1, 1.15), gap="small")
     submission = next(
-        (submission for submission in current.submissions(author) if submission.document_id == state.authors.document),
-        None,
+        (submission for submission in current.submissions(author) if submission.document_id == draft.document_id), None
     )
     with left:
-        _composer(session, author)
-        _sent(submission)
+        _composer(session, author, draft)
+        _sent(draft, submission)
     with right:
         if submission is None:
             with panel("Questions", key="authors-start"):
@@ -129,50 +134,49 @@ def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: 
     results.comparison_panel(session)
 
 
-def _composer(session: ProjectSession, author: str) -> None:
+def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft) -> None:
     settings = labelling.load_settings(session)
+    is_sending = draft.job is not None
     with panel("Your text", settings.model, key="authors-compose") as head:
         with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
-            button("New", "authors-new", state.authors.renew, icon="add", type="tertiary", help="New text")
+            chat = bound("authors-chat", draft.is_chat, partial(setattr, draft, "is_chat"))
+            st.toggle("Chat", help="The model replies, and you can go on.", disabled=is_sending, **chat)
+            help = "New text"
+            button("New", "authors-new", draft.renew, icon="add", type="tertiary", help=help, disabled=is_sending)
         text = st.text_area(
             "Text",
             height=140,
             label_visibility="collapsed",
             placeholder="Write or paste a text, or the next message of the chat",
-            **bound("authors-text", state.authors.draft, AuthorsState.draft.set),
+            disabled=is_sending,
+            **bound("authors-text", draft.text, partial(setattr, draft, "text")),
         )
-        send = partial(_send, session, author)
-        button("Send", "authors-send", state.once, "send", send, icon="send", type="primary")
+        send = partial(draft.send, session, author)
+        button("Send", "authors-send", state.once, "send", send, icon="send", type="primary", disabled=is_sending)
+        if draft.job is not None:
+            job_progress(draft.job)
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
             notice("info", f"{kinds} will be masked", masked.text)
-        if state.authors.chat:
+        if draft.is_chat:
             line(labelling.model_notice(settings.model))
 
 
-def _send(session: ProjectSession, author: str) -> None:
-    """Store the text, prepare its questions, and in a chat get the model's reply.
-
-    This is a callback, because a click meanwhile would end a page between storing the text and showing it.
-    """
-    before = state.authors.messages if state.authors.chat else ()
-    conversation = state.authors.conversation if before else ""
-    with st.spinner("Preparing questions"):
-        submission = labelling.submit(session, author, state.authors.draft, conversation=conversation, before=before)
-        state.authors.sent(submission.document_id, submission.conversation)
-        if state.authors.chat and submission.text:
-            messages = (*before, ConversationMessage("author", submission.text))
-            state.authors.messages = messages
-            state.authors.messages = (*messages, labelling.reply_in_chat(session, submission))
+def _finish(draft: labelling.AuthorDraft, job: Job[None]) -> None:
+    """Show the questions about the text that was sent, or the error, and rerun the page."""
+    draft.job = None
+    with error_notices():
+        job.result()
+        state.note_saved("authors")
+    st.rerun()
 
 
-def _sent(submission: Submission | None) -> None:
+def _sent(draft: labelling.AuthorDraft, submission: Submission | None) -> None:
     """Draw the current chat, or the text that was sent last."""
-    if state.authors.chat and state.authors.messages:
+    if draft.is_chat and draft.messages:
         with panel("Conversation", key="authors-conversation"):
-            _messages(state.authors.messages)
+            _messages(draft.messages)
     elif submission is not None and submission.text:
         with panel("Sent text", submission.document_id, key="authors-sent"):
             st.text(submission.text)

@@ -16,7 +16,7 @@ from app.screens.data import column_mapping, overview
 from app.state import DataState, bound, reset_widgets, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notice, error_notices, notice
-from app.widgets.elements import button, download, field_name, job_progress, line, segments
+from app.widgets.elements import JOB_WAIT, button, download, field_name, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.codebook import label_noun
@@ -165,8 +165,6 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "sp
 HEADERS = ("first line", "none")
 MAX_NOTES = 20
 """Notes on the reading of a file that are shown; a file with unnamed columns may have thousands."""
-JOB_WAIT = 0.6
-"""Seconds that the page waits for an import before it shows a progress bar."""
 DESTINATIONS = {"add": "Add to documents", "replace": "Replace documents", "new": "New project"}
 
 

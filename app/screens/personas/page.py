@@ -17,6 +17,7 @@ from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import note_field, version_rows
 from app.widgets.elements import (
+    JOB_WAIT,
     adding_field,
     button,
     discard_popover,
@@ -54,8 +55,6 @@ NO_SOURCES = (
     "Add reports, interviews or papers in which stakeholders say what they expect of such texts (txt, md, pdf). The "
     "personas are generated from their statements."
 )
-JOB_WAIT = 0.4
-"""Seconds that the page waits for personas before it shows a progress bar."""
 CONTEXT_CHARACTERS = 160
 """Number of characters of the source shown on either side of a quotation."""
 

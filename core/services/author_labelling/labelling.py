@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -45,6 +46,7 @@ from core.errors import ModelError, UsageError
 from core.formatting import format_problem
 from core.hashing import digest
 from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
+from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.planning import DEFAULT_ROLE_MODEL, with_defaults
@@ -243,6 +245,60 @@ def reply_in_chat(session: ProjectSession, submission: Submission) -> Conversati
     step = requests.reply_in_chat(submission, current.features, requests.load_templates())
     reply = run_step(session, step, current.codebook, settings.model)
     return ConversationMessage("assistant", mask(without_reasoning(reply.text).strip(), settings.names).text)
+
+
+class AuthorDraft:
+    """An author's unsent text and current conversation, which all tabs share.
+
+    They are in memory only, because personal data is masked before a text is stored.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.is_chat = False
+        """True if the model replies to each text."""
+        self.messages: tuple[ConversationMessage, ...] = ()
+        """Messages of the current chat."""
+        self.conversation = ""
+        self.document_id = ""
+        """The text that was sent last and is asked about."""
+        self.job: Job[None] | None = None
+        """Preparation of the questions that is running or whose end was not shown yet."""
+
+    def renew(self) -> None:
+        """Start a new text or conversation."""
+        self.messages, self.conversation, self.document_id = (), "", ""
+
+    def send(self, session: ProjectSession, author: str) -> None:
+        """Start to store the text and to prepare its questions. In a chat, the model then replies.
+
+        Ignored while an earlier text is being sent. The job raises the errors of ``submit`` and ``reply_in_chat``.
+        """
+        if self.job is None:
+            text, is_chat = self.text, self.is_chat
+
+            def work(report: OnStep) -> None:
+                self._send(session, author, text, is_chat, report)
+
+            self.job = Job(lambda report: in_thread(lambda: work(report), "moot-authors"), "Preparing questions")
+
+    def _send(self, session: ProjectSession, author: str, text: str, is_chat: bool, report: OnStep) -> None:
+        before = self.messages if is_chat else ()
+        conversation = self.conversation if before else ""
+        submission = submit(session, author, text, conversation=conversation, before=before)
+        self.document_id, self.conversation, self.text = submission.document_id, submission.conversation, ""
+        if is_chat and submission.text:
+            self.messages = (*before, ConversationMessage("author", submission.text))
+            report(0.5, "Waiting for the model's reply")
+            self.messages = (*self.messages, reply_in_chat(session, submission))
+
+
+class AuthorDrafts(dict[tuple[Path, str], AuthorDraft]):
+    """The drafts by project file and author."""
+
+    def of(self, session: ProjectSession, author: str) -> AuthorDraft:
+        """Return the draft of an author in a project."""
+        return self.setdefault((session.path, author), AuthorDraft())
 
 
 def answer(

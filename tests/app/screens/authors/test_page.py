@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from core.author_labelling import requests
+from core.author_labelling.questions import Submission
 from core.codebook import Codebook, Label, Scale
 from core.debate.turns import Step
 from core.services.author_labelling import labelling
 from core.services.author_labelling.report import COPIES
 from core.services.project_session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_page
+from tests.app.studio import HOSTILE, button, html, open_page, until_shown
 
 BOOK = Codebook(
     unit="message",
@@ -33,7 +37,12 @@ def agree(at, name: str = "p1"):
 
 def send(at, text: str):
     at.text_area(key="authors-text").set_value(text).run()
-    return at.button(key="authors-send").click().run()
+    at.button(key="authors-send").click().run()
+    deadline = time.monotonic() + 30
+    while at.button(key="authors-send").disabled:
+        assert time.monotonic() < deadline, "the questions are still being prepared"
+        at.run()
+    return at
 
 
 def show(at, view: str):
@@ -71,6 +80,32 @@ def test_a_double_click_sends_a_text_once(session: ProjectSession, monkeypatch: 
     send(at, "The report is due tomorrow")
     assert "The text is empty" not in html(at)
     assert len(labelling.load_labelling(session).submissions("p1")) == 1
+
+
+def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tabs wait for a callback, so it must not wait for a model."""
+    answered, submit = threading.Event(), labelling.submit
+
+    def slow_submit(*arguments, **options) -> Submission:
+        answered.wait(10)
+        return submit(*arguments, **options)
+
+    monkeypatch.setattr(labelling, "submit", slow_submit)
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    at.text_area(key="authors-text").set_value("The report is due tomorrow").run()
+    at.button(key="authors-send").click().run()
+    assert not labelling.load_labelling(session).submissions("p1")
+    for tab in (at, reloaded := agree(open_page("authors"))):
+        assert [bar.proto.text for bar in tab.get("progress")] == ["Preparing questions"]
+        assert tab.text_area(key="authors-text").value == "The report is due tomorrow"
+        assert tab.button(key="authors-send").disabled
+    answered.set()
+    until_shown(reloaded, "1 of 2")
+    until_shown(at, "1 of 2")
+    assert at.text_area(key="authors-text").value == ""
 
 
 def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:

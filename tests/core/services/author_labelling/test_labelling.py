@@ -107,6 +107,30 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     assert left is None, "the answer to a question on which the author abstained could not be compared"
 
 
+def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) -> None:
+    drafts = labelling.AuthorDrafts()
+    draft = drafts.of(session, "ada")
+    assert drafts.of(session, "ada") is draft is not drafts.of(session, "bo")
+    draft.text, draft.is_chat = TEXT, True
+    draft.send(session, "ada")
+    assert draft.job is not None
+    with pytest.raises(UsageError, match="not agreed"):
+        draft.job.result()
+    assert (draft.text, draft.messages) == (TEXT, ())
+    draft.job = None
+    author = labelling.give_consent(session, "ada")
+    draft.send(session, author)
+    job = draft.job
+    draft.send(session, author)
+    assert draft.job is job
+    job.result()
+    (submission,) = labelling.load_labelling(session).submissions(author)
+    assert (draft.text, draft.document_id) == ("", submission.document_id)
+    assert [message.role for message in draft.messages] == ["author", "assistant"]
+    draft.renew()
+    assert (draft.messages, draft.conversation, draft.document_id) == ((), "", "")
+
+
 def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
     moods = Codebook(name="Mood", kind="choice", labels=(Label(name="Calm", id="a"), Label(name="Worried", id="b")))
     session.store.codebooks.save(moods)
