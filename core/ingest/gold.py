@@ -85,9 +85,9 @@ NOT_ACCEPTED = "_not_accepted"
 
 NO_GOLD: CellReading = ({}, ())
 _RATED = re.compile(
-    r"\(?\s*([+-]?[0-9]{1,15}(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?)(?:\s*+\))?+"
+    r"\(?\s*([+-]?[0-9]{1,15}(?:\.[0-9]+|,(?![0-9]{3}(?![0-9e]))[0-9]+)?(?:e[+-][0-9]{2})?)(?:\s*+\))?+"
     r"(?:\s*+(?:=|:(?!\d\d(?::\d\d)?\s*\Z)).*|\s++[-–—]\s+[^\W\d].*|\s++\([^\W\d].*\))?",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 _ADJACENT = re.compile(r"(?<=')\s+(?=')")
 """Space between the texts of an array that numpy printed: ``['Food' 'Price']``."""
@@ -133,7 +133,7 @@ def plain_number(cell: Any) -> float | None:
 
 
 def parse_rating(cell: Any) -> int | float | None:
-    """Return the number of a cell such as ``4``, ``4.5``, ``4,5``, ``(+1): positive``, ``2 - no``; None for others.
+    """Return the number of a cell such as ``4``, ``4.5``, ``4,5``, ``1e-04``, ``(+1): positive``, ``2 - no``, or None.
 
     A comma with three digits behind it is read as nothing: it may separate thousands. So is ``3:15``, a time.
     """

@@ -283,6 +283,12 @@ def test_rejected_labels_of_prodigy_are_neither_present_nor_absent() -> None:
     assert build_documents(data, mapping, ASPECTS).unknown_gold == ()
 
 
+def test_numbers_that_r_writes_with_an_exponent_are_ratings() -> None:
+    """write.csv of R 4.2.2 writes 0.0001 as 1e-04, write_csv2 of readr 2.1.4 writes 1.5 as 1,500e+00."""
+    assert [parse_rating(cell) for cell in ("1e-04", 5e-05, "1e+05", "1,500e+00")] == [0.0001, 0.00005, 100_000, 1.5]
+    assert [parse_rating(cell) for cell in ("1,500", "4e", "4e5", "1e+400")] == [None] * 4
+
+
 def test_long_cells_are_read_as_ratings_in_linear_time() -> None:
     def read_cells(size: int) -> None:
         assert parse_rating("4" + " " * size + "x") is None
