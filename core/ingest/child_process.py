@@ -127,13 +127,21 @@ def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) 
 def _messages(
     process: subprocess.Popen[bytes], watch: _Watchdog, name: str, memory: int
 ) -> Iterator[tuple[bytes, Any]]:
-    """Yield the kind and the value of each line from a child. Raises InputError for more bytes than the limit."""
+    """Yield the kind and the value of each line from a child, until it ends or a line is damaged.
+
+    Raises InputError for more bytes than the limit.
+    """
     assert process.stdout is not None
     for line in process.stdout:
         watch.received += len(line)
         if watch.received > memory:
             raise _memory_error(f"{name} needs more than", memory)
-        yield line[:1], orjson.loads(line[1:])
+        try:
+            value = orjson.loads(line[1:])
+        except orjson.JSONDecodeError:  # a child that crashes leaves half a line
+            process.kill()
+            return
+        yield line[:1], value
 
 
 def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
@@ -241,7 +249,8 @@ def _temporary_copy(source: BinaryIO, name: str, memory: int) -> IO[bytes]:
 
 def serve() -> None:
     """Call the function that the environment names, and write its values as lines for ``run``."""
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # libraries print as well, such as DuckDB its progress bar
 
     def send(kind: bytes, value: Any) -> None:
         answers.write(kind + orjson.dumps(value) + b"\n")

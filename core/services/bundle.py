@@ -115,7 +115,7 @@ def open_bundle(file: BinaryIO, path: Path) -> Path:
     try:
         for _ in child_process.run("core.services.bundle:serve_bundle", file, arguments, writes=True):
             pass
-    except InputError:
+    except BaseException:
         for part in path.parent.glob(f".{glob.escape(path.name)}.*.part*"):  # a child that was killed leaves it
             part.unlink(missing_ok=True)
         raise

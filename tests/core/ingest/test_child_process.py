@@ -216,6 +216,21 @@ def crash(stream: BinaryIO, name: str) -> Iterator[int]:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def crash_within_a_line(stream: BinaryIO, name: str) -> Iterator[int]:
+    yield 1
+    for descriptor in range(1, 10):  # one of them has the answers
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b'v"half')
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def noisy(stream: BinaryIO, name: str) -> Iterator[int]:
+    yield 1
+    print("printed", flush=True)
+    os.write(1, b"\r 50% |####    |\n")
+    yield 2
+
+
 def flood(stream: BinaryIO, name: str) -> Iterator[str]:
     while True:
         yield "x" * 1_000_000
@@ -246,10 +261,21 @@ def test_reader_that_is_stuck_at_its_memory_limit_is_stopped(monkeypatch: pytest
         list(child_process.run(f"{HERE}:stuck", b"", {"name": "a.csv"}))
 
 
-@each_row(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.3 GB")])
+@each_row(
+    ("attack", "message"),
+    [
+        ("crash", "made its reader crash"),
+        ("crash_within_a_line", "made its reader crash"),
+        ("flood", "more than 0.3 GB"),
+    ],
+)
 def test_crash_or_flood_of_a_reader_is_contained(attack: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
+
+
+def test_output_of_a_library_is_no_answer() -> None:
+    assert list(child_process.run(f"{HERE}:noisy", b"", {"name": "a.csv"})) == [1, 2]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")

@@ -245,6 +245,21 @@ def test_bundle_over_the_memory_limit_leaves_no_file(child_processes, packed, tm
     assert list(path.parent.iterdir()) == []
 
 
+def test_stopped_import_leaves_no_file(packed, tmp_path, monkeypatch):
+    path = tmp_path / "new" / "again.duckdb"
+    path.parent.mkdir()
+
+    def stopped(*_args, **_options):
+        for suffix in ("", ".wal"):
+            (path.parent / f".again.duckdb.0a1b2c3d.part{suffix}").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bundle.child_process, "run", stopped)
+    with packed.open("rb") as file, pytest.raises(KeyboardInterrupt):
+        bundle.open_bundle(file, path)
+    assert list(path.parent.iterdir()) == []
+
+
 def test_damage_in_a_later_block_of_the_project_is_reported(tmp_path):
     def batches():
         yield "first"
