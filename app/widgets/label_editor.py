@@ -278,22 +278,17 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
     if not offered:
         return
 
-    key = f"label-offered-{label.id}"
-
-    def add() -> None:
-        typed = st.session_state[key]
-        st.session_state[key] = None
-        if typed:
-            fields.change(label.id, "keywords", lambda words: (*words, typed))
+    def add(word: str | None) -> None:
+        if word:  # the second click of a double click deselects
+            fields.change(label.id, "keywords", lambda words: (*words, word))
 
     with st.container(key="offered"):
         st.pills(
             "Suggested keywords",
             offered,
-            key=key,
             format_func=lambda word: literal(f"+ {word}"),
-            on_change=add,
             label_visibility="collapsed",
+            **bound(f"label-offered-{label.id}", None, add),
         )
 
 

@@ -560,7 +560,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     """Draw the upload of a custom protocol (YAML). The plan and the run store its text."""
 
     def load() -> None:
-        file = st.session_state["protocol-file"]
+        file = st.session_state.get("protocol-file")  # None also after a run that was interrupted before the field
         if file is not None:
             text = decode_text(file.getvalue(), file.name)
             protocols.custom.parse_definition(text, file.name)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
+from app.screens.run import setup
 from app.state import state
 from app.widgets.elements import literal
 from core.codebook import Codebook, Label
@@ -72,6 +74,14 @@ def test_estimate_of_a_single_run_says_which_requests_are_stored(
     assert "Stored already: 3" in html(open_page("run"))
     planning.save_plan(session, planning.Plan(iterations=2))  # only the first iteration has the keys of the settings
     assert "Stored already: 3" not in html(open_page("run"))
+
+
+def test_protocol_file_that_an_interrupted_run_did_not_draw_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    uploader, save = Mock(), Mock()
+    monkeypatch.setattr("streamlit.file_uploader", uploader)
+    setup._protocol_file(planning.Plan(), save)
+    uploader.call_args.kwargs["on_change"]()
+    assert not save.called
 
 
 def test_run_on_hold_names_the_run_that_it_waits_for(session: ProjectSession) -> None:
