@@ -15,7 +15,7 @@ from core.runs import RunSettings
 from core.store.annotation_sources import AllowedValues
 from core.store.database import DatabaseConnection, ReadRepository, translate_error
 from core.store.documents import document_of
-from core.store.reviews import PENDING, SUBMITTED, Review, second_readings
+from core.store.reviews import PENDING, Review, hidden_verdicts
 from core.store.rows import load, scalar, value_of, values_by_key
 from core.store.runs import Runs
 
@@ -31,9 +31,11 @@ reviewed AS (
                 ORDER BY item) AS reviews
     FROM {review_rows} WHERE true {narrowed} GROUP BY document_id
 ),
-review_status AS (SELECT document_id, {status_columns} WHERE true {narrowed} GROUP BY document_id)
+review_status AS (
+    SELECT document_id, any_value(status) AS review_status FROM {statuses} {narrowed} GROUP BY document_id
+)
 SELECT id, position, field, text, context, source, group_name, group_order,
-       status, verdict, reviews, review_status, {columns}, by_others
+       status, verdict, reviews, review_status, {columns}
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN reviewed USING (document_id) LEFT JOIN review_status USING (document_id)
 {joins}
@@ -70,14 +72,11 @@ _JOINS = {
 """Joins that some records need. Planning one takes longer than running it for a document: the others are left out."""
 _ALL = {
     "review_rows": "current_reviews",
-    "status_columns": "any_value(status) AS review_status, false AS by_others FROM current_status",
+    "statuses": "current_status WHERE true",
 }
 _OWN = {
     "review_rows": "(SELECT * FROM person_reviews WHERE actor = $actor AND kind = 'review' AND value IS NOT NULL)",
-    "status_columns": (
-        "max(status) FILTER (actor = $actor) AS review_status, "
-        f"bool_or(status = '{SUBMITTED}' AND actor <> $actor) AS by_others FROM person_status"
-    ),
+    "statuses": "person_status WHERE actor = $actor",
 }
 
 
@@ -137,8 +136,10 @@ class DocumentRecord:
     """
     gold: Mapping[str, Value] = field(default_factory=dict)
     """The gold of each item: of several raters the majority, for ratings the mean."""
+    hidden: bool = False
+    """True if verdict, roles, evidence and gold are left out (see ``HIDDEN_VERDICTS``)."""
     second_reading: bool = False
-    """True if verdict, roles, evidence and gold are left out (see ``second_readings``)."""
+    """True if they are hidden because another reviewer submitted the document first."""
 
     def value(self, item: str) -> Value | None:
         """Return the current value: the reviewer's, else the verdict's."""
@@ -162,9 +163,9 @@ class DocumentRecords(ReadRepository):
     ) -> list[DocumentRecord]:
         """Return records of these documents in the given order without unknown ids; meant for one page.
 
-        Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, and a
-        second reading shows nothing else; without ``actor`` they are the current ones. Without ``debate`` roles,
-        evidence and gold are left out.
+        Without a run they hold reviews and gold. With ``actor`` reviews and status are that reviewer's own, and
+        what is hidden from that reviewer is left out; without ``actor`` they are the current ones. Without ``debate``
+        roles, evidence and gold are left out.
         """
         if not ids:
             return []
@@ -182,9 +183,16 @@ class DocumentRecords(ReadRepository):
         params = {"run": run_id, **names, **({} if actor is None else {"actor": actor})}
         params |= AllowedValues(codebook).params if debate else {}
         rows = {row[0]: row for row in self._connection.rows(sql, params)}
-        by_others = [id for id, row in rows.items() if row[-1]]
-        second = frozenset() if actor is None else second_readings(self._connection, actor, by_others)
-        return [_record_of(rows[id], settings, second_reading=id in second) for id in ids if id in rows]
+        records = [_record_of(rows[id], settings) for id in ids if id in rows]
+        if actor is None:
+            return records
+        hidden = hidden_verdicts(self._connection, run_id, actor, ids)
+        return [
+            _without_verdict(record, second_reading=hidden[record.document.id])
+            if record.document.id in hidden
+            else record
+            for record in records
+        ]
 
     def stream(self, run_id: str, *, batch: int = 1000) -> Generator[list[DocumentRecord], None, None]:
         """Yield records of the run in position order, up to ``batch`` at once."""
@@ -209,9 +217,9 @@ class DocumentRecords(ReadRepository):
             cursor.close()
 
 
-def _record_of(row: Sequence[Any], settings: RunSettings | None, *, second_reading: bool = False) -> DocumentRecord:
+def _record_of(row: Sequence[Any], settings: RunSettings | None) -> DocumentRecord:
     codebook = None if settings is None else settings.codebook
-    *document, status, verdict, review_rows, review_status, people, by_rater, gold, roles, _ = row
+    *document, status, verdict, review_rows, review_status, people, by_rater, gold, roles = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "error": None}
 
     def is_allowed(item: str, value: Value | None) -> bool:
@@ -227,7 +235,7 @@ def _record_of(row: Sequence[Any], settings: RunSettings | None, *, second_readi
         evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(last["evidence"])))
     if settings is not None and samples_vote(settings):
         role_values = dict.fromkeys(role_values, stored["values"]) if verdict else {}
-    record = DocumentRecord(
+    return DocumentRecord(
         document=document_of(document, values_by_key(by_rater or ())),
         status=status,
         values=stored["values"],
@@ -243,8 +251,9 @@ def _record_of(row: Sequence[Any], settings: RunSettings | None, *, second_readi
         },
         gold={item: load(value) for item, value in gold or ()},
     )
-    if not second_reading:
-        return record
+
+
+def _without_verdict(record: DocumentRecord, *, second_reading: bool) -> DocumentRecord:
     return replace(
         record,
         document=replace(record.document, gold={}),
@@ -254,7 +263,8 @@ def _record_of(row: Sequence[Any], settings: RunSettings | None, *, second_readi
         error=None,
         roles={},
         evidence={},
-        second_reading=True,
+        hidden=True,
+        second_reading=second_reading,
     )
 
 

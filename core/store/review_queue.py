@@ -15,7 +15,7 @@ from core.store.annotation_sources import AllowedValues
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
-from core.store.reviews import PENDING
+from core.store.reviews import HIDDEN_VERDICTS, PENDING
 from core.store.rows import clean, dump
 from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrame
@@ -209,7 +209,7 @@ lines AS (
     SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{PENDING}') AS review_status,
            review_status.unix_time AS changed_at, {{quotes}} AS quotes, {{supported}} AS supported,
            {{certainty}} AS certainty, least({{certainty}}, {{own}}) AS least_certain,
-           coalesce(skipped, false) AS skipped,
+           coalesce(skipped, false) AS skipped, {{hidden}} AS hidden,
            {{from_debate}} | if({{near}}, {_BITS["near"]}, 0)
            | if({{certainty}} < {UNSURE_CERTAINTY}, {_BITS["classifier"]}, 0)
            | if({{outdated}} AND review_status.status = 'Submitted', {_BITS["stale"]}, 0)
@@ -240,6 +240,7 @@ _JOINS = {
     "outdated": """
         SELECT DISTINCT document_id FROM {decided}
         WHERE list_contains($outdated, item || '/' || codebook_version) AND {among}""",
+    "hidden": f"SELECT DISTINCT document_id FROM ({HIDDEN_VERDICTS})",
 }
 """Joins that ``lines`` needs in some cases. To plan one may take longer than to run it, so the others are left out."""
 _CHOOSE = """
@@ -252,7 +253,8 @@ _VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE ru
 TEXT_START = 240
 """Characters of a text in a line."""
 _COLUMNS = (
-    f"document_id, left(text, {TEXT_START}), review_status, changed_at, reasons, quotes, supported, certainty, skipped"
+    f"document_id, left(text, {TEXT_START}), review_status, changed_at, reasons, quotes, supported, certainty, "
+    "skipped, hidden"
 )
 
 
@@ -289,7 +291,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class QueueLine:
-    """One document of a queue."""
+    """One document of a queue. Reasons, quotes and certainty are left out while its verdict is hidden."""
 
     document_id: str
     text_start: str
@@ -432,8 +434,12 @@ class ReviewQueue(ReadRepository):
         sort: Sort | Literal["given"] = "position",
         *,
         reasons: bool = True,
+        hidden: bool = False,
     ) -> tuple[str, dict[str, Any]]:
-        """Return SQL up to ``lines`` with its parameters. Without ``reasons`` lines lack them, quotes and certainty."""
+        """Return SQL up to ``lines`` with its parameters.
+
+        Without ``reasons`` lines lack them, quotes and certainty; without ``hidden`` no line is hidden.
+        """
         review_status, params = _review_status(view)
         has_neighbours, has_certainties = self._connection.rows(
             "SELECT EXISTS (FROM neighbours), EXISTS (FROM certainties)"
@@ -444,6 +450,7 @@ class ReviewQueue(ReadRepository):
             "own": sort in ("reasons", "certainty"),
             "near": reasons and has_neighbours and view.run_id is not None,
             "outdated": reasons and bool(view.outdated),
+            "hidden": hidden and view.actor is not None,
         }
         if needed["outdated"]:
             params["outdated"] = [f"{item}/{version}" for item, version in view.outdated]
@@ -467,6 +474,7 @@ class ReviewQueue(ReadRepository):
             own="own.certainty" if needed["own"] else "NULL::DOUBLE",
             near="near.document_id IS NOT NULL" if needed["near"] else "false",
             outdated="outdated.document_id IS NOT NULL" if needed["outdated"] else "false",
+            hidden="hidden.document_id IS NOT NULL" if needed["hidden"] else "false",
             joins=" ".join(joins),
         )
         return sql, params
@@ -475,7 +483,8 @@ class ReviewQueue(ReadRepository):
         self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"], *, reasons: bool
     ) -> tuple[str, dict[str, Any]]:
         """Return SQL and parameters that select the documents of a page."""
-        lines, params = self._lines(view, wanted.ids, sort, reasons=reasons)
+        hidden = reasons or wanted.verdict_value is not None
+        lines, params = self._lines(view, wanted.ids, sort, reasons=reasons, hidden=hidden)
         tests = ["true"]
         if search:
             tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")
@@ -484,7 +493,7 @@ class ReviewQueue(ReadRepository):
             tests.append("list_contains($review_statuses, review_status)")
             params["review_statuses"] = list(wanted.review_statuses)
         if wanted.reasons:
-            tests.append(f"reasons & {sum(_BITS[reason] for reason in wanted.reasons)} > 0")
+            tests.append(f"NOT hidden AND reasons & {sum(_BITS[reason] for reason in wanted.reasons)} > 0")
         if wanted.words is not None:
             tests.append("words BETWEEN $min_words AND $max_words")
             params["min_words"], params["max_words"] = wanted.words
@@ -494,7 +503,7 @@ class ReviewQueue(ReadRepository):
             )
             params["me"] = view.actor or ""
         if wanted.verdict_value is not None:
-            tests.append(_VERDICT_VALUE)
+            tests.append(f"NOT hidden AND {_VERDICT_VALUE}")
             params["item"], params["value"] = wanted.verdict_value[0], dump(wanted.verdict_value[1])
         order = _ORDER["position" if sort == "given" else sort]
         return _CHOOSE.format(
@@ -525,6 +534,8 @@ def _base(run_id: str | None, *, among: bool = False, given: bool = False) -> st
 
 
 def _line(row: Sequence[Any]) -> QueueLine:
-    id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
+    id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, hidden, _ = row
+    if hidden:
+        return QueueLine(id, text_start, review_status, changed_at, (), 0, 0, None, skipped)
     named = tuple(reason for reason, bit in _BITS.items() if reasons & bit)
     return QueueLine(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)

@@ -154,10 +154,11 @@ class Reviews(Repository):
         )
         return [event_of(row) for row in rows]
 
-    def marks(self, document_id: str, *, actor: str | None = None, second_reading: bool = False) -> dict[str, Any]:
+    def marks(self, document_id: str, *, actor: str | None = None, hidden: bool = False) -> dict[str, Any]:
         """Return the current marks of a document by name.
 
-        With ``actor`` note and tags are that reviewer's own, where there are any. In a ``second_reading`` all are.
+        With ``actor`` note and tags are that reviewer's own, where there are any. While the verdict is
+        ``hidden``, all are.
         """
         rows = self._connection.rows(
             "SELECT item, arg_max({'value': after}, seq), arg_max({'value': after}, seq) FILTER (actor = $actor) "
@@ -166,7 +167,7 @@ class Reviews(Repository):
             {"document": document_id, "actor": actor},
         )
         marks = {
-            name: by_actor if second_reading or (by_actor and name in ("note", "tags")) else last
+            name: by_actor if hidden or (by_actor and name in ("note", "tags")) else last
             for name, last, by_actor in rows
         }
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
@@ -201,9 +202,9 @@ class Reviews(Repository):
         sql = "SELECT document_id FROM current_marks WHERE item = 'flag' AND document_id IN (SELECT unnest(?))"
         return frozenset(self._connection.column(sql, [list(document_ids)]))
 
-    def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
-        """Return the documents that ``actor`` reads second: another person's review came first."""
-        return second_readings(self._connection, actor, document_ids)
+    def is_hidden(self, document_id: str, actor: str, run_id: str) -> bool:
+        """Return True while the verdict is hidden from this reviewer."""
+        return document_id in hidden_verdicts(self._connection, run_id, actor, [document_id])
 
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:
         """Return True when the verdict was revealed to this reviewer after a blind decision."""
@@ -244,20 +245,41 @@ def _recorded_before(cursor: Cursor, actor: str, action_id: str) -> list[Event]:
     return _events(cursor, f"act IN ({acts})", [actor, action_id])
 
 
-def second_readings(connection: DatabaseConnection, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
-    """Return the documents that another reviewer has submitted and that ``actor`` has never submitted.
+REVIEW_SETTINGS = "review"
+"""Name of the project setting with the even part of the draws (``even``) and blind review (``blind``)."""
 
-    Such a reading is blind: until ``actor`` submits, nothing of the verdict or of other reviewers may be shown.
-    """
-    if not document_ids:
-        return frozenset()
-    ids = connection.column(
-        f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
-        "AND actor <> $actor EXCEPT "
-        f"SELECT document_id FROM events WHERE list_contains($ids, document_id) AND {IS_SUBMISSION} AND actor = $actor",
-        {"ids": list(document_ids), "actor": actor},
+HIDDEN_VERDICTS = f"""
+SELECT document_id, true AS is_second FROM person_status
+WHERE status = '{SUBMITTED}' AND actor <> $actor AND {{among}} AND document_id NOT IN
+    (SELECT document_id FROM events WHERE {IS_SUBMISSION} AND actor = $actor)
+UNION ALL
+SELECT document_id, false FROM verdicts
+WHERE run_id = $run AND {{among}}
+AND (SELECT (value -> 'blind')::BOOLEAN FROM settings WHERE name = '{REVIEW_SETTINGS}')
+AND document_id NOT IN
+    (SELECT document_id FROM person_status WHERE actor = $actor AND status IN ('{SUBMITTED}', 'Discarded'))
+AND document_id NOT IN (SELECT document_id FROM events
+    WHERE kind = '{MARK}' AND item = 'blind' AND actor = $actor AND run_id = $run)
+"""
+"""SQL of the documents whose verdict is hidden from ``$actor`` in ``$run``.
+
+A second reading is a document that another reviewer has submitted and ``$actor`` has never submitted. Until then,
+nothing of the verdict, gold or other reviewers may be shown. With blind review, the same holds until ``$actor`` has
+decided every item.
+"""
+
+
+def hidden_verdicts(
+    connection: DatabaseConnection, run_id: str | None, actor: str, document_ids: Sequence[str]
+) -> dict[str, bool]:
+    """Return those of the documents whose verdict is hidden from ``actor``. The value is True for a second reading."""
+    rows = connection.rows(
+        f"SELECT document_id, bool_or(is_second) FROM ({HIDDEN_VERDICTS}) GROUP BY document_id".format(
+            among="list_contains($ids, document_id)"
+        ),
+        {"ids": list(document_ids), "actor": actor, "run": run_id},
     )
-    return frozenset(ids)
+    return dict(rows)
 
 
 def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:

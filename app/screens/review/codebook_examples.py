@@ -17,7 +17,7 @@ from core.errors import MootError
 from core.formatting import format_count, plural
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import actions, browser_data, codebook_examples
+from core.services.review import actions, codebook_examples
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, ExampleEffect, Part
 
 
@@ -59,7 +59,7 @@ def _suggestions(
 ) -> list[tuple[CodebookExample, ExampleEffect | None]]:
     """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
     record = actions.load_record(session, run, document_id, actor=actor)
-    if record is None or not record.reviews or browser_data.is_verdict_hidden(session, run, record, actor):
+    if record is None or not record.reviews or record.hidden:
         return []
     return codebook_examples.open_suggestions(session, run, record)
 

@@ -137,8 +137,9 @@ def submit(
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
     since. They then count as reference like changed ones. ``sampling`` records how documents were selected, by id;
-    others were chosen by hand. The values of a second reading are also stored as blind decisions. UsageError when a
-    label of some document has no value; nothing is submitted then.
+    others were chosen by hand. Values given while the verdict is hidden are also stored as blind decisions.
+
+    UsageError when a label of some document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
     require_documents(session, document_ids)
@@ -161,7 +162,7 @@ def submit(
                 or (review.codebook_version is not None and (item, review.codebook_version) in outdated)
             )
         ]
-        blind = record.current_values(codebook.items) if record.second_reading else None
+        blind = record.current_values(codebook.items) if record.hidden else None
         marks = (ReviewChange("blind", None, blind),) if blind else ()
         decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, sampling.get(record.document.id)))
     return _record_action(session, run_id, decisions, by)
@@ -202,8 +203,8 @@ def mark(
         raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
     require_documents(session, [document_id])
     reviews = session.store.reviews
-    second = document_id in reviews.second_readings(by.actor, [document_id])
-    before = reviews.marks(document_id, actor=by.actor, second_reading=second).get(name)
+    is_hidden = reviews.is_hidden(document_id, by.actor, run_id)
+    before = reviews.marks(document_id, actor=by.actor, hidden=is_hidden).get(name)
     decision = Decision(document_id, marks=(ReviewChange(name, before, value or None),))
     return _record_action(session, run_id, [decision], by)
 

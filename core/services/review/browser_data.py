@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, TypeAlias
 
 from core.codebook import Codebook
@@ -38,13 +39,8 @@ TONES: Mapping[str, str] = {
 def queue_rows(session: ProjectSession, run: RunRow, filters: queue.QueueFilter, *, actor: str) -> Json:
     """Return part of the queue: ``rows`` from ``filters.number`` on, and the total."""
     queue_page = queue.list_queue(session, run, filters, actor=actor)
-    blind = queue.review_settings(session).blind
-    second = session.store.reviews.second_readings(actor, [line.document_id for line in queue_page.lines])
     return {
-        "rows": [
-            _row(line, queue_page.sampling.get(line.document_id), blind=blind or line.document_id in second)
-            for line in queue_page.lines
-        ],
+        "rows": [_row(line, queue_page.sampling.get(line.document_id)) for line in queue_page.lines],
         "total": queue_page.total,
         "queue_order": bool(queue_page.sampling) or (filters.sort == "queue" and not filters.narrowed),
     }
@@ -63,39 +59,26 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     if line is None or record is None:
         return None
     codebook = run.settings.codebook
-    is_hidden = is_verdict_hidden(session, run, record, actor)
     own_reviews = record.reviews
-    marks = session.store.reviews.marks(document_id, actor=actor, second_reading=record.second_reading)
-    data: Json = {
+    marks = session.store.reviews.marks(document_id, actor=actor, hidden=record.hidden)
+    return {
         "id": document_id,
         "note": document_source(session.store, record.document),
         "fields": dict(record.document.fields),
         "status": record.review_status,
-        "values": {item: own_reviews[item].value if item in own_reviews else None for item in codebook.items},
+        "values": record.current_values(codebook.items),
         "edited": sorted(own_reviews),
         "outdated": sorted(
             item for item, review in own_reviews.items() if (item, review.codebook_version) in set(view.outdated)
         ),
-        "hidden": is_hidden,
+        "hidden": record.hidden,
         "second_reading": record.second_reading,
-        "revealed": not is_hidden and session.store.reviews.seen(document_id, actor, run.run_id),
+        "revealed": not record.hidden and session.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
         "flagged": bool(marks.get("flag")),
         "skipped": bool(marks.get("skip")),
-        "ended": "hidden" if is_hidden else record.status or "open",
-        "verdict": {},
-        "unresolved": {},
-        "roles": {},
-        "evidence": [],
-        "gold": {},
-        "reasons": [],
-        "error": "",
-    }
-    if is_hidden:
-        return data
-    return data | {
-        "values": record.current_values(codebook.items),
+        "ended": "hidden" if record.hidden else record.status or "open",
         "verdict": dict(record.values),
         "unresolved": dict(record.unresolved),
         "roles": {role: dict(values) for role, values in record.roles.items()},
@@ -110,15 +93,15 @@ def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor:
     """Return the debate on a document for the transcript component; no events while the verdict is hidden."""
     record = actions.load_record(session, run, document_id, actor=actor)
     replay = session.replay(run.run_id, document_id)
-    if record is None or replay is None or is_verdict_hidden(session, run, record, actor):
+    if record is None or replay is None or record.hidden:
         return {"events": []}
     return {"events": debate_events(replay)}
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
-    """Return the actions on a document, newest first; in a second reading only those of the reviewer."""
+    """Return the actions on a document, newest first; only those of the reviewer while the verdict is hidden."""
     record = actions.load_record(session, run, document_id, actor=actor)
-    visible = actor if record is not None and record.second_reading else None
+    visible = actor if record is not None and record.hidden else None
     events = actions.history(session, run, document_id, actor=visible)
     return {"entries": [asdict(event) for event in events[:MAX_EVENTS]], "total": len(events)}
 
@@ -144,23 +127,13 @@ def guideline(session: ProjectSession, run: RunRow | None) -> Json:
     }
 
 
-def is_verdict_hidden(session: ProjectSession, run: RunRow, record: DocumentRecord, actor: str) -> bool:
-    """Return True while the reviewer has to decide, or in a second reading to submit, before the verdict is shown."""
-    if record.second_reading:
-        return True
-    if not queue.review_settings(session).blind or record.review_status in actions.RESOLVED or record.status is None:
-        return False
-    return not session.store.reviews.seen(record.document.id, actor, run.run_id)
-
-
-def _row(line: QueueLine, sampling: SamplingRecord | None, *, blind: bool) -> Json:
-    quiet = blind and line.review_status not in actions.RESOLVED
+def _row(line: QueueLine, sampling: SamplingRecord | None) -> Json:
     return {
         "id": line.document_id,
         "text_start": " ".join(line.text_start.split()),
         "status": line.review_status,
         "changed_at": line.changed_at,
-        "reasons": [] if quiet else _badges(line),
+        "reasons": _badges(line),
         "skipped": line.skipped,
         "sampling": None if sampling is None else asdict(sampling),
     }
@@ -225,10 +198,8 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
 
 def _is_blind(session: ProjectSession, runs: Sequence[RunRow], document_id: str, actor: str) -> bool:
     """Return True while ``actor`` reviews the document without seeing the values of others."""
-    records = ((run, actions.load_record(session, run, document_id, actor=actor)) for run in runs)
-    if any(record is not None and is_verdict_hidden(session, run, record, actor) for run, record in records):
-        return True
-    return document_id in session.store.reviews.second_readings(actor, [document_id])
+    load = partial(session.store.document_records.load, ids=[document_id], actor=actor, debate=False)
+    return any(record.hidden for run_id in [None, *(run.run_id for run in runs)] for record in load(run_id))
 
 
 def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]:

@@ -22,11 +22,10 @@ from core.services.runs.configuration import role_titles
 from core.stats.sampling import MIN_EVEN
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Filter, QueueLine, Reason, Sort, Viewpoint
+from core.store.reviews import REVIEW_SETTINGS
 from core.store.sampling_frames import SamplingRecord
 
 PAGE_SIZES = (25, 50, 100)
-SETTING = "review"
-"""Name of the project setting with the even part of the draws (``even``) and blind review (``blind``)."""
 DEFAULT_EVEN = 0.5
 
 REASON_NAMES: Mapping[Reason, str] = {
@@ -162,7 +161,7 @@ class ReviewSettings:
 
 def review_settings(session: ProjectSession) -> ReviewSettings:
     """Return the review settings of the project."""
-    stored = session.store.settings.get(SETTING) or {}
+    stored = session.store.settings.get(REVIEW_SETTINGS) or {}
     return ReviewSettings(float(stored.get("even", DEFAULT_EVEN)), bool(stored.get("blind", False)))
 
 
@@ -170,7 +169,7 @@ def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, a
     """Store review settings. ValueError for an even part outside of MIN_EVEN to 1."""
     if not MIN_EVEN <= settings.even <= 1:
         raise ValueError(f"an even part of {settings.even}")
-    session.store.settings.set(SETTING, {"even": settings.even, "blind": settings.blind}, actor=actor)
+    session.store.settings.set(REVIEW_SETTINGS, {"even": settings.even, "blind": settings.blind}, actor=actor)
 
 
 @cached_until_commit
@@ -285,8 +284,6 @@ def _filter(codebook: Codebook, filters: QueueFilter) -> Filter:
 
 
 def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
-    if record.second_reading:
-        line = replace(line, reasons=(), quotes=0, supported=0, certainty=None)
     lists = {role: record.roles.get(role) for role in speakers}
     role_values = [values for values in lists.values() if values is not None]
     return ReviewRow(
@@ -298,7 +295,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
         edited=frozenset(
             item
             for item, review in record.reviews.items()
-            if not record.second_reading and review.value != record.values.get(item)
+            if not record.hidden and review.value != record.values.get(item)
         ),
         disputed=frozenset(
             item
