@@ -10,7 +10,7 @@ import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
 import { LiveClient } from "./live_client.js";
 import { lastListing, noteShown, onOpenRequest } from "./open_document.js";
-import { ReviewClient } from "./review_client.js";
+import { MAX_NOTE, ReviewClient } from "./review_client.js";
 import { guidelineNode, historyNode } from "./review_panels.js";
 import { createRoles } from "./roles.js";
 import { mountView, setParameters } from "./streamlit_bridge.js";
@@ -435,7 +435,11 @@ class DrawerView {
   noteField(id, stored) {
     const key = this.draftKey(id);
     if (this.note?.dataset.id !== id) {
-      this.note = el("textarea", { placeholder: "Reason for these labels", ariaLabel: "Your note" });
+      this.note = el("textarea", {
+        maxLength: MAX_NOTE,
+        placeholder: "Reason for these labels",
+        ariaLabel: "Your note",
+      });
       this.note.dataset.id = id;
     }
     const { note } = this;

@@ -21,6 +21,8 @@ const ADDRESS = "/moot/review";
 const MAX_ACTIONS = 40;
 const RETRY_MS = [250, 500, 1000, 2000];
 const KEEPALIVE_BYTES = 60_000;
+/** The studio refuses a longer note. */
+export const MAX_NOTE = 4000;
 
 /** The studio cannot store anything for now, for example on a full disk. Its message says why. */
 class StudioFault extends Error {}

@@ -1,6 +1,7 @@
 // The note of a review. Its text stays while the document is loaded and drawn again.
 
 import { el } from "./dom.js";
+import { MAX_NOTE } from "./review_client.js";
 
 /** @import { ReviewDocument } from "./review_panels.js" */
 
@@ -36,6 +37,7 @@ export class ReviewNote {
     this.isOpen = false;
     const created = el("textarea", {
       defaultValue: comment,
+      maxLength: MAX_NOTE,
       placeholder: "Reason for your verdict",
       ariaLabel: "Note",
     });

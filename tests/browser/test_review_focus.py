@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services.review.actions import MAX_NOTE
 from core.store.project import Project
 from tests.browser.studios import run_in_thread, settle, visit
 from tests.core.store.helpers import make_settings, store_debate, store_debates
@@ -356,6 +357,20 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_filled:
     with Project(path) as project:
         notes = [event.after for event in project.store.events.all(kinds=["mark"])]
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
+
+
+def test_note_is_cut_at_the_longest_that_the_studio_stores(open_filled: OpenFilled, path: Path) -> None:
+    running, page = open_filled(2)
+    wait_for_form(page)
+    page.keyboard.press("n")
+    page.keyboard.insert_text("x" * (MAX_NOTE + 100))
+    for key in ("Control+Enter", "Enter"):
+        page.keyboard.press(key)
+    wait_for_done(page, 1, 2)
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
+    with Project(path) as project:
+        assert [event.after for event in project.store.events.all(kinds=["mark"])] == ["x" * MAX_NOTE]
 
 
 def undo_change(page: Page) -> None:

@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import "./dom.js";
 import drawer, { isWrong } from "../../app/components/document_drawer.js";
 import { openDocument } from "../../app/components/open_document.js";
+import { MAX_NOTE } from "../../app/components/review_client.js";
 import { makeTurn, makeVerdict } from "./factories.js";
 
 const LABELS = [
@@ -218,6 +219,7 @@ test("a typed note stays when another tab or document is shown, until it is save
   };
   await show("d1");
   await click("Notes");
+  assert.equal(note().maxLength, MAX_NOTE);
   type("unclear");
   await click("History");
   await click("Notes");
