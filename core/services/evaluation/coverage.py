@@ -25,6 +25,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats.arrays import Codes, Mask
+from core.store.annotations import is_own
 
 Reason: TypeAlias = str
 """Key of ``REASONS``."""
@@ -97,10 +98,13 @@ class Coverage:
 def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold", annotator: str = VERDICT) -> Coverage:
     """Return the coverage of the scores of an annotator of a run.
 
-    A document counts if the reference and the annotator both have a value of at least one item.
+    A document counts if the reference and the annotator both have a value of at least one item. For a person and for
+    another run, the debate of this run is no reason.
     """
     _, predicted = paired_arrays(session, run, annotator, reference)
-    return of_documents(session, run, reference, np.any(~np.isnan(predicted), axis=1))
+    is_counted = np.any(~np.isnan(predicted), axis=1)
+    reasons = None if is_own(annotator) else {"incomplete": ~is_counted}
+    return of_documents(session, run, reference, is_counted, reasons)
 
 
 def of_documents(

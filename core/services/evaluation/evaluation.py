@@ -42,7 +42,8 @@ from core.stats.arrays import Mask, coded, counted_documents, known_median
 from core.stats.intervals import Estimate, ends
 from core.stats.metric_intervals import Design, ratio
 from core.stats.scoring import LabelScores, Scores
-from core.store.annotation_sources import LATENT, REVIEWED_OR_GOLD, AnnotationSource
+from core.store.annotation_sources import LATENT, REVIEWED_OR_GOLD, RUN, AnnotationSource, source_of
+from core.store.annotations import is_own
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -138,7 +139,9 @@ class EvaluationReport:
     coverage: Coverage
     """The documents of the run that its scores are based on, and the others by the reason why they are left out."""
     strict: Mapping[str, Estimate]
-    """Macro, micro and accuracy by metric key, with every excluded document counted as wrong; empty for ratings.
+    """Macro, micro and accuracy by metric key, with every excluded document counted as wrong.
+
+    Empty for ratings and for people, who leave documents to others.
 
     A sample of reviewed documents represents all documents of the run here, also those without a verdict."""
     raters: Mapping[str, Scores] = field(default_factory=dict)
@@ -254,7 +257,9 @@ def evaluate(
     all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
     scored, _ = counted_documents(~np.isnan(gold), ~np.isnan(predicted))
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
-    if all_scores.excluded:
+    if not (is_own(annotator) or source_of(annotator).kind == RUN):
+        strict = {}  # a document that a person did not label is not wrong
+    elif all_scores.excluded:
         all_documents = strict_design(session, run, reference, loaded)
         strict = scoring.strict_scores(
             codebook.kind, gold, predicted, codebook.names, intervals=intervals, design=all_documents

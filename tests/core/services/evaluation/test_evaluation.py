@@ -682,9 +682,12 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     session = sample_world.session_on(project)
     run = session.run(project.store.runs.create(settings, list(raters)).run_id)
-    result = evaluation.evaluate(session, run, "gold@ann", "gold@bob").scores
+    report = evaluation.evaluate(session, run, "gold@ann", "gold@bob")
+    result = report.scores
     assert (result.n, result.excluded) == (2, 1)
     assert result.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}
+    assert report.coverage.left_out == {"incomplete": 1}, "the debate of the run is no reason"
+    assert report.strict == {}, "what a person left to others is not wrong"
 
 
 def test_efficient_front_excludes_dominated_runs() -> None:
