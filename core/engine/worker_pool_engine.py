@@ -44,7 +44,7 @@ UNCOMMITTED = 1_024
 """Verdicts that may wait for their commit."""
 
 _SIZE = 8
-"""Bytes of the length before each message."""
+"""Bytes of the length before each answer."""
 _Block: TypeAlias = list[tuple[Document, Precedents]]
 _Debated: TypeAlias = tuple[list[tuple[PendingTurn, Reply]], Verdict]
 
@@ -138,19 +138,13 @@ class WorkerPoolEngine(Engine):
 
 def _send(worker: asyncio.subprocess.Process, message: object) -> None:
     assert worker.stdin is not None
-    worker.stdin.write(_packed(message))
+    worker.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
 async def _receive(worker: asyncio.subprocess.Process) -> Any:
     assert worker.stdout is not None
     size = int.from_bytes(await worker.stdout.readexactly(_SIZE))
     return pickle.loads(await worker.stdout.readexactly(size))
-
-
-def _packed(message: object) -> bytes:
-    """Return a message as bytes, its length first."""
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    return len(data).to_bytes(_SIZE) + data
 
 
 # -- In a worker
@@ -184,29 +178,23 @@ async def debate_document(
 async def _answer_blocks() -> None:
     """Debate each block from standard input, and write the debates to standard output.
 
-    Raises EOFError at the end of the input and BrokenPipeError without a reader of the output: the parent has ended.
+    Raises EOFError or UnpicklingError at the end of the input, and BrokenPipeError without a reader of the output: the
+    parent has ended.
     """
     tune_garbage_collection()
     models = ModelLibrary()
-    run_id, settings = _read()
+    blocks, answers = sys.stdin.buffer, sys.stdout.buffer
+    run_id, settings = pickle.load(blocks)
     while True:
-        block = _read()
+        block = pickle.load(blocks)
         debates = [await debate_document(document, examples, run_id, settings, models) for document, examples in block]
-        sys.stdout.buffer.write(_packed(debates))
-        sys.stdout.buffer.flush()
-
-
-def _read() -> Any:
-    """Return the next message from standard input. Raises EOFError if its end is missing."""
-    size = int.from_bytes(sys.stdin.buffer.read(_SIZE))
-    message = sys.stdin.buffer.read(size)
-    if not size or len(message) < size:
-        raise EOFError
-    return pickle.loads(message)
+        answer = pickle.dumps(debates, pickle.HIGHEST_PROTOCOL)
+        answers.write(len(answer).to_bytes(_SIZE) + answer)
+        answers.flush()
 
 
 if __name__ == "__main__":
     try:
         asyncio.run(_answer_blocks())
-    except (EOFError, BrokenPipeError):
+    except (EOFError, pickle.UnpicklingError, BrokenPipeError):
         os._exit(0)  # at a usual exit, Python would report that it cannot write the rest of the output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -168,8 +169,8 @@ def test_worker_ends_silently_with_its_parent(sent: str) -> None:
     block = [
         (document, {}) for document in asyncio.run(Hotels().load([f"d{n}" for n in range(worker_pool_engine.BLOCK)]))
     ]
-    message = worker_pool_engine._packed(block)
-    begin = b"" if sent == "nothing" else worker_pool_engine._packed(("r1", builtin_settings()))
+    message = pickle.dumps(block, pickle.HIGHEST_PROTOCOL)
+    begin = b"" if sent == "nothing" else pickle.dumps(("r1", builtin_settings()), pickle.HIGHEST_PROTOCOL)
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
