@@ -162,8 +162,8 @@ class Pair:
     """Hedges' g over iterations."""
     changes: flips.Changes
     """Corrected and regressed cells of the second, ``[document, item]`` of all documents."""
-    flip_table: flips.FlipTable
-    """Their counts and shares."""
+    flip: flips.Flip
+    """Their counts. A gain in right cells is the difference in accuracy, with the same interval."""
     sentence: str
 
 
@@ -285,7 +285,7 @@ class _SharedDocuments:
             welch=welch_t(*iterations) if are_repeated else None,
             effect_size=significance.independent_d(*iterations) if are_repeated else None,
             changes=flips.trace(gold, steps).changes(0, 1),
-            flip_table=flips.flip_table(gold, steps, self.codebook.item_names, self.design),
+            flip=_with_gains_of(scores, flips.flip_table(gold, steps, self.codebook.item_names, self.design).whole),
             sentence=_sentence(first.name, second.name, scores, main),
         )
 
@@ -361,6 +361,18 @@ def describe_difference(
     if verdict in ("better", "worse"):
         return f"{second} is {verdict}{scope}: {value}, {span}."
     return f"No significant difference between {second} and {first}{scope}: {value}, {span}."
+
+
+def _with_gains_of(scores: Scores, flip: flips.Flip) -> flips.Flip:
+    """Return the changes with the differences in accuracy as their gains; those of ratings stay."""
+    if scores.kind == "rating":
+        return flip
+    gain, is_choice = scores["accuracy"], scores.kind == "choice"
+    return replace(
+        flip,
+        gain=gain,
+        label_gains={name: gain if is_choice else scores.labels[name]["accuracy"] for name in flip.label_gains},
+    )
 
 
 def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:

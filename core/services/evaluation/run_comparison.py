@@ -327,7 +327,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
         "mcnemar": json_data(pair.documents)
         | {"odds_ratio": odds_ratio.value, "odds_ratio_interval": ends(odds_ratio.interval)},
         "tests": {"paired_t": json_data(pair.paired), "welch": json_data(pair.welch), "hedges_g": pair.effect_size},
-        "changes": json_data(pair.flip_table.whole),
+        "changes": json_data(pair.flip),
         "outcomes": pair_outcomes.counts
         | {
             "documents": {

@@ -90,7 +90,7 @@ class TrialResult:
     @property
     def cells(self) -> Tally:
         """Corrected and regressed labels; a choice is one."""
-        return self.comparison.flip_table.whole.total
+        return self.comparison.flip.total
 
     def count(self, effect: Effect) -> int:
         """Return the number of documents with this effect."""

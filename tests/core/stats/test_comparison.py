@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Kind, Label
 from core.stats.comparison import Side, compare_annotators
 from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
@@ -50,3 +50,23 @@ def test_iterations_are_paired_by_number() -> None:
     assert paired.difference == pytest.approx(0)  # +10 and -10 points
     assert (welch.n_first, welch.n_second) == (3, 3)
     assert pair({number: after[number] for number in (1, 2, 3)}).paired is None
+
+
+@pytest.mark.parametrize("kind", ["choice", "multilabel"])
+def test_a_gain_in_right_cells_is_the_difference_in_accuracy(kind: Kind) -> None:
+    # 30 documents, 10 corrected and 3 regressed: of two methods for the interval only one would exclude zero.
+    labels = (Label(name="Alpha", id="a"), Label(name="Beta", id="b"))
+    book, gold = Codebook(kind=kind, labels=labels), np.arange(60).reshape(30, 2) % 4 // 2 * 1.0
+    items = 1 if kind == "choice" else 2
+    gold = gold[:, :items]
+    first, second = gold.copy(), gold.copy()
+    first[:10], second[10:13] = 1 - gold[:10], 1 - gold[10:13]
+    first[13:15] = second[13:15] = 1 - gold[13:15]
+    (pair,) = compare_annotators(book, gold, [Side("x", "x", first), Side("y", "y", second)]).pairs
+    assert (pair.flip.total.corrected, pair.flip.total.regressed) == (10 * items, 3 * items)
+    assert pair.flip.gain == pair.scores["accuracy"]
+    assert pair.flip.gain.value == pytest.approx(7 / 30)
+    if kind == "choice":
+        assert list(pair.flip.label_gains.values()) == [pair.scores["accuracy"]]
+    else:
+        assert pair.flip.label_gains == {label.name: pair.scores.labels[label.name]["accuracy"] for label in labels}
