@@ -70,7 +70,8 @@ def describe_columns(codebook: Codebook, roles: Sequence[str], raters: int = 0) 
     """Return the result columns and what they mean. ``NAME`` is that of a label or dimension; a choice has none."""
     gold = "gold label of the imported file"
     if raters > 1:
-        gold += f": {'mean' if codebook.kind == 'rating' else 'majority'} of {raters} raters, empty on a tie"
+        rule = "mean" if codebook.kind == "rating" else "majority, empty on a tie,"
+        gold += f": {rule} of {raters} raters"
     name = CHOICE_ITEM if codebook.kind == "choice" else "NAME"
     return [
         ("document_id", "the id column of the imported file, else the number of the row"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from core.codebook import Codebook, normalise
@@ -75,6 +76,13 @@ def _parse_value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
     return cell, (LabelIndex(codebook).find(meaning) or codebook.require(meaning)).name
 
 
+def _gold_option(source: GoldSource) -> str:
+    """Return the value of ``--gold`` that names a column, quoted for a shell."""
+    name = source.name if source.kind == "label" else "label"
+    rater = f"@{source.rater}" if source.rater != GOLD_RATER else ""
+    return shlex.quote(f"{name}={source.column}{rater}")
+
+
 def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     """Return the gold of ``--gold-same-names``: for every label the column of the same name after ``normalise``.
 
@@ -96,7 +104,8 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     if not sources:
         expected = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
         holding, _ = suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)
-        remedy = f"'{holding[0].column}' holds labels: use --gold label={holding[0].column}. " if holding else ""
+        options = " ".join(f"--gold {_gold_option(source)}" for source in holding[:6])
+        remedy = f"'{holding[0].column}' holds gold: use {options}. " if holding else ""
         raise UsageError(
             f"No column of {table.name} is named like a label ({expected}).",
             f"{remedy}Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",

@@ -53,7 +53,10 @@ def test_gold_columns_are_matched_by_label_name() -> None:
             same_name_gold(table("text,other\na,1\n"), codebook)
     with pytest.raises(UsageError) as refused:
         same_name_gold(table('text,cats\na,"{""Room"": 1, ""Staff, service"": 0}"\n'), ASPECTS)
-    assert refused.value.remedy.startswith("'cats' holds labels: use --gold label=cats.")
+    assert refused.value.remedy.startswith("'cats' holds gold: use --gold label=cats.")
+    with pytest.raises(UsageError) as refused:
+        same_name_gold(table("text,Room_r1,Price_r1\na,1,0\nb,0,1\n"), ASPECTS)
+    assert "'Room_r1' holds gold: use --gold Room=Room_r1@r1 --gold Price=Price_r1@r1." in refused.value.remedy
 
 
 def test_gold_option_of_a_label_that_begins_with_an_equals_sign() -> None:
