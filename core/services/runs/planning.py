@@ -200,11 +200,7 @@ def build_settings(
     if problem := spec.check(params, codebook):
         raise UsageError(f"{spec.name}: {problem}.", "Change the parameter or the codebook.")
     roles = spec.roles(params)
-    unknown = [role for role in plan.role_models if role not in _assignable_names(roles)]
-    if unknown:
-        raise UsageError(
-            f"{plan.protocol} has no role '{unknown[0]}'.", f"Its roles are: {', '.join(_assignable_names(roles))}."
-        )
+    require_roles(plan.protocol, roles, plan.role_models)
     chosen = {role: plan.role_model(role.name) for role in roles}
     role_models = complete_role_models(spec, params, codebook, models, chosen)
     if missing := [role for role in roles if not role_models[role.name].model]:
@@ -327,6 +323,14 @@ def unused_prices(settings: RunSettings, models: ModelLibrary, specs: Iterable[s
     billed = models.billed_models(settings)
     used = {spec for model in billed for spec in (model.spec, f"{model.connection}/{ANY_MODEL}")}
     return [spec for spec in specs if spec not in used]
+
+
+def require_roles(protocol: str, roles: Sequence[Role], names: Iterable[str]) -> None:
+    """Raise UsageError for a name that is neither a role nor a family of roles of a protocol."""
+    assignable = _assignable_names(roles)
+    for name in names:
+        if name not in assignable:
+            raise UsageError(f"{protocol} has no role '{name}'.", f"Its roles are: {', '.join(assignable)}.")
 
 
 def _assignable_names(roles: Sequence[Role]) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
 from core.engine.ray_job import require_ray
-from core.errors import UsageError
 from core.llm.model_library import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import few_shot_examples, prompt_templates
@@ -29,19 +28,18 @@ def changed_settings(
 ) -> RunSettings:
     """Return the settings of a run with some of them replaced.
 
-    ``role_models`` are by role, ``prompts`` are template texts by role or shared name; others stay. None keeps a
-    setting. The budget kept is the current one, which may have changed since the start.
+    ``role_models`` are by role or family of roles, ``prompts`` are template texts by role or shared name; others stay.
+    None keeps a setting. The budget kept is the current one, which may have changed since the start.
 
     Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, and for
     Ray if it is not installed or has a budget; PromptError for a template that cannot be rendered on some documents of
     the run; NoSuchModel for a classifier that is not trained yet.
     """
     before, models = run.settings, session.models
-    roles = {role.name: role for role in protocols.roles_of(before)}
-    for name in role_models:
-        if name not in roles:
-            raise UsageError(f"{before.protocol} has no role '{name}'.", f"Its roles are: {', '.join(roles)}.")
-    chosen = {roles[name]: role_model for name, role_model in role_models.items()}
+    roles = protocols.roles_of(before)
+    planning.require_roles(before.protocol, roles, role_models)
+    given = {role: role_models.get(role.name) or role_models.get(role.family) for role in roles}
+    chosen = {role: role_model for role, role_model in given.items() if role_model is not None}
     spec, params = protocols.for_settings(before), protocols.params_of(before)
     changed = planning.complete_role_models(spec, params, before.codebook, models, chosen)
     settings = before.model_copy(

@@ -85,6 +85,19 @@ def test_prompt_that_a_run_lacks_is_a_differing_option(session: ProjectSession) 
     assert differing == [[], ["--prompt"], ["--prompt"]]
 
 
+def test_a_model_for_a_family_of_roles_is_that_of_each_role_in_a_rerun(session: ProjectSession) -> None:
+    (run,) = queue_runs(session, planning.Plan(protocol="discussion"))
+    kept = {"prompts": {}, "concurrency": None, "budget_usd": None, "engine": run.settings.engine}
+    given = {
+        "annotator": RoleModel(connection="ollama", model="m"),
+        "annotator_b": RoleModel(connection="ollama", model="n"),
+    }
+    role_models = rerun.changed_settings(session, run, role_models=given, **kept).role_models
+    assert [role_models[role].model for role in ("annotator_a", "annotator_b")] == ["m", "n"]
+    with pytest.raises(UsageError, match="discussion has no role 'judge'"):
+        rerun.changed_settings(session, run, role_models={"judge": given["annotator"]}, **kept)
+
+
 def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(budget_usd=0.5, limit=3))
     session.store.runs.raise_budget(run.run_id, 2.0)
