@@ -396,7 +396,7 @@ def _execute(
             console.print_error(error)
             break
         if statuses[run_id].state != "done":
-            _print_stop(statuses[run_id])
+            _print_stop(session, statuses[run_id])
         if interrupted or statuses[run_id].state != "done":
             _put_on_hold(session, run_ids[run_ids.index(run_id) + 1 :], run_id)
             break
@@ -483,16 +483,23 @@ def with_status(row: RunRow, status: RunStatus) -> RunRow:
     return row.model_copy(update={"state": status.state, **{name: getattr(status, name) for name in SUMMED}})
 
 
-def _print_stop(status: RunStatus) -> None:
+def _print_stop(session: ProjectSession, status: RunStatus) -> None:
     reason = f": {status.message}" if status.message else ""
     sentence = as_sentence(f"{status.run_id} is {status.state}{reason}")
-    console.print_message(f"{sentence} Resume with {_resume_options(status.run_id)}")
+    resume = _resume_options(status.run_id)
+    with suppress(ProjectError):  # a disk that refuses writes keeps the state that was stored before
+        run = session.run(status.run_id)
+        if run.stop_code == "budget":
+            resume += f" --budget={control.suggest_budget(run):g}"
+    console.print_message(f"{sentence} Resume with {resume}")
 
 
 def _resume_options(run_id: str) -> str:
-    """Return the options that resume a run, with the given prices, without which a budget cannot be enforced."""
-    prices = click.get_current_context().params.get("prices", {})
-    return shlex.join(["--resume", run_id, *(f"--price={spec}={price}" for spec, price in prices.items())])
+    """Return the options that resume a run, with the given prices and connections, which are not stored."""
+    given = click.get_current_context().params
+    stated = [f"--price={spec}={price}" for spec, price in given.get("prices", {}).items()]
+    stated += [f"--connection={name}={url}" for name, url in given.get("connections", {}).items()]
+    return shlex.join(["--resume", run_id, *stated])
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:

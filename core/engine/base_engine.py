@@ -31,7 +31,7 @@ TIME_SECONDS = 10.0
 """Interval at which the time of a run is stored, so that a run whose process dies keeps its time."""
 SUSPENDED_SECONDS = 10.0
 """Seconds without a status after which the process was suspended, by a terminal or a sleeping computer."""
-OUT_OF_BUDGET = "the rest may not cover another call"
+OUT_OF_BUDGET = "may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
 MISSING = ReplyError("missing document", "the document is no longer in the project")
@@ -172,8 +172,8 @@ class Engine(ABC):
 
     def pause_for_budget(self) -> None:
         """Pause the run because its budget allows no further call."""
-        spent, budget = format_money(self.budget.spent), format_money(self.settings.budget_usd)
-        self.pause(StopReason("budget", f"{spent} of the budget of {budget} is spent; {OUT_OF_BUDGET}"))
+        budget = format_money(self.settings.budget_usd)  # calls in flight still add to the costs
+        self.pause(StopReason("budget", f"the rest of the budget of {budget} {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.

@@ -425,7 +425,9 @@ class _SweepRunner:
     def _describe_cost(self) -> str:
         """Describe the spending in terms of the sweep's budget; that of a configuration is only what others left."""
         budget = sweep_budget(self.spec, self.progress)
-        return f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; {OUT_OF_BUDGET}"
+        return (
+            f"{format_money(self._cost())} of the budget of {format_money(budget)} is spent; the rest {OUT_OF_BUDGET}"
+        )
 
     def save_progress(self, state: SweepState = "running", message: str = "") -> None:
         """Store the progress and the state of the sweep."""

@@ -78,7 +78,7 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
         server.behave = thinking_only("judge")
         result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
-    assert "--resume r0001 --retry unresolved" in result.stderr
+    assert "--retry unresolved asks again" in result.stderr
     assert "2 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
 
 
@@ -170,7 +170,8 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
         spent = annotate(folder, *priced, "--budget", "0.0005", code=3)
         assert (spent.json["status"], spent.json["calls"]) == ("paused", 0)
-        assert "$0.00 of the budget of $0.0005 is spent; the rest may not cover another call" in spent.stderr
+        assert "the rest of the budget of $0.0005 may not cover another call. Resume with" in spent.stderr
+        assert f"--price=toy/m=1/1 --connection=toy={server.url} --budget=0.01" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
         unpriced = annotate(folder, *toy(server.url), "--resume", "r0001", code=2)
         assert "price of toy/m (extractor) is unknown, so the budget of this run cannot be enforced" in unpriced.stderr
@@ -220,7 +221,7 @@ def test_errors_of_a_few_failed_documents_are_reported(folder: Path) -> None:
     with Scripted(debating(judge=answer(400, "no such template"))) as server:
         result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
     assert "2 failed: toy answered 400 for m: no such template" in result.stderr
-    assert "--resume r0001 asks again for the failed documents" in result.stderr
+    assert f"--resume r0001 --connection=toy={server.url} asks again for the failed documents" in result.stderr
 
 
 def test_reasons_of_unresolved_documents_are_reported(folder: Path) -> None:
