@@ -4,7 +4,7 @@
 
 import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
-import { button, el, focusedIn, icon, keyHint, makeScrollable, ownsKey } from "./dom.js";
+import { button, el, focusedIn, icon, keyHint, makeScrollable, ownsKey, scrollsByKey } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
@@ -159,6 +159,7 @@ class DrawerView {
     if (this.document === null || !this.root.checkVisibility()) return;
     if (ownsKey(target, event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.close();
+    else if (scrollsByKey(target) && this.root.contains(target)) return;
     else if (event.key === "ArrowDown") this.step(1);
     else if (event.key === "ArrowUp") this.step(-1);
     else return;
@@ -218,6 +219,7 @@ class DrawerView {
     this.stopLive();
     const status = el("p", { className: "secondary small", role: "status" }, "Loading the document …");
     const lines = el("div", "drawer-lines", el("i"), el("i"), el("i"));
+    makeScrollable(lines, "Document"); // keeps the focus of the text that it replaces
     const body = el("div", "drawer-body loading", status, this.state, lines);
     this.root.ariaBusy = "true";
     const focused = focusedIn(this.root);
@@ -243,13 +245,16 @@ class DrawerView {
   }
 
   /**
-   * Move the focus to the note that had it, or to the button that replaces the one that had it.
+   * Move the focus to the note that had it, or to the button or region that replaces the one that had it.
    *
    * @param {HTMLElement | null} focused
    */
   restoreFocus(focused) {
-    const name = focused?.getAttribute("name");
-    const again = name && [...this.root.querySelectorAll("button")].find((button) => button.name === name);
+    const nameOf = (/** @type {Element} */ node) => node.getAttribute("name") ?? node.ariaLabel;
+    const name = focused && nameOf(focused);
+    /** @type {NodeListOf<HTMLElement>} */
+    const nodes = this.root.querySelectorAll("button, [role='region']");
+    const again = name && [...nodes].find((node) => nameOf(node) === name);
     (again || focused)?.focus({ preventScroll: true });
   }
 

@@ -71,6 +71,15 @@ export function makeScrollable(node, name) {
 }
 
 /**
+ * Return true if the up and down keys scroll the target of an event: a region (see makeScrollable) that overflows.
+ *
+ * @param {unknown} target
+ */
+export function scrollsByKey(target) {
+  return target instanceof Element && target.matches("[role='region']") && target.scrollHeight > target.clientHeight;
+}
+
+/**
  * Return the focused element in a root, or null.
  *
  * @param {HTMLElement} root

@@ -5,7 +5,7 @@ import { Debate } from "./debate_state.js";
 import { DebateTiles } from "./debate_tiles.js";
 import { DebateView } from "./debate_view.js";
 import { DrawScheduler } from "./draw_scheduler.js";
-import { button, el, icon, keyHint, makeScrollable, ownsKey, setText } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable, ownsKey, scrollsByKey, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { FinishedList } from "./finished_list.js";
 import { formatCount, formatPlural } from "./format.js";
@@ -491,8 +491,7 @@ class LiveRunView {
       event.preventDefault();
       this.pin(!this.pinned);
     } else {
-      const scrolls = target === this.document || target === this.turns;
-      const step = this.stepOf(event.key, scrolls);
+      const step = this.stepOf(event.key, target !== this.root && scrollsByKey(target));
       if (step) {
         event.preventDefault();
         this.moveFocus(step);

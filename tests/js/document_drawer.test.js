@@ -283,6 +283,22 @@ test("a button that was pressed keeps the focus", async () => {
   assert.equal(document.activeElement.textContent, "↓");
 });
 
+test("arrow keys scroll a focused text that overflows, and another document leaves the focus on its text", async () => {
+  const focusText = () => /** @type {HTMLElement} */ (root.querySelector(".drawer-text")).focus();
+  const pressHere = () =>
+    document.activeElement.dispatchEvent(new window.KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  openDocument("d1", { ids: ["d1", "d2"], title: "x" });
+  await settled();
+  focusText();
+  Object.defineProperty(document.activeElement, "scrollHeight", { value: 900 });
+  pressHere();
+  assert.equal(address(), "d1");
+  press("ArrowDown");
+  await settled();
+  assert.equal(address(), "d2");
+  assert.equal(document.activeElement, root.querySelector(".drawer-text"));
+});
+
 test("a debate that begins again replaces the earlier one", async () => {
   /** @type {any} */
   let socket;
