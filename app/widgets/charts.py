@@ -450,8 +450,9 @@ def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> Spec:
     )
     needed = 6.5 * (max(map(len, names), default=0) + 1) * len(names)  # pixels of upright names beside each other
     slant = -40 if len(names) <= MAX_TEXT_COLUMNS else -90
-    angle = alt.ExprRef(f"width < {needed} ? {slant} : 0")
-    axis = alt.Axis(title=x_title or None, orient="top", labelAngle=angle, grid=False)
+    is_narrow = f"width < {needed}"
+    angle, side = alt.ExprRef(f"{is_narrow} ? {slant} : 0"), alt.ExprRef(f"{is_narrow} ? 'left' : 'center'")
+    axis = alt.Axis(title=x_title or None, orient="top", labelAngle=angle, labelAlign=side, grid=False)
     x = alt.X("column:N", sort=list(names), axis=axis)
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     selection = alt.selection_point(fields=["row", "column"], name="cell")

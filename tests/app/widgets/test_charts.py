@@ -169,6 +169,7 @@ def test_names_of_columns_are_slanted_in_a_narrow_matrix_only(monkeypatch):
     rows, options = CHARTS["heat"]
     spec = json.dumps(specification(monkeypatch, "heat", rows, {**options, "names": ["A name", "Another"]}))
     assert '"labelAngle": {"expr": "width < 104.0 ? -40 : 0"}' in spec
+    assert '"labelAlign": {"expr": "width < 104.0 ? \'left\' : \'center\'"}' in spec
 
 
 def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):
