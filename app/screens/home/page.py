@@ -15,7 +15,7 @@ from app.pages import PageName, open_page
 from app.state import HomeState, state
 from app.widgets import file_import
 from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
-from app.widgets.elements import button, heading, icon_popover, line, literal
+from app.widgets.elements import button, fold, heading, icon_popover, line, literal
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import header, panel
 from app.widgets.palette import role_token
@@ -194,26 +194,29 @@ def project_list(workspace: Workspace, rows: Sequence[projects.ListedProject], s
         if rows:
             for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
                 column.html(f'<div class="moot-th{kind}">{head}</div>')
-        for number, row in enumerate(rows):
-            with st.container(key=f"recent-{number}"):
-                cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-                path = escape(str(row.path), quote=True)
-                cells[0].html(f'<div class="moot-cell" title="{path}"><b>{escape(row.name)}</b></div>')
-                counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
-                opened = format_date(row.opened_at) if row.opened_at else ""
-                texts = (*counts, _run_html(row), opened, format_bytes(row.size))
-                for cell, (_, kind), text in zip(cells[1:6], HEADS[1:6], texts, strict=True):
-                    cell.html(f'<div class="moot-cell{kind}">{text}</div>')
-                if row.path == shown:
-                    cells[6].html('<div class="moot-cell">current</div>')
-                else:
-                    opening = partial(_open, partial(workspace.open, create=False), row.path)
-                    cells[6].button("Open", key=f"open-recent-{number}", on_click=opening)
-                key = f"manage-{number}-{state.home.project_actions}"
-                with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
-                    _manage(workspace, row, shown, number)
+        fold(list(enumerate(rows)), lambda numbered: _project(workspace, *numbered, shown))
     _archived(workspace)
     _bin(workspace)
+
+
+def _project(workspace: Workspace, number: int, row: projects.ListedProject, shown: Path | None) -> None:
+    with st.container(key=f"recent-{number}"):
+        cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
+        path = escape(str(row.path), quote=True)
+        cells[0].html(f'<div class="moot-cell" title="{path}"><b>{escape(row.name)}</b></div>')
+        counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
+        opened = format_date(row.opened_at) if row.opened_at else ""
+        texts = (*counts, _run_html(row), opened, format_bytes(row.size))
+        for cell, (_, kind), text in zip(cells[1:6], HEADS[1:6], texts, strict=True):
+            cell.html(f'<div class="moot-cell{kind}">{text}</div>')
+        if row.path == shown:
+            cells[6].html('<div class="moot-cell">current</div>')
+        else:
+            opening = partial(_open, partial(workspace.open, create=False), row.path)
+            cells[6].button("Open", key=f"open-recent-{number}", on_click=opening)
+        key = f"manage-{number}-{state.home.project_actions}"
+        with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
+            _manage(workspace, row, shown, number)
 
 
 def _run_html(row: projects.ListedProject) -> str:

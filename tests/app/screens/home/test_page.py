@@ -186,6 +186,14 @@ def test_the_row_after_a_deleted_project_offers_its_own_name(workspace: Workspac
     assert names == [shown, next_one]
 
 
+def test_long_list_of_projects_leaves_the_next_step_in_sight(workspace: Workspace) -> None:
+    for number in range(7):
+        projects.create_project(workspace, f"letters-{number}")
+    at = open_page("home")
+    (folded,) = (expander for expander in at.expander if expander.label == "2 more")
+    assert {button.key for button in folded.button} >= {"open-recent-5", "open-recent-6"}
+
+
 def test_own_projects_come_before_the_samples(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     shown = html(open_page("home"))
