@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import streamlit as st
+
 from app import context
 from app.components import component, reported
 from app.state import state
@@ -77,6 +79,8 @@ def _act(key: str, runs: Sequence[RunRow]) -> None:
 
 
 _DOCUMENT_LIST = component("document_list")
+LIST_HEIGHT, LIST_ROW = 480, 31
+"""Largest height of a list and height of a row in pixels, as in its style sheet."""
 DOCUMENTS_PER_PAGE = 50
 """Number of documents that a page lists at a time."""
 
@@ -97,6 +101,8 @@ def document_list(
     or ``note`` is shown in a column with this ``heading``. ``corrected`` and ``regressed`` are label names.
     ``listing`` is the name of the list in the drawer (default: ``title``).
     """
+    height = min(LIST_HEIGHT, LIST_ROW * (len(rows) + 1))
+    st.html(f"<style>.st-key-{key} {{ min-height: {height}px; }}</style>")  # its rows come later: no jump
     _DOCUMENT_LIST(
         key=key,
         data={

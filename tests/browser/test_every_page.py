@@ -351,6 +351,18 @@ def test_list_that_scrolls_cuts_its_last_row(page: Page) -> None:
     assert 0.3 < parts[0] < 0.7
 
 
+def test_list_of_documents_keeps_its_height_free_until_it_is_drawn(profile: BrowserContext, running: Studio) -> None:
+    page = profile.new_page()
+    page.route("**/document_list.js", lambda route: route.abort())
+    page.goto(running.entrance)
+    open_page(page, "Data")
+    page.locator(".st-key-data-table").wait_for(state="attached")
+    box = page.locator(".st-key-data-table").bounding_box()
+    page.close()
+    assert box is not None
+    assert box["height"] == 480
+
+
 def test_next_line_of_a_quote_does_not_cover_its_underline(page: Page) -> None:
     open_page(page, "Review")
     page.locator(LAST["Review"]).first.wait_for()
