@@ -315,9 +315,10 @@ class LeaderboardView {
 /** @param {Cell | undefined} cell @param {Column} column */
 function valueCell(cell, { numeric }) {
   const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide ellipsis");
-  for (const [place, [text, differs]] of (cell?.parts ?? []).entries()) {
-    if (place) node.append(", ");
-    node.append(differs ? el("b", "differs", text) : text);
+  const parts = cell?.parts ?? [];
+  for (const [place, [text, differs]] of parts.entries()) {
+    const comma = place + 1 < parts.length ? "," : "";
+    node.append(place ? " " : "", differs ? el("b", "differs", text + comma) : text + comma);
   }
   if (cell?.title) node.title = cell.title;
   return node;

@@ -134,6 +134,7 @@ def comparison_panel(session: ProjectSession) -> None:
             1,
             20,
             key=with_default("authors-copies", report.COPIES),
+            width=240,
             help="By the model. For three models with one each, as in the paper, let each answer once.",
         )
         work = partial(report.annotate, copies=int(copies))
