@@ -431,7 +431,7 @@ export function drawDecision(node, { api, value, colDef }) {
 
 /** @param {HTMLElement} node */
 function drawUnresolved(node) {
-  Object.assign(node, { className: "unresolved", title: "unresolved: please decide" });
+  Object.assign(node, { className: "unresolved", title: "unresolved" });
   setText(node, "?");
 }
 

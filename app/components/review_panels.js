@@ -373,12 +373,12 @@ function itemRemarks(item, document, labels) {
  * @param {Labels} labels
  */
 function whyUnresolved(item, { unresolved, values, error, ended }, labels) {
-  if (error) return "debate failed: please decide";
+  if (error) return "debate failed";
   if (ended === "open") return "not debated yet";
   const reasons = Object.values(unresolved);
   const shared = reasons.length > 1 && new Set(reasons).size === 1;
   const first = [...labels.keys()].find((each) => each in unresolved && isOpen(values[each]));
-  return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";
+  return (!shared || item === first ? unresolved[item] : "") || "unresolved";
 }
 
 // Panels below the text

@@ -14,8 +14,8 @@ test("labels of a failed debate ask for a decision and do not repeat the error",
     formRows({ ...document, error, ended }, makeRun(), 0, () => {}).map(
       (row) => row.querySelector(".remark.unres")?.textContent,
     );
-  assert.deepEqual(remarks("503"), Array(3).fill("debate failed: please decide"));
-  assert.deepEqual(remarks(""), ["503", "unresolved: please decide", "unresolved: please decide"]);
+  assert.deepEqual(remarks("503"), Array(3).fill("debate failed"));
+  assert.deepEqual(remarks(""), ["503", "unresolved", "unresolved"]);
   assert.deepEqual(remarks("", "open"), Array(3).fill("not debated yet"));
 });
 
@@ -35,7 +35,7 @@ test("the shared reason of unresolved labels is at the first one, also if an id 
   };
   const rows = formRows(document, { ...makeRun(), labels: createLabels(labels) }, 0, () => {});
   const remarks = rows.map((row) => row.querySelector(".remark.unres")?.textContent);
-  assert.deepEqual(remarks, ["no list", "unresolved: please decide"]);
+  assert.deepEqual(remarks, ["no list", "unresolved"]);
   const choice = { ...document, values: { label: null }, verdict: { label: null }, unresolved: { label: "no label" } };
   const part = formRows(choice, { ...makeRun("choice"), labels: createLabels(labels) }, 0, () => {})[0];
   assert.equal(part.textContent, "no label");

@@ -23,7 +23,6 @@ from core.services.models import ConnectionEntry, Limits, ModelListing, Price, P
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
 
-DIALECTS = {"openai": "OpenAI-compatible", "ollama": "Ollama"}
 LIMITS = {
     "requests_per_minute": "Requests per minute",
     "tokens_per_minute": "Tokens per minute",
@@ -50,8 +49,8 @@ def connections(workspace: Workspace, entries: Sequence[ConnectionEntry], plan: 
 
 def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> None:
     name = entry.name
-    about, key, buttons = st.columns((2.7, 1.8, 2.4), vertical_alignment="center", wrap=False)
-    badges = badge_html(DIALECTS.get(entry.dialect, entry.dialect)) + (
+    about, key, buttons = st.columns((2.4, 2.0, 2.5), vertical_alignment="center", wrap=False)
+    badges = (badge_html("Ollama") if entry.dialect == "ollama" else "") + (
         badge_html("yours", "run") if entry.is_own else ""
     )
     limits = models.connection_limits(workspace, name)
@@ -109,7 +108,7 @@ def _key_html(entry: ConnectionEntry) -> str:
         case "keyring":
             return '<span class="good">Key in the system keyring</span>'
         case "not needed":
-            return '<span class="q">On this machine; usually needs no key</span>'
+            return '<span class="q">Usually needs no key</span>'
         case "none":
             return f'<span class="warn">No key</span> in <code>{escape(entry.key_name)}</code>'
 
