@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import duckdb
 import numpy as np
@@ -129,6 +129,7 @@ class DatabaseConnection:
         self._running: set[Cursor] = set()
         self._closed = False
         self._identity = _identity(path)
+        _open_files[self._identity] = self
 
     def file_problem(self) -> ProjectGone | None:
         """Return an error if the path no longer names the open file, else None.
@@ -228,6 +229,7 @@ class DatabaseConnection:
         finally:
             self._root.close()
             self._lock.release()
+            _open_files.pop(self._identity, None)
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -263,6 +265,10 @@ class DatabaseConnection:
                 with suppress(duckdb.ConnectionException):  # it is closed already
                     cursor.interrupt()
             time.sleep(0.01)
+
+
+_open_files: WeakValueDictionary[tuple[int, int] | None, DatabaseConnection] = WeakValueDictionary()
+"""Open project files of this process by device and inode: a file can have several names, or be moved."""
 
 
 class ReadRepository:
@@ -312,7 +318,8 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     A file that cannot be created completely is deleted.
 
     Raises ProjectLocked if the file is already open (also in this process), and StorageFull. Raises ProjectError if the
-    folder is missing or read-only, the file is not a Moot project, or a newer Moot made it.
+    file is open under another name, the folder is missing or read-only, the file is not a Moot project, or a newer Moot
+    made it.
     """
     check_path(Path(path))
     resolved = Path(path).expanduser().resolve()
@@ -323,6 +330,11 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     created = resolved not in earlier
     root: Cursor | None = None
     try:
+        if not created and (other := _open_files.get(_identity(resolved))) is not None:
+            raise ProjectError(
+                f"{resolved} is another name of {other.path}, which is open.",
+                "Use the open project, or close it first.",
+            )
         root = _connect(resolved)
         migrations.migrate(root, path=str(resolved))
         if (run_id := migrations.foreign_run(root)) is not None:

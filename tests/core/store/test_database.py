@@ -300,6 +300,25 @@ def replaced(path):
     other.replace(path)
 
 
+@pytest.mark.parametrize("rename", [os.link, os.rename])
+def test_open_file_is_not_opened_under_another_name(path, rename):
+    with Project(path) as project:
+        project.store.settings.set("a", 1)
+    other = path.with_name("other.duckdb")
+    project = Project(path)
+    try:
+        rename(path, other)
+        with pytest.raises(ProjectError, match=r"other\.duckdb is another name of .*project\.duckdb, which is open"):
+            Project(other)
+    finally:
+        other.rename(path)
+        project.close()
+    assert not other.with_name("other.duckdb.lock").exists()
+    path.rename(other)
+    with Project(other) as renamed:
+        assert renamed.store.settings.get("a") == 1
+
+
 @pytest.mark.parametrize("attack", [deleted, moved, replaced])
 def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     project = Project(path)
