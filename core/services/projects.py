@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +23,7 @@ from core.services.project_session import ProjectSession
 from core.services.shipped_data import SUFFIX
 from core.services.workspace import Workspace
 from core.store.database import copy_files, data_files, translate_error
-from core.store.project_lock import PROJECT_SUFFIXES, ProjectLock
+from core.store.project_lock import ProjectLock
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0
@@ -274,14 +274,13 @@ def _closed(workspace: Workspace, path: Path, *, reopen: Path | None = None) -> 
     Moot has the project open, and OSErrors as Moot's own.
     """
     with workspace.reserved(path) as session:
-        if session is None:
-            ProjectLock(path).forget()
-        elif session.is_busy:
+        if session is not None and session.is_busy:
             raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
-        else:
-            workspace.close_project(path)
+        workspace.close_project(path)
         try:
-            yield
+            with ExitStack() as held:
+                held.callback(ProjectLock(path).forget)
+                yield
         except (OSError, ProjectError) as error:
             if session is not None:
                 workspace.open(path, create=False)
@@ -309,10 +308,6 @@ def _move(path: Path, target: Path) -> None:
                 if not file.exists():
                     new.rename(file)
             raise
-    for suffix in PROJECT_SUFFIXES:
-        leftover = path.with_name(path.name + suffix)
-        if leftover not in files:  # on macOS and Windows, two names that differ only in case are one file
-            leftover.unlink(missing_ok=True)
 
 
 def _bin() -> Path:

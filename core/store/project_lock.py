@@ -58,8 +58,8 @@ class ProjectLock:
             self._lock.release()
 
     def forget(self) -> None:
-        """Release the lock, and delete its files if they are new, because the file could not be opened as a project."""
-        if not self._new:
+        """Release the lock, and delete its files if they are new or the project is not there (any more)."""
+        if not self._new and self._path.exists():
             self.release()
         elif self._lock.is_locked:
             for path in (self._note, Path(self._lock.lock_file)):

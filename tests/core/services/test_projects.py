@@ -24,6 +24,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
+from core.store.project_lock import ProjectLock
 from tests.core.services import sessions
 from tests.each_row import each_row
 
@@ -211,6 +212,30 @@ def test_other_tab_waits_to_open_a_project_that_is_closed(workspace: Workspace, 
     assert "rename" not in names
     for path in [session.path for session in workspace.sessions()]:
         workspace.close_project(path)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_other_process_cannot_open_a_project_that_is_copied_or_moved(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    path = projects.create_project(workspace, "one").path
+    if not is_open:
+        workspace.close_project(path)
+
+    def after_an_attempt(step: Callable[..., None]) -> Callable[..., None]:
+        def run(*files: Path) -> None:
+            with pytest.raises(ProjectLocked):
+                ProjectLock(path)
+            step(*files)
+
+        return run
+
+    monkeypatch.setattr(projects, "copy_files", after_an_attempt(projects.copy_files))
+    monkeypatch.setattr(projects, "_move", after_an_attempt(projects._move))
+    projects.duplicate_project(workspace, path)
+    projects.rename_project(workspace, path, "two")
+    assert [session.name for session in workspace.sessions()] == ["two"] * is_open
+    assert not [file for file in path.parent.iterdir() if file.name.startswith("one.")]
 
 
 def test_duplicate_is_private_and_does_not_follow_links(workspace: Workspace, tmp_path: Path) -> None:
