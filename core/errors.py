@@ -178,7 +178,7 @@ class LengthLimit(ModelError):
 
 
 class Runaway(ModelError):
-    """The reply exceeded its limit of characters or seconds. Sending the request again would cost the same again."""
+    """The reply exceeded its limit of characters, lines or seconds. Sending the request again would cost the same."""
 
     advice = "The server may ignore max_tokens. --param max_tokens=N or --param deadline=SECONDS allows a longer reply."
 

@@ -70,7 +70,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
             if builder.finish_reason:
                 await http.drain(response)
                 return
-        builder.check_stall()
+        builder.note_lines(len(lines))
 
 
 def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities) -> int:

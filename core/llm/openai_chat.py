@@ -17,6 +17,8 @@ from core.llm.failures import from_event, from_status
 from core.llm.request import NAME, ModelRequest, Schema
 
 PATH = "/chat/completions"
+_BEFORE_THOUGHT = 100
+"""Most characters of a text before the reasoning in it: white space and a tag."""
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
@@ -57,7 +59,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
                 return
             events.read(line)
         reading.is_last = builder.is_complete
-        builder.check_stall()  # some servers send comments while their backend does not answer
+        builder.note_lines(len(lines))  # some servers send comments while their backend does not answer
     body = bytes(events.buffered) or events.stray
     events.take_buffered()
     if (body or events.message) and not builder.has_choices:
@@ -171,11 +173,13 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
                 builder.has_deltas |= isinstance(text, str) and bool(text.strip())
             elif event.get("object") == "chat.completion":
                 # MiniMax ends a stream with a whole reply, which repeats all of its text.
-                whole, text = text, _unread(text, builder.so_far)
+                so_far = builder.so_far
+                whole, text = text, _unread(text, so_far)
                 if builder.has_deltas and text is whole:
                     text = None  # the pieces had other white space
-                is_inline = isinstance(thought, str) and thought in builder.so_far  # <think> within the text
-                thought = None if is_inline else _unread(thought, "".join(builder.reasoning))
+                # <think> at the start of the text
+                is_inline = isinstance(thought, str) and thought in so_far[: len(thought) + _BEFORE_THOUGHT]
+                thought = None if is_inline else _unread(thought, streaming.join_pieces(builder.reasoning))
                 refusal = _unread(refusal, builder.refusal)
             builder.add(text, thought)
             builder.add_refusal(refusal)

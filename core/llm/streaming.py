@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import aiohttp
@@ -29,6 +30,9 @@ COALESCE_SECONDS = 0.05
 
 MAX_LINE = 8 * 1024 * 1024
 
+LINES_AT_ONCE = 500
+"""Most lines that are read before other tasks go on."""
+
 _NO_FRAME = "the body is not framed as HTTP requires"
 
 _CARRIAGE = re.compile(rb"\r(?!\Z)")
@@ -41,7 +45,7 @@ class Lines:
     Lines end with LF, CRLF or CR; the last line may have no end. A byte order mark at the start is removed.
 
     Pieces that arrive within ``COALESCE_SECONDS`` are read together, because waking the task for each token costs more
-    than reading the token. The first piece does not wait.
+    than reading the token. The first piece does not wait. Other tasks go on after ``LINES_AT_ONCE`` lines.
 
     With ``is_last``, when only the end of the stream is missing, a silence ends the iteration, because some servers
     never close a stream.
@@ -55,6 +59,7 @@ class Lines:
         self._connection = response.connection
         self._role_model = role_model
         self._rest = b""
+        self._complete = iter(list[bytes]())
         self._first = True
         self._waiter: asyncio.Future[None] | None = None
         self._quiet_until = 0.0
@@ -66,6 +71,9 @@ class Lines:
         return self
 
     async def __anext__(self) -> list[bytes]:
+        if lines := list(islice(self._complete, LINES_AT_ONCE)):
+            await asyncio.sleep(0)
+            return lines
         if chunk := await self._read():
             data = self._rest + chunk
             if b"\r" in data:
@@ -76,7 +84,8 @@ class Lines:
             if len(self._rest) > MAX_LINE:
                 raise errors.Runaway(f"{self._role_model.connection} sent a line of more than {MAX_LINE:,} bytes.")
             self._first = self._first and not complete
-            return complete
+            self._complete = iter(complete)
+            return list(islice(self._complete, LINES_AT_ONCE))
         if not self._rest:
             raise StopAsyncIteration
         last, self._rest = self._rest, b""
@@ -238,6 +247,8 @@ class ReplyBuilder:
     """True if the last piece came after a finish reason."""
     _spelt: int = 0
     """The bytes of all tokens so far, and one for each token."""
+    _lines: int = 0
+    """The lines of the stream so far, with those that add nothing to the reply."""
 
     @property
     def _max_characters(self) -> int:
@@ -341,8 +352,17 @@ class ReplyBuilder:
             self._received_at = time.monotonic()
         self._comment = comment
 
-    def check_stall(self) -> None:
-        """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
+    def note_lines(self, count: int) -> None:
+        """Note that so many lines were read.
+
+        Raises Stalled or TimedOut if only comments or empty events arrived for too long, Runaway if they do not end.
+        """
+        self._lines += count
+        if self._lines > (1 + REASONING_FACTOR) * self._max_characters:
+            raise errors.Runaway(
+                f"The reply exceeded {self._lines:,} lines without an end, "
+                f"with an output limit of {self.max_tokens:,} tokens."
+            )
         if time.monotonic() - self._received_at > self.request.idle_timeout:
             raise self.silence_error()
 
@@ -379,7 +399,7 @@ class ReplyBuilder:
     @property
     def so_far(self) -> str:
         """The text received so far."""
-        return "".join(self.text)
+        return join_pieces(self.text)
 
     def build(self, refused_params: tuple[str, ...] = ()) -> Reply:
         """Return the complete reply.
@@ -400,7 +420,7 @@ class ReplyBuilder:
             )
         if why in _FILTERED:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
-        text, reasoning = self.so_far, "".join(self.reasoning)
+        text, reasoning = self.so_far, join_pieces(self.reasoning)
         finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
         if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.reask:
             raise errors.LengthLimit(
@@ -440,6 +460,13 @@ OnDelta: TypeAlias = Callable[[str, bool], None]
 
 def ignore_delta(_text: str, _is_reasoning: bool) -> None:
     """Ignore a piece of a reply, where no page shows it."""
+
+
+def join_pieces(pieces: list[str]) -> str:
+    """Return the pieces as one text, which replaces them in the list, so that they are joined once."""
+    if len(pieces) > 1:
+        pieces[:] = ["".join(pieces)]
+    return pieces[0] if pieces else ""
 
 
 def _token_bytes(token: Mapping[str, Any]) -> bytes:

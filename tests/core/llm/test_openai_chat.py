@@ -12,12 +12,14 @@ from core import errors
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
 from core.documents import Document
-from core.llm import http, streaming
+from core.llm import http, openai_chat, streaming
 from core.llm.connections import parse_connection
 from core.llm.model_library import ModelLibrary
 from core.llm.request import encode_body
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling
+from tests.core.llm.asking import REQUEST
+from tests.linear_time import check_linear_time
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
 ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
@@ -188,6 +190,19 @@ def test_stream_of_messages_is_read_whole(texts: tuple[str, ...]) -> None:
     end = {"object": "chat.completion", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}
     with Scripted(sending(*map(event, (*map(message, texts), end)), event(b"[DONE]"))) as server:
         assert ask(server).text.split() == LABEL.split()
+
+
+@pytest.mark.parametrize("message", [{"content": ""}, {"content": "x", "reasoning": "aab"}, {"reasoning": "a"}])
+def test_whole_replies_after_many_pieces_take_linear_time(message: dict[str, str]) -> None:
+    whole = {"object": "chat.completion", "choices": [{"message": message}]}
+
+    def take_events(size: int) -> None:
+        builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
+        for part in (piece("a"), whole):
+            for _ in range(size):
+                openai_chat.take(part, builder)
+
+    check_linear_time(take_events, 16_000)
 
 
 def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from core import errors
 from core.llm import streaming
 from core.llm.connections import Dialect
-from core.runs import RoleModel
-from tests.core.llm.asking import REQUEST, ask
+from tests.core.llm.asking import REQUEST, ROLE_MODEL, ask
 from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 from tests.servers.scripted import Behaviour, event, piece
@@ -195,11 +194,41 @@ def test_lines_do_not_depend_on_chunk_boundaries(parts: list[bytes], data: st.Da
         connection = None
 
     async def go() -> list[bytes]:
-        reading = streaming.Lines(Response(), RoleModel(connection="l", model="m"))  # type: ignore[arg-type]
+        reading = streaming.Lines(Response(), ROLE_MODEL)  # type: ignore[arg-type]
         return [line async for some in reading for line in some]
 
     lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     assert asyncio.run(go()) == (lines if lines[-1] else lines[:-1])
+
+
+def test_other_tasks_go_on_while_many_lines_are_read() -> None:
+    class Response:
+        content = _Content([b"data: {}\n\n" * 2 * streaming.LINES_AT_ONCE])
+        connection = None
+
+    turns: list[str] = []
+
+    async def work() -> None:
+        while True:
+            turns.append("other")
+            await asyncio.sleep(0)
+
+    async def go() -> None:
+        other = asyncio.create_task(work())
+        reading = streaming.Lines(Response(), ROLE_MODEL)  # type: ignore[arg-type]
+        while await anext(reading, None) is not None:
+            turns.append("lines")
+        other.cancel()
+
+    asyncio.run(go())
+    assert turns == ["lines", "other"] * 3 + ["lines"]
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+def test_endless_lines_without_text_are_a_runaway(dialect: Dialect) -> None:
+    lines = b'{"done": false}\n' if dialect == "ollama" else b"data: {}\n\n"
+    with pytest.raises(errors.Runaway, match="lines without an end"):
+        ask(sending(*[lines * 1_000] * 60), dialect=dialect, max_tokens=1)
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
