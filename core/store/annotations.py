@@ -334,7 +334,9 @@ class Annotations(Repository):
             ), answered AS MATERIALIZED (
                 SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
                 SELECT document_id, 'p' || actor FROM settled UNION ALL
-                SELECT document_id, 'v' || run_id FROM decided WHERE NOT is_canary
+                SELECT DISTINCT document_id, 'v' || run_id
+                FROM annotations SEMI JOIN (FROM decided WHERE NOT is_canary) USING (document_id, run_id)
+                WHERE annotator = 'verdict' AND value IS NOT NULL AND {allowed.test}
             )
             SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n
             FROM ({allowed.gold_of(self._connection)}) SEMI JOIN own USING (document_id)

@@ -71,6 +71,7 @@ def test_values_that_the_codebook_does_not_allow_are_no_answers(project):
     session = session_on(project)
     assert available_references(session, runs[0])["gold"] == 0
     assert available_references(session, runs[2])["latent"] == 6
+    assert "latent" not in available_references(session, runs[0]), "the third verdict is of another codebook"
     for _ in range(2):  # the estimates of both codebooks are kept
         assert evaluate(session, session.run(runs[2]), "latent").n == 6
         assert evaluate(session, session.run(runs[0]), "latent").n == 0
