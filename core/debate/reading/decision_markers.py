@@ -15,7 +15,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS, elsewhere
+from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS, is_elsewhere
 from core.prompts import TAGS
 
 _THOUGHTS = re.compile(
@@ -446,7 +446,7 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
         return False  # "Final Decision (Critic): ..."
     if "would" in lines[marker.start : marker.end] and UNMET.match(lines, marker.end):
         return False  # "I would go with A if the praise were sincere"
-    if marker.kind in ("aspects", "label") and elsewhere(names.unit).search(lines, marker.start, marker.end):
+    if marker.kind in ("aspects", "label") and is_elsewhere(lines[marker.start : marker.end], names.unit):
         return False  # "The aspects present in the example are: ..."
     if marker.kind in ("aspects", "label", "revised", "sentence") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]

@@ -25,8 +25,8 @@ from core.debate.reading.tokens import (
     Answer,
     MaybeAnswer,
     Token,
-    elsewhere,
     every,
+    is_elsewhere,
     past,
     tokenise,
 )
@@ -500,7 +500,7 @@ class _Sentence:
         self.position += 1
         index = past(self.tokens, self.position, _HEADING_TOKENS)
         linked = index < len(self.tokens) and self.tokens[index].kind == "link"  # "Present in this review: A"
-        if linked and elsewhere(self.out.names.unit).search(self.text, token.end, self.tokens[index].start):
+        if linked and is_elsewhere(self.text[token.end : self.tokens[index].start], self.out.names.unit):
             self._fail()  # "Mentioned by the critic: A"
         self.position = index if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})

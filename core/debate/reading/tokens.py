@@ -54,14 +54,25 @@ DOUBTFUL_WORDS = (
 """Adverbs that make a statement doubtful, wrong or past."""
 
 
-@lru_cache(maxsize=32)
-def elsewhere(unit: str) -> re.Pattern[str]:
-    """Return the pattern of words between a heading and its list that make it another list.
+def is_elsewhere(between: str, unit: str) -> bool:
+    """Return True if the words between a heading and its list make it another list.
 
-    It is then not that of the labels present in the text, unless the codebook's ``unit`` is the word ("prompt").
+    It is then not that of the labels present in the text. The words of the codebook's ``unit`` do not count: "in this
+    tweet (not a retweet)".
+    """
+    own, others = _elsewhere(unit)
+    return others.search(own.sub("", between)) is not None
+
+
+@lru_cache(maxsize=32)
+def _elsewhere(unit: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of the document as the prompt names it, and of words that make a list another one.
+
+    These words do not count if they are the last one of ``unit`` ("prompt").
     """
     noun = (unit.casefold().split() or [""])[-1].removesuffix("s") or "text"
-    return re.compile(
+    own = r"\s+".join(map(re.escape, unit.split()))
+    return re.compile(rf"\b(?:this|the) {own}(?!\w)", re.IGNORECASE), re.compile(
         rf"\b(?:by|in|of|from|for|per) (?:(?:the|an?|any) )?(?!{re.escape(noun)}s?\b)(?:extractor|critic|opponent"
         r"|annotator|draft|examples?|guidelines?|codebook|definitions?|prompt|instructions?|others?\b|another|all"
         rf"|both(?! (?:{UNITS}|{re.escape(noun)})s?\b))"

@@ -113,6 +113,15 @@ def test_unit_of_the_codebook_is_not_another_text(unit: str) -> None:
     assert read(f"The aspects present in the {other} are: Food", codebook).values == {}
 
 
+@each_row("unit", ["tweet (not a retweet)", "never-event report", "Possibly false claim", "reply to another post"])
+def test_words_of_the_unit_do_not_make_another_list(unit: str) -> None:
+    codebook = Codebook(unit=unit, labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
+    assert read(f"The aspects present in this {unit} are: #Food", codebook).values == {"f": True, "p": False}
+    assert read(f"The aspects present in this {unit} are: none", codebook).values == {"f": False, "p": False}
+    assert read(f"The aspects never present in this {unit} are: #Food", codebook).values == {}
+    assert read("The aspects present in this post are not: #Food", codebook).values == {}
+
+
 @each_row(
     ("reply", "expected"),
     [
