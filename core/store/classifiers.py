@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
-from core.store.rows import add_row, columns_of, dump, incoming, insert, load
+from core.store.rows import add_row, columns_of, dump, incoming, insert, load, scalar
 from core.store.write_queue import Repository
 
 CLASSIFIER = "classifier"
@@ -82,14 +82,15 @@ class ClassifierStore(Repository):
                 {"hash": classifier.hash, "origin": classifier.origin, "quote": '"'},
             )
             facts, at = dump(classifier.facts), classifier.at
-            row = (classifier.hash, classifier.body, facts, classifier.card, at, classifier.origin)
-            insert(cursor, "classifiers", _COLUMNS, [row])
+            last_event = scalar(cursor, "SELECT coalesce(max(seq), 0) FROM events")
+            row = (classifier.hash, classifier.body, facts, classifier.card, at, classifier.origin, last_event)
+            insert(cursor, "classifiers", (*_COLUMNS, "last_event"), [row])
 
         self._writer.do(write)
 
     def load(self, hash: str | None = None) -> StoredClassifier | None:
         """Return the classifier with this hash, or the latest trained here; None when there is none."""
-        tail = "WHERE origin = '' ORDER BY unix_time DESC LIMIT 1" if hash is None else "WHERE hash = ?"
+        tail = "WHERE origin = '' ORDER BY rowid DESC LIMIT 1" if hash is None else "WHERE hash = ?"
         sql = f"SELECT {', '.join(_COLUMNS)} FROM classifiers {tail}"
         row = self._connection.row(sql, [] if hash is None else [hash])
         return StoredClassifier(row[0], bytes(row[1]), load(row[2]), *row[3:]) if row else None
@@ -101,8 +102,8 @@ class ClassifierStore(Repository):
         """
         query = """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
-            AND unix_time <= (
-                SELECT max(unix_time) FROM classifiers WHERE origin = ''
+            AND seq <= (
+                SELECT max(last_event) FROM classifiers WHERE origin = ''
                 AND contains((SELECT settings FROM runs WHERE run_id = $run), '@' || hash || $quote))
             """
         params = {"run": run_id, "quote": '"'}
@@ -110,9 +111,7 @@ class ClassifierStore(Repository):
 
     def latest_facts(self) -> tuple[str, Mapping[str, Any]] | None:
         """Return hash and facts of the latest classifier trained here, without its body."""
-        row = self._connection.row(
-            "SELECT hash, facts FROM classifiers WHERE origin = '' ORDER BY unix_time DESC LIMIT 1"
-        )
+        row = self._connection.row("SELECT hash, facts FROM classifiers WHERE origin = '' ORDER BY rowid DESC LIMIT 1")
         return (row[0], load(row[1])) if row else None
 
     def save_predictions(
