@@ -39,7 +39,7 @@ pages = {
 current = st.navigation(pages, position="hidden")
 name = current.url_path or "home"
 if name != "home":
-    preload.wait_until_ready()
+    preload.load_before_pages()
 review.wait_until_stored()
 
 overview: guided_path.Overview | None = None

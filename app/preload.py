@@ -1,9 +1,9 @@
 """Load slow libraries in a thread, and prefetch what Review and Evaluate show first.
 
-Home needs none of these libraries. The thread begins once Home is drawn, so that neither the start nor a later click
-waits for them, or as soon as another page is requested first, which then waits for those that it may need. A page that
-imports one of the others meanwhile waits for Python's lock on that library. So that no thread sees a half initialised
-library, the thread imports each under the name that the rest of the code uses, one after the other.
+Home needs none of these libraries. The thread begins once a page is drawn, so that neither the start nor a later click
+waits for them. Another page that is requested before loads those that it may need. A page that imports one of the
+others meanwhile waits for Python's lock on that library. So that no thread sees a half initialised library, the thread
+imports each under the name that the rest of the code uses, one after the other.
 """
 
 from __future__ import annotations
@@ -34,49 +34,44 @@ DELAY_SECONDS = 1.0
 
 _ready = threading.Event()
 _ready.set()  # without ``running``, as in tests, a page loads what it needs itself
-_begin = threading.Event()
-_needed = threading.Event()
+_importing = threading.Lock()
 _page_drawn = threading.Event()
 _stopping = threading.Event()
 
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Load the libraries in a thread, from ``DELAY_SECONDS`` after ``note_page`` or from ``wait_until_ready``."""
+    """Load the libraries in a thread, from ``DELAY_SECONDS`` after ``note_page`` on."""
     _ready.clear()
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        for event in (_stopping, _begin, _needed, _page_drawn):
+        for event in (_stopping, _ready, _page_drawn):
             event.set()
         thread.join(5)  # a thread that still runs at the end of the interpreter keeps objects of libraries
 
 
-def wait_until_ready() -> None:
-    """Wait until the libraries are loaded that two threads must not import at once. Home need not wait."""
-    _needed.set()
-    _begin.set()
-    _ready.wait()
+def load_before_pages() -> None:
+    """Load the libraries that two threads must not import at once, unless they are loaded. Home does without them."""
+    with _importing:
+        try:
+            for name in () if _ready.is_set() else BEFORE_PAGES:
+                import_module(name)
+        finally:
+            _ready.set()
 
 
 def note_page() -> None:
     """Note that a page is drawn."""
     _page_drawn.set()
-    _begin.set()
 
 
 def _load() -> None:
-    _begin.wait()
-    _needed.wait(DELAY_SECONDS)
-    try:
-        if not _stopping.is_set():
-            for name in BEFORE_PAGES:
-                import_module(name)
-    finally:
-        _ready.set()
     _page_drawn.wait()
+    _ready.wait(DELAY_SECONDS)
+    load_before_pages()
     _stopping.wait(DELAY_SECONDS)
     for name in LIBRARIES:
         if _stopping.is_set():

@@ -12,7 +12,7 @@ import sys, threading
 from app import preload
 def loaded(names): return [name for name in names if name in sys.modules]
 with preload.running():
-    preload.wait_until_ready()
+    preload.load_before_pages()
     assert loaded(preload.BEFORE_PAGES) == list(preload.BEFORE_PAGES)
     assert not loaded(preload.LIBRARIES), "no page waits for them"
     preload.note_page()
