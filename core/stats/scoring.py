@@ -40,6 +40,7 @@ _WEIGHT_STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _MIN_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _MANY_PATTERNS = 5_000  # patterns above which fewer groups are formed, to save time
+_MIN_CHANGED = 3  # documents with one right annotator; of fewer, the spread of a difference is mostly not observed
 _MIN_DIFFERING = 6  # reviewed documents on which two annotators differ; fewer may all favour one of them by chance
 _MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
@@ -560,11 +561,12 @@ class _Patterns:
         """Return the interval of a difference.
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
-        If they differ nowhere, or only where a share stays the same, it is that of ``_equal``. With few cases, or if a
-        share is 0 or 1, it combines the intervals of both, which the ends of the range make wide. None if one of few
-        cases is an error or a correlation without an interval, or if differences that are all the same do not show the
-        possible error. In a sample that represents other documents, only those on which both differ tell how far off
-        the difference may be: they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
+        If they differ nowhere, or only where a share stays the same, it is that of ``_equal``; it is as wide if fewer
+        than ``_MIN_CHANGED`` documents are right with only one of them. With few cases, or if a share is 0 or 1, it
+        combines the intervals of both, which the ends of the range make wide. None if one of few cases is an error or a
+        correlation without an interval, or if differences that are all the same do not show the possible error. In a
+        sample that represents other documents, only those on which both differ tell how far off the difference may be:
+        they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -597,12 +599,23 @@ class _Patterns:
                 factor, t = self._small_sample(metric, self.units)
                 variance, quantile = factor * variance, t or quantile
             half = quantile * sqrt(variance * (1 + 1 / max(1, units)))
+            if self.kind != "rating" and quantile and not is_estimate and self._has_few_changes(metric, differs):
+                equal = self._equal(metric, fewest_cases)
+                half = max(half, equal.high if equal else 0.0)
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(metric_intervals.correlations(roots)[0, 1])
         return difference_interval(
             (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
         )
+
+    def _has_few_changes(self, metric: Metric, differs: Mask) -> bool:
+        """Return True if hardly any document is right with one annotator only, so that their effect is not known."""
+        if self.kind == "choice" and not metric.per_label:
+            gold, *annotators = self.sides
+            first_right, second_right = (np.equal(side, gold).all(axis=1) for side in annotators)
+            differs = np.not_equal(first_right, second_right)
+        return self.units_of(differs) < _MIN_CHANGED
 
     def _equal(self, metric: Metric, cases: float) -> Interval | None:
         """Return the interval of the difference of annotators whose independent documents all count the same.
