@@ -56,7 +56,7 @@ GOLD_CHECKSUM = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value
 One hash covers the whole line, because DuckDB combines the hashes of several columns by exclusive or. Two documents
 that exchange their gold would then go unnoticed.
 """
-STATE = f"(SELECT max(unix_time) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"
+STATE = f"(SELECT max(id) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"
 """Columns that differ whenever the documents or their gold may."""
 _DIGEST = """sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
     THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from core.documents import Document, Rejected
@@ -167,6 +169,14 @@ def test_replacing_removes_the_earlier_documents(project):
     project.store.documents.replace_all([])
     assert project.store.documents.count() == 0
     assert len(project.store.documents.imports()) == 3
+
+
+def test_state_changes_with_the_documents_after_the_clock_was_set_back(project, monkeypatch):
+    project.store.documents.add(make_documents(2))
+    before = project.store.documents.state()
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    project.store.documents.replace_all([Document("d0", {"text": "new"}), Document("d1", {"text": "newer"})])
+    assert project.store.documents.state() != before
 
 
 def test_reviews_never_apply_to_a_replacing_document_with_another_text(project):
