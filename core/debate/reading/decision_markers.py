@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from core.codebook import Codebook
+from core.codebook import MAX_NAME, Codebook
 from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
@@ -39,6 +39,8 @@ _FOREIGN = re.compile(rf"<(?P<tag>{'|'.join(TAGS)})\b[^<>\n]*>|~~[^~\n]+~~", re.
 
 LOOK_BACK = 200
 """Most characters before a place that are searched for words about it."""
+_LOOK_AHEAD = 2_000
+"""Most characters after a denial that are searched for its contrast."""
 CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 _TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -449,7 +451,7 @@ def _is_asserted(lines: str, marker: Marker, names: Names) -> bool:
     if marker.kind in ("aspects", "label") and is_elsewhere(lines[marker.start : marker.end], names.unit):
         return False  # "The aspects present in the example are: ..."
     if marker.kind in ("aspects", "label", "revised", "sentence") and (denied := _NOT_SO.match(lines, marker.end)):
-        line = lines[denied.end() :].partition("\n")[0]
+        line = lines[denied.end() : min(marker.limit, denied.end() + _LOOK_AHEAD)]
         if not _CONTRAST.search(line) and not _is_name(line, names):
             return False
     begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - LOOK_BACK)
@@ -484,7 +486,7 @@ def _is_inside_name(lines: str, position: int, names: Names) -> bool:
 
 def _is_name(line: str, names: Names) -> bool:
     """Return True if a line starts with a whole label name: "Not mentioned", but not "not mentioned in the text"."""
-    folded = fold(line)
+    folded = fold(line[: MAX_NAME + LOOK_BACK])
     named = names.at(folded, 0)
     return named is not None and _ENTRY_END.match(folded.text, named[1]) is not None
 

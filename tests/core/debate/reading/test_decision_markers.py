@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.codebook import Codebook, Label
-from core.debate.reading.parse import read
+from core.debate.reading.parse import parse_markers, read
 from tests.each_row import each_row
+from tests.linear_time import check_linear_time
 
 UNIT = "hotel review"
 FOOD_OR_POOL = Codebook(unit=UNIT, kind="choice", labels=(Label(name="Food", id="f"), Label(name="Pool", id="p")))
@@ -135,3 +138,12 @@ def test_words_of_the_unit_do_not_make_another_list(unit: str) -> None:
 )
 def test_hedges_and_contrasts_in_other_languages_are_read(reply: str, expected: str | None) -> None:
     assert read(reply, FOOD_OR_POOL).values == ({} if expected is None else {"label": expected})
+
+
+@pytest.mark.parametrize("piece", ["``` or \\boxed{not", "The label is not é "])
+def test_many_denied_decisions_on_a_line_take_linear_time(piece: str) -> None:
+    def find_markers(size: int) -> None:
+        parse_markers.cache_clear()
+        parse_markers(piece * (size // len(piece)), FOOD_OR_POOL)
+
+    check_linear_time(find_markers, 24_000)
