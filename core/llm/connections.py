@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -65,6 +65,11 @@ class Connection(BaseModel, frozen=True, extra="forbid"):
         if provider is None or provider.origin != self.origin or self.name not in _CUSTOMARY:
             return (variable,)
         return variable, _CUSTOMARY[self.name]
+
+    @property
+    def set_variable(self) -> str | None:
+        """Name of the environment variable that holds the key, None if there is none."""
+        return next((name for name in self.environment_variables if os.environ.get(name, "").strip()), None)
 
     @property
     def key_remedy(self) -> str:
@@ -128,6 +133,20 @@ def parse_connection(name: str, url: str, dialect: Dialect | None = None) -> Con
     if dialect == "ollama":
         url = _OLLAMA_ENDPOINT.sub("", url)
     return Connection(name=name, base_url=url, dialect=dialect)
+
+
+def check_key(connection: Connection, others: Iterable[Connection]) -> None:
+    """Raise UsageError if the key for a connection in the environment is that of another server.
+
+    The names of ``others`` may have the same variable, because it has no case, dots and dashes.
+    """
+    variable = connection.set_variable
+    for other in others:
+        if variable in other.environment_variables and other.origin != connection.origin:
+            raise UsageError(
+                f"{variable} is the key for {other.base_url}, so {connection.name} cannot have another address.",
+                "Choose another name for the new address. Case, dots, dashes and underscores make no difference.",
+            )
 
 
 def find_key(connection: Connection) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -260,16 +259,12 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     """Add or replace a connection of the user.
 
     Raises UsageError for an invalid name or address, for another address of a connection that an active run uses, and
-    for one of a connection whose key is in the environment: the key was given for the first address.
+    for one of a connection whose key is in the environment: the key was given for the first address. Names that differ
+    only in case, dots, dashes and underscores have the same key.
     """
     connection = connections.parse_connection(name.strip(), url, dialect)
     earlier = workspace.models.connections.get(connection.name)
-    key_variable = _set_variable(connection)
-    if earlier is not None and key_variable is not None and earlier.origin != connection.origin:
-        raise UsageError(
-            f"{key_variable} is the key for {earlier.base_url}, so {connection.name} keeps this address.",
-            "Choose another name for the new address.",
-        )
+    connections.check_key(connection, workspace.models.connections.values())
     if earlier is not None and earlier != connection:
         _require_unused(workspace, connection.name, "change the connection")
     preferences.update(
@@ -347,17 +342,12 @@ def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] |
     return None if price is None else (price.prompt, price.completion)
 
 
-def _set_variable(connection: Connection) -> str | None:
-    """Return the environment variable that holds the connection's key, None if there is none."""
-    return next((name for name in connection.environment_variables if os.environ.get(name, "").strip()), None)
-
-
 def _entry(workspace: Workspace, connection: Connection, is_own: bool) -> ConnectionEntry:
     name = connection.environment_variables[-1]
     source: KeyFrom = "none"
     if connection.is_builtin:
         source = "not needed"
-    elif (key_variable := _set_variable(connection)) is not None:
+    elif (key_variable := connection.set_variable) is not None:
         source, name = "environment", key_variable
     elif workspace.shared(_Keyring).has_key(connection):
         source = "keyring"

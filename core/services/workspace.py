@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from core.engine.event_loop import EngineThread
 from core.llm import embeddings
-from core.llm.connections import parse_connection
+from core.llm.connections import check_key, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
@@ -107,8 +107,13 @@ class Workspace:
         return tuple(Path(path) for path in saved.recent if path not in saved.archived and Path(path).is_file())
 
     def use_connection(self, name: str, url: str) -> None:
-        """Add or replace a connection for this process only. UsageError for an invalid name or address."""
-        self.models.add(parse_connection(name, url))
+        """Add or replace a connection for this process only.
+
+        UsageError for an invalid name or address, and for a key in the environment that is another connection's.
+        """
+        connection = parse_connection(name, url)
+        check_key(connection, [other for other in self.models.connections.values() if other.name != name])
+        self.models.add(connection)
 
     def use_vectors(self, spec: str) -> None:
         """Use these vectors in all projects, none for an empty ``spec``, and save the choice.

@@ -150,6 +150,29 @@ def test_address_of_a_connection_with_a_key_cannot_change(
         models.add(workspace, "openai", "https://evil.example/v1")
 
 
+def test_name_in_another_spelling_gets_no_key_of_another_server(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOOT_MY_SERVER_API_KEY", "s3cret")
+    models.add(workspace, "my-server", "https://models.example/v1")
+    with pytest.raises(UsageError, match=r"MOOT_MY_SERVER_API_KEY is the key for https://models\.example/v1"):
+        models.add(workspace, "my.server", "https://evil.example/v1")
+    with pytest.raises(UsageError, match="MOOT_MY_SERVER_API_KEY"):
+        workspace.use_connection("my.server", "https://evil.example/v1")
+    models.add(workspace, "My_Server", "https://models.example/v2")
+    monkeypatch.delenv("MOOT_MY_SERVER_API_KEY")
+    models.add(workspace, "my.server", "https://evil.example/v1")
+
+
+def test_connection_of_the_command_line_may_replace_the_address_of_its_name(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
+    for address in ("https://models.example/v1", "https://other.example/v1"):
+        workspace.use_connection("mine", address)
+        assert workspace.models.connection("mine").base_url == address
+
+
 def test_error_without_a_keyring_names_the_environment_variable(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="Set OPENAI_API_KEY in the environment"):
         models.remember_key(workspace, "openai", "s3cret")
