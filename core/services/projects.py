@@ -15,6 +15,7 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from core.errors import ProjectError, ProjectLocked, UsageError
+from core.files import atomic_write
 from core.runs import RunRow, State
 from core.services import preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
@@ -205,7 +206,8 @@ def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
     with _closed(workspace, path):
         try:
             folder.mkdir(parents=True)
-            (folder / ORIGIN).write_text(str(path), encoding="utf-8")
+            with atomic_write(folder / ORIGIN) as file:
+                file.write(str(path).encode())
             _move(path, folder / path.name)
         except (OSError, ProjectError):
             with suppress(OSError):

@@ -387,7 +387,7 @@ def data_files(path: Path) -> list[Path]:
 
 
 def copy_files(path: Path, target: Path) -> None:
-    """Copy the files of a closed project to files that do not exist yet. On failure nothing is left.
+    """Copy the files of a closed project to files that do not exist yet, and sync them. On failure nothing is left.
 
     Raises StorageFull and ProjectError.
     """
@@ -398,10 +398,24 @@ def copy_files(path: Path, target: Path) -> None:
             with file.open("rb") as source, copy.open("xb") as destination:
                 copies.append(copy)
                 shutil.copyfileobj(source, destination)
+                destination.flush()
+                os.fsync(destination.fileno())
+        for folder in target.parents[:2]:  # the first may be new as well
+            _sync_names(folder)
     except OSError as error:
         for copy in copies:
             copy.unlink(missing_ok=True)
         raise translate_error(error, target) from error
+
+
+def _sync_names(folder: Path) -> None:
+    """Write the names in a folder to disk, if the system can (Windows opens no folders)."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _connect(path: Path) -> Cursor:

@@ -377,6 +377,22 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
         projects.restore_project(deleted)
 
 
+def test_path_of_a_deleted_project_is_on_disk_before_its_files_are_moved(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = projects.create_project(workspace, "one").path
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    move = projects._move
+
+    def check_and_move(path: Path, target: Path) -> None:
+        assert target.with_name(projects.ORIGIN).stat().st_ino in synced
+        move(path, target)
+
+    monkeypatch.setattr(projects, "_move", check_and_move)
+    assert projects.delete_project(workspace, path).origin == path
+
+
 def test_archived_project_is_closed_and_listed_separately(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "old")
     projects.set_archived(workspace, session.path, archived=True)

@@ -16,7 +16,7 @@ import pytest
 
 from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import database
-from core.store.database import check_path, open_file, translate_error
+from core.store.database import check_path, copy_files, open_file, translate_error
 from core.store.project import Project
 from tests.servers import disks
 
@@ -298,6 +298,24 @@ def replaced(path):
     other = path.with_name("other.duckdb")
     Project(other).close()
     other.replace(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX folders")
+def test_copy_of_a_project_is_on_disk_with_its_names(path, tmp_path, monkeypatch):
+    Project(path).close()
+    path.with_name("project.duckdb.replies").write_text("paid for")
+    synced = {}
+
+    def sync(descriptor):
+        status = os.fstat(descriptor)
+        synced[status.st_ino] = status.st_size
+
+    target = tmp_path / "new" / "folder" / "copy.duckdb"
+    target.parent.mkdir(parents=True)
+    monkeypatch.setattr(os, "fsync", sync)
+    copy_files(path, target)
+    copies = [target, target.with_name("copy.duckdb.replies"), target.parent, target.parent.parent]
+    assert synced == {status.st_ino: status.st_size for status in map(os.stat, copies)}
 
 
 @pytest.mark.parametrize("rename", [os.link, os.rename])
