@@ -505,7 +505,9 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     frame = inline_data(rows)
     maximum = max(row["cost"] for row in rows) or 1.0
     y_domain = _axis_domain(rows, "quality", "low", "high")
-    x_scale = scale_beside_text(_NAMES, (0, maximum * 1.06))
+    named = _short_names(rows)
+    room = _names_room(named)
+    x_scale = scale_beside_text(room, (0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3~f", tickCount=6))
@@ -527,7 +529,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
         spans.encode(y=alt.Y("low:Q", scale=y_scale), y2="high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(y=y, tooltip=tip),
     )
-    return _with_names(chart, rows, "cost", "quality", x_scale, y_domain)
+    return _with_names(chart, named, "cost", "quality", x_scale, y_domain, room)
 
 
 @cached
@@ -539,7 +541,9 @@ def scatter(rows: Rows) -> Spec:
     """
     roles = list(dict.fromkeys(row["role"] for row in rows))
     x_domain, y_domain = (_axis_domain(rows, name, f"{name}_low", f"{name}_high") for name in ("recall", "precision"))
-    x_scale = scale_beside_text(_NAMES, x_domain)
+    named = _short_names([{**row, "name": f"{row['name']}, {row['title']}"} for row in rows])
+    room = _names_room(named)
+    x_scale = scale_beside_text(room, x_domain)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f", "labelSeparation": 6}
     y_scale = alt.Scale(domain=y_domain, nice=False)
     fill = alt.Scale(domain=roles, range=list(map(palette.role_colour, roles)))
@@ -562,8 +566,7 @@ def scatter(rows: Rows) -> Spec:
         spans.encode(x=x, y=alt.Y("precision_low:Q", scale=y_scale), y2="precision_high:Q"),
         base.mark_point(filled=True, size=110, opacity=1).encode(x=x, y=y),
     )
-    named = [{**row, "name": f"{row['name']}, {row['title']}"} for row in rows]
-    return _with_names(marks, named, "recall", "precision", x_scale, y_domain)
+    return _with_names(marks, named, "recall", "precision", x_scale, y_domain, room)
 
 
 def _axis_domain(rows: Rows, *names: str) -> tuple[float, float]:
@@ -574,14 +577,19 @@ def _axis_domain(rows: Rows, *names: str) -> tuple[float, float]:
     return max(-1.0 if low < 0 else 0.0, low - room), min(1.0, high + room)
 
 
-_NAMES = "min(230, width * 0.45)"
-"""Width of the column of names beside a plot, in pixels, as a Vega expression."""
+_MAX_NAMES = 0.45
+"""Largest part of the width for the names beside a plot. Longer names are cut."""
 _LINE = 17
 """Height of a name, in pixels."""
 
 
+def _names_room(rows: Rows) -> str:
+    """Return the width of the column of names beside a plot, in pixels, as a Vega expression."""
+    return f"min({32 + round(6.2 * max(len(row['name']) for row in rows))}, width * {_MAX_NAMES})"
+
+
 def _with_names(
-    marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float]
+    marks: Any, rows: Rows, x_field: str, y_field: str, x_scale: Any, y_domain: tuple[float, float], room: str
 ) -> Spec:
     """Return a chart of ``marks`` with the names of ``rows`` at the right, joined to their points by lines.
 
@@ -595,13 +603,8 @@ def _with_names(
     positions = _spread_positions(
         [row[y_field] for row in ordered], y_domain, _LINE * (y_domain[1] - y_domain[0]) / height
     )
-    short = _without_shared_parts([row["name"] for row in ordered])
-    named = alt.Chart(
-        inline_data(
-            {**row, "name": name, "place": position}
-            for row, name, position in zip(ordered, short, positions, strict=True)
-        )
-    )
+    placed = zip(ordered, positions, strict=True)
+    named = alt.Chart(inline_data({**row, "place": position} for row, position in placed))
     y = alt.Y(f"{y_field}:Q", scale=alt.Scale(domain=list(y_domain), nice=False))
     places: dict[tuple[float, float], list[float]] = {}
     for row, position in zip(ordered, positions, strict=True):
@@ -611,23 +614,25 @@ def _with_names(
         for at, group in places.items()
     ]
     joined = alt.Chart(inline_data(points)).mark_rule(color=shades["line2"])
-    ends = alt.value(alt.ExprRef(f"width - {_NAMES} + 12"))
+    ends = alt.value(alt.ExprRef(f"width - {room} + 12"))
     leaders = joined.encode(x=alt.X(f"{x_field}:Q", scale=x_scale), y=y, x2=ends, y2="place:Q")
     brackets = joined.encode(x=ends, y="first:Q", y2="last:Q")
-    names = named.mark_text(
-        align="left", fontSize=11.5, color=shades["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")
-    ).encode(x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N")
+    limit = alt.ExprRef(f"{room} < width * {_MAX_NAMES} ? 1000 : {room} - 20")
+    names = named.mark_text(align="left", fontSize=11.5, color=shades["tx"], limit=limit).encode(
+        x=alt.value(alt.ExprRef(f"width - {room} + 18")), y="place:Q", text="name:N"
+    )
     return styled(alt.layer(leaders, brackets, marks, names), height + 70)
 
 
-def _without_shared_parts(names: Sequence[str]) -> list[str]:
-    """Return names without the parts between commas that are in all of them. The first part of a name stays."""
+def _short_names(rows: Rows) -> list[dict[str, Any]]:
+    """Return rows whose names lack the parts between commas that are in all of them. The first part of a name stays."""
+    names = [row["name"] for row in rows]
     parts = [re.split(r", | (?=\()", name) for name in names]
     shared = set(parts[0]).intersection(*parts[1:]) if len(names) > 1 else set()
     short = (
         ", ".join([name_parts[0], *(part for part in name_parts[1:] if part not in shared)]) for name_parts in parts
     )
-    return [name.replace(", (", " (") for name in short]
+    return [{**row, "name": name.replace(", (", " (")} for row, name in zip(rows, short, strict=True)]
 
 
 def _spread_positions(positions: Sequence[float], domain: tuple[float, float], gap: float) -> list[float]:

@@ -153,6 +153,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     charts.frontier(rows, key="k", unit="usd", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
+    assert all(float(place.partition(",")[0]) > 560 for _, place in marks), "short names leave their room to the plot"
     assert "full cost per verdict, $" in drawn[0]
 
 
@@ -209,10 +210,13 @@ def test_confusion_matrix_of_many_labels_shows_the_most_frequent_ones(monkeypatc
 def test_chart_names_omit_shared_parts() -> None:
     from app.widgets import charts
 
-    assert charts._without_shared_parts(["ECJ, lexical, seed 7", "Single, lexical"]) == ["ECJ, seed 7", "Single"]
-    assert charts._without_shared_parts(["ECJ, lexical", "Single, lexical (2)"]) == ["ECJ", "Single (2)"]
-    assert charts._without_shared_parts(["ECJ, lexical"]) == ["ECJ, lexical"]
-    assert charts._without_shared_parts(["ECJ, lexical (2)", "ECJ, lexical, seed 7"]) == ["ECJ (2)", "ECJ, seed 7"]
+    def shown(*names: str) -> list[str]:
+        return [row["name"] for row in charts._short_names([{"name": name} for name in names])]
+
+    assert shown("ECJ, lexical, seed 7", "Single, lexical") == ["ECJ, seed 7", "Single"]
+    assert shown("ECJ, lexical", "Single, lexical (2)") == ["ECJ", "Single (2)"]
+    assert shown("ECJ, lexical") == ["ECJ, lexical"]
+    assert shown("ECJ, lexical (2)", "ECJ, lexical, seed 7") == ["ECJ (2)", "ECJ, seed 7"]
 
 
 def test_axes_of_recall_and_precision_are_limited_to_the_points():
