@@ -44,6 +44,8 @@ Rows = Sequence[Mapping[str, Any]]
 MAX_TEXT_COLUMNS = 20
 """Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
+FULL_COST = "Full cost and full tokens are counted as if no reply had been reused."
+"""Help of ``frontier``."""
 MIN_MATRIX_WIDTH = 320
 """Width in pixels that a matrix has on every page: names of columns that are wider together may be slanted."""
 

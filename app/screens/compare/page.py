@@ -304,8 +304,8 @@ def _score_table(comparison: Comparison) -> None:
 def _cost(comparison: Comparison, basis: str) -> None:
     """Draw quality and cost; ``basis`` describes the shared documents, on which the quality of each run is measured."""
     unit = comparison.columns[0].unit
-    subtitle = "full: as if no reply had been reused; green: no other run scores as well at a lower cost"
-    with layout.panel("Quality and cost", subtitle, counted=basis, key="compare-cost"):
+    subtitle, help = "green: no other run scores as well at a lower cost", charts.FULL_COST
+    with layout.panel("Quality and cost", subtitle, counted=basis, help=help, key="compare-cost"):
         rows = [
             {
                 "name": column.run.title,

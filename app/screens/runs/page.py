@@ -235,8 +235,8 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     scored = [row for row in rows if row.main is not None]
     with layout.panel(
         "Quality and cost",
-        "full: as if no reply had been reused; green: no other run of the same documents has as high a "
-        f"{_rank_score(rows)} at a lower cost",
+        f"green: no other run of the same documents has as high a {_rank_score(rows)} at a lower cost",
+        help=charts.FULL_COST,
         key="runs-cost",
     ):
         if not scored:
