@@ -519,4 +519,9 @@ def check_whole(reply: Reply, request: ModelRequest, limit: object, capabilities
 
 def without_key(reply: Reply, key: str | None) -> Reply:
     """Return a reply without the key, in case a server echoed it."""
-    return replace(reply, text=failures.redacted(reply.text, key), reasoning=failures.redacted(reply.reasoning, key))
+    return replace(
+        reply,
+        text=failures.redacted(reply.text, key),
+        reasoning=failures.redacted(reply.reasoning, key),
+        served_model=failures.redacted(reply.served_model, key),
+    )

@@ -439,6 +439,12 @@ def test_echoed_key_is_redacted_everywhere_in_the_error(monkeypatch: pytest.Monk
     assert KEY not in shown
 
 
+def test_key_that_is_echoed_as_the_name_of_the_model_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
+    reply = ask(sending(event({**piece("yes", finish="stop"), "model": f"m-{KEY}"})))
+    assert reply.served_model == "m-[key]"
+
+
 @pytest.mark.parametrize("size", [1, 5, 12, 18])
 def test_key_that_is_echoed_in_pieces_is_not_streamed(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
