@@ -13,10 +13,11 @@ user would then have to press the back button twice. ``widgets.layout.write_url`
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 import streamlit as st
 
@@ -38,7 +39,11 @@ NoticeKind: TypeAlias = Literal["error", "warn", "ok", "info"]
 Saved: TypeAlias = Literal["codebook", "personas", "plan", "authors"]
 """Inputs that a tab saves without a button: drafts, the plan of the next run, and everything on the Authors page."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+callback_turn = threading.RLock()
+"""Held while callbacks are called, by all tabs: they store what the user chose, often in the same project."""
 
 DOUBLE_CLICK_SECONDS = 2.0
 """Seconds within which a second click on the same button is ignored."""
@@ -512,6 +517,18 @@ class SessionState:
             self.evaluate.tab = url["tab"]
         if "prompt" in url:
             self.lab.subject = url["prompt"]
+
+
+def run_slow(work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Call a function that may take long, in a callback. Callbacks of other tabs are called meanwhile.
+
+    It must not change settings that it has read before.
+    """
+    callback_turn.release()
+    try:
+        return work(*args, **options)
+    finally:
+        callback_turn.acquire()
 
 
 def with_value(key: str, value: Any) -> str:

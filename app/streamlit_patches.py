@@ -4,7 +4,7 @@ Streamlit ends a run wherever it uses the session state while a newer request wa
 noted the new value of the widget by then, so it does not call the callback again, and the input is lost.
 
 Streamlit starts the run of a newer request while a callback goes on. If both change the same stored settings, the
-change that is stored first is lost.
+change that is stored first is lost. Slow work of a callback holds up only the callbacks of its tab.
 
 The request of a fragment names the page that the browser shows, but the server may have begun to open another page.
 Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
@@ -47,6 +47,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, Scri
 from streamlit.runtime.scriptrunner_utils.script_run_context import RunLocation, ThreadState, get_script_run_ctx
 from streamlit.runtime.state import SessionState
 
+from app.state import callback_turn
 from app.widgets.alerts import error_notice
 from core.errors import MootError
 
@@ -59,8 +60,8 @@ _clear_queue = ForwardMsgQueue.clear
 _call_callbacks = SessionState.on_script_will_rerun
 _run_callback = SessionState._run_callback_and_record_rerun
 _mark_for_delete = MediaFileMetadata.mark_for_delete
-_turn = threading.RLock()
-"""Held while callbacks are called, by all tabs: they only store what the user chose, often in the same project."""
+_tab_turns: dict[int, threading.RLock] = {}
+"""By id of the state of a tab, held while its callbacks are called, also during their slow work."""
 
 DOWNLOAD_SECONDS = 60.0
 """Time in seconds that a generated file is kept after the first run of a page."""
@@ -103,7 +104,7 @@ def _interrupt_outside_callbacks(self: ScriptRunner) -> None:
 
 
 def _call_callbacks_in_turn(self: SessionState, *states: Any, **options: Any) -> None:
-    with _turn:
+    with _tab_turns.setdefault(id(self), threading.RLock()), callback_turn:
         _call_callbacks(self, *states, **options)
 
 

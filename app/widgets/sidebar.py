@@ -15,7 +15,7 @@ import streamlit as st
 from app import context
 from app.components import APP, colour_classes, component, module_address, read, tokens
 from app.pages import open_page
-from app.state import SessionState, state
+from app.state import SessionState, run_slow, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.elements import button
@@ -148,7 +148,7 @@ def _switch_project() -> None:
     if not isinstance(path, Path):  # a tab that outlived its studio sends the name of a project that the new one lacks
         return
     with suppress(ProjectError):  # the next script run opens the project again and shows the error
-        context.workspace().open(path, create=False)
+        run_slow(context.workspace().open, path, create=False)
     state.select_project(path)
 
 

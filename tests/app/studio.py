@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from app import context
+from app.state import callback_turn
 from core.services import workspace as workspaces
 from core.services.workspace import Workspace
 
@@ -51,6 +53,19 @@ def html(at: AppTest) -> str:
 def button(at: AppTest, label: str) -> AppTest:
     """Click the button with this label."""
     return next(button for button in at.button if button.label == label).click().run()
+
+
+def can_other_tabs_act() -> bool:
+    """Return True if callbacks of other tabs can be called now, in a callback."""
+
+    def take_turn() -> bool:
+        is_free = callback_turn.acquire(blocking=False)
+        if is_free:
+            callback_turn.release()
+        return is_free
+
+    with ThreadPoolExecutor(1) as other_tab:
+        return other_tab.submit(take_turn).result()
 
 
 def until_shown(at: AppTest, words: str, seconds: float = 30.0) -> str:

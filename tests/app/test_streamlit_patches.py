@@ -34,6 +34,7 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
 from app import streamlit_patches
+from app.state import run_slow
 
 PAGES = """
 import builtins
@@ -141,13 +142,43 @@ def test_callbacks_of_a_newer_request_wait_for_those_that_run(corrected: None, m
         stored[:] = [*before, "changed"]
 
     monkeypatch.setattr(SessionState, "_call_callbacks", call_callbacks)
-    tab = SessionState()
-    requests = [threading.Thread(target=tab.on_script_will_rerun, args=(WidgetStates(),)) for _ in range(2)]
+    requests = [threading.Thread(target=SessionState().on_script_will_rerun, args=(WidgetStates(),)) for _ in range(2)]
     for request in requests:
         request.start()
     for request in requests:
         request.join()
     assert stored == ["changed", "changed"]
+
+
+def test_slow_work_of_a_callback_holds_up_its_own_tab_only(corrected: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_tab, other_tab = SessionState(), SessionState()
+    has_begun, may_end, calls = threading.Event(), threading.Event(), []
+
+    def work() -> None:
+        has_begun.set()
+        may_end.wait(10)
+
+    def call_callbacks(tab: SessionState, **_: object) -> None:
+        if tab is slow_tab and not has_begun.is_set():
+            run_slow(work)
+            calls.append("slow")
+        else:
+            calls.append("other tab" if tab is other_tab else "same tab")
+
+    monkeypatch.setattr(SessionState, "_call_callbacks", call_callbacks)
+    requests = [
+        threading.Thread(target=tab.on_script_will_rerun, args=(WidgetStates(),))
+        for tab in (slow_tab, slow_tab, other_tab)
+    ]
+    requests[0].start()
+    assert has_begun.wait(10)
+    requests[1].start()
+    requests[2].start()
+    requests[2].join(5)
+    may_end.set()
+    for request in requests:
+        request.join()
+    assert calls == ["other tab", "slow", "same tab"]
 
 
 def started_pages(runner: LocalScriptRunner) -> list[str]:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from app import context
 from app.screens.data import column_mapping, overview
-from app.state import DataState, bound, reset_widgets, state
+from app.state import DataState, bound, reset_widgets, run_slow, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notice, error_notices, notice
 from app.widgets.elements import JOB_WAIT, button, download, field_name, job_progress, line, segments
@@ -279,7 +279,8 @@ class ImportPage:
 
         def reread(part: str, value: str) -> None:
             try:
-                self.keep(lambda draft: importing.read_again(draft, self.codebook, **{part: value or None}))
+                options = {part: value or None}
+                run_slow(self.keep, lambda draft: importing.read_again(draft, self.codebook, **options))
             except MootError as error:
                 remedy = f"{error.remedy} The preview still shows the previous settings."
                 state.set_notice("error", error.message, remedy)

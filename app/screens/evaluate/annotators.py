@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import state
+from app.state import run_slow, state
 from app.widgets import charts, layout
 from app.widgets.elements import button, facts, line, table
 from app.widgets.metric_tables import estimate_data, share_html
@@ -110,7 +110,7 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
     with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
         with head:
             if run.verdicts:
-                repeat = partial(_repeat_canaries, session, run)
+                repeat = partial(run_slow, _repeat_canaries, session, run)
                 button("Check for drift", "models-canaries", state.once, "drift", repeat, icon="replay")
         if not drifts:
             st.caption(

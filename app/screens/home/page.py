@@ -12,7 +12,7 @@ import streamlit as st
 
 from app import context
 from app.pages import PageName, open_page
-from app.state import HomeState, state
+from app.state import HomeState, run_slow, state
 from app.widgets import file_import
 from app.widgets.alerts import STATE_TONES, Tone, badge_html, error_notices
 from app.widgets.elements import button, fold, heading, icon_popover, line, literal
@@ -32,7 +32,7 @@ from core.services.workspace import Workspace
 
 def _open(opening: Callable[..., Path | ProjectSession], *args: Any, page: PageName | None = None) -> None:
     """Show the project that a function opens, and a page."""
-    opened = opening(*args)
+    opened = run_slow(opening, *args)
     state.select_project(opened if isinstance(opened, Path) else opened.path)
     state.next_page = page
 
@@ -241,21 +241,21 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         state.home.project_actions += 1
 
     def rename() -> None:
-        path = projects.rename_project(workspace, row.path, st.session_state[key])
+        path = run_slow(projects.rename_project, workspace, row.path, st.session_state[key])
         if row.path == shown:
             state.select_project(path)
         done(f"{row.name} is now {path.stem}")
 
     def duplicate() -> None:
-        path = projects.duplicate_project(workspace, row.path)
+        path = run_slow(projects.duplicate_project, workspace, row.path)
         done(f"{row.name} was copied", f"The copy is {path.stem}.")
 
     def archive() -> None:
-        projects.set_archived(workspace, row.path, archived=True)
+        run_slow(projects.set_archived, workspace, row.path, archived=True)
         done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
 
     def delete() -> None:
-        projects.delete_project(workspace, row.path)
+        run_slow(projects.delete_project, workspace, row.path)
         done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
 
     with st.form(f"{key}-form", border=False):
@@ -263,7 +263,7 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         st.form_submit_button("Rename", on_click=rename)
     for label, icon, action in (
         ("Duplicate", "content_copy", duplicate),
-        ("Show in folder", "folder_open", partial(projects.reveal_project, row.path)),
+        ("Show in folder", "folder_open", partial(run_slow, projects.reveal_project, row.path)),
         ("Archive", "archive", archive),
         ("Delete", "delete", delete),
     ):
@@ -291,11 +291,12 @@ def _bin(workspace: Workspace) -> None:
         return
 
     def restore(project: projects.DeletedProject) -> None:
-        state.select_project(workspace.open(projects.restore_project(project), create=False).path)
+        path = run_slow(projects.restore_project, project)
+        state.select_project(run_slow(workspace.open, path, create=False).path)
         state.set_notice("ok", f"{project.name} was restored and is open")
 
     def empty_bin() -> None:
-        projects.empty_bin()
+        run_slow(projects.empty_bin)
         state.set_notice("ok", "The bin is empty")
 
     with st.expander(f"Bin ({len(deleted)})"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from app import context
 from app.screens.lab import definitions, prompt, results, sweep
-from app.state import LabState, bound, state, with_default
+from app.state import LabState, bound, run_slow, state, with_default
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.document_drawer import excerpt
 from app.widgets.elements import button, choose, facts, line, literal
@@ -52,7 +54,7 @@ def main() -> None:
         if slot is None:
             definitions.definitions(session, plan)
         else:
-            prompt.prompt(session, plan, slot, run_test=lambda: run_test(session, plan, slot))
+            prompt.prompt(session, plan, slot, run_test=partial(run_slow, run_test, session, plan, slot))
     if is_instant(plan) and has_testable_change(session, plan, slot):
         run_test(session, plan, slot, quietly=True)
     if problem := state.lab.problem:
@@ -149,7 +151,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         tried = trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.name)
         title = "Test again" if tried else "Test"
         options = {"type": "primary", "icon": "play_arrow", "shortcut": "Ctrl+Enter"}
-        button(title, "lab-try", run_test, session, plan, slot, **options)
+        button(title, "lab-try", run_slow, run_test, session, plan, slot, **options)
 
 
 def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:

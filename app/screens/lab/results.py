@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.components import component
 from app.screens.lab import definitions, prompt
-from app.state import LabState, state
+from app.state import LabState, run_slow, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import button, line
@@ -217,7 +217,7 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
                 "on documents not used for tuning. Every score is counted: repeated looks amount to tuning."
             )
             score = f"Score ({_ordinal(split.looks + 1)} time)"
-            button(score, "lab-look", _score_held_out, session, plan, slot, type="primary")
+            button(score, "lab-look", run_slow, _score_held_out, session, plan, slot, type="primary")
         _promote(session, plan, slot)
 
 

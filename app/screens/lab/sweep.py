@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import LabState, state
+from app.state import LabState, run_slow, state
 from app.widgets.alerts import STATE_TONES, badge_html, error_box, notice
 from app.widgets.elements import button, choose, line, literal, table
 from core.codebook import Kind
@@ -100,7 +100,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates
         f" instead of {without_rounds:,}" if max_debates < without_rounds else ""
     )
     line(f"{format_count(count, 'configuration')}, {debates}")
-    start = partial(sweeps.start_sweep, session, spec)
+    start = partial(run_slow, sweeps.start_sweep, session, spec)
     button("Start sweep", "sweep-start", state.once, "sweep", start, icon="grid_view")
 
 

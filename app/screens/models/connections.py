@@ -11,7 +11,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from app.screens.models.role_models import capabilities
-from app.state import bound, state
+from app.state import bound, run_slow, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
 from app.widgets.elements import button, icon_button, icon_popover, line, literal
 from core.errors import MootError, UsageError
@@ -87,7 +87,7 @@ def _remove_button(workspace: Workspace, name: str) -> None:
         return
 
     def cancel_and_remove() -> None:
-        models.cancel_batches(workspace, name)
+        run_slow(models.cancel_batches, workspace, name)
         _remove(workspace, name)
 
     with icon_popover("delete", title, key):
@@ -180,14 +180,14 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
         "Model",
         placeholder="none; for example ollama/nomic-embed-text",
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
-        **bound("text-vectors", vectors_spec, lambda spec: workspace.use_vectors(spec.strip())),
+        **bound("text-vectors", vectors_spec, lambda spec: run_slow(workspace.use_vectors, spec.strip())),
     )
     if not advice.needed and not vectors_spec:
         line("Vectors would change little for this codebook.", "q")
     elif not vectors_spec:
         line(f"Vectors would help here. {' '.join(advice.needed)}")
     if installed and vectors_spec != models.MINILM:
-        button("Use MiniLM", "use-minilm", workspace.use_vectors, models.MINILM)
+        button("Use MiniLM", "use-minilm", run_slow, workspace.use_vectors, models.MINILM)
     if advice.foreign:
         line("MiniLM knows English only: choose a multilingual model of a connection.", "q")
     elif advice.needed and not installed:

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.pages import page_link
-from app.state import bound, state
+from app.state import bound, run_slow, state
 from app.widgets.alerts import error_notices
 from app.widgets.elements import button, heading, icon_button, line, literal
 from app.widgets.elements import table as text_table
@@ -155,13 +155,18 @@ def _row(
     columns = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
     columns[0].html(role_html(role.name, role.title))
     names = dict.fromkeys([entry.name for entry in entries] + [role_model.connection])
+
+    def use_connection(name: str) -> None:
+        model = run_slow(models.first_model, workspace, name)
+        fields.keep(lambda _: {"connection": name, "model": model})
+
     columns[1].selectbox(
         options=list(names),
         **fields.options(
             "connection",
             "Connection",
             role_model.connection,
-            lambda name: fields.keep(lambda _: {"connection": name, "model": models.first_model(workspace, name)}),
+            use_connection,
         ),
     )
     listed = models.listing(workspace, role_model.connection).names

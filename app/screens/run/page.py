@@ -13,7 +13,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.screens.run import setup
-from app.state import RunState, SessionState, bound, state
+from app.state import RunState, SessionState, bound, run_slow, state
 from app.widgets import layout
 from app.widgets.alerts import STATE_TONES, Tone, error_box, notice
 from app.widgets.elements import button, choose, line, literal, saved
@@ -167,14 +167,14 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         help = "Finish the calls in flight, then pause"
         button("Pause", "pause", control.pause, *of_run, icon="pause", help=help, disabled=pending is not None)
         help = "Cancel the calls in flight; all replies so far are kept"
-        button("Stop", "stop", control.stop, *of_run, icon="stop", help=help, disabled=pending == "stopped")
+        button("Stop", "stop", run_slow, control.stop, *of_run, icon="stop", help=help, disabled=pending == "stopped")
     elif status == "queued":
-        button("Remove from queue", "unqueue", control.stop, *of_run)
+        button("Remove from queue", "unqueue", run_slow, control.stop, *of_run)
     elif not explained and overview.unfinished and status in ("paused", "stopped", "failed"):
-        button("Resume", "resume", control.resume, *of_run, icon="play_arrow", type="primary")
+        button("Resume", "resume", run_slow, control.resume, *of_run, icon="play_arrow", type="primary")
         if status == "paused":
             help = "Keep the results so far; the run can be resumed later"
-            button("End run", "end-run", control.stop, *of_run, help=help)
+            button("End run", "end-run", run_slow, control.stop, *of_run, help=help)
     if status in ("running", "queued"):
         return
 
@@ -189,10 +189,10 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
     )
     button("Run again", "again", set_up_rerun, icon="redo", help=help)
     if run.failed:
-        retry = partial(control.resume, *of_run, retry_failed=True)
+        retry = partial(run_slow, control.resume, *of_run, retry_failed=True)
         button(f"Retry {run.failed:,} failed", "retry-failed", retry, icon="replay")
     if overview.retryable and not run.settings.is_builtin:  # a word list replies the same again
-        retry = partial(control.resume, *of_run, retry_unresolved=True)
+        retry = partial(run_slow, control.resume, *of_run, retry_unresolved=True)
         help = "Ask again for replies that failed or could not be read; the others are kept"
         button(f"Retry {overview.retryable:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
 
@@ -236,9 +236,9 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
                 text = f"It was put on hold with {session.run_name(run.message)}. Resume to queue it again."
                 notice("info", f"{name} is on hold", text)
     with st.container(horizontal=True, gap="small"):
-        button("Resume", "box-resume", control.resume, session, run.run_id, type="primary")
+        button("Resume", "box-resume", run_slow, control.resume, session, run.run_id, type="primary")
         if overview.state == "paused":
-            button("End run", "box-stop", control.stop, session, run.run_id)
+            button("End run", "box-stop", run_slow, control.stop, session, run.run_id)
 
 
 def _budget(session: ProjectSession, run: RunRow) -> None:
@@ -254,9 +254,9 @@ def _budget(session: ProjectSession, run: RunRow) -> None:
             label_visibility="collapsed",
             key=f"box-ceiling-{run.run_id}-{run.budget_usd}",
         )
-        raise_budget = partial(control.raise_budget, session, run.run_id, other)
+        raise_budget = partial(run_slow, control.raise_budget, session, run.run_id, other)
         button(f"Raise to {format_money(other)}", "box-raise", raise_budget, type="primary")
-        button("End run", "box-stop", control.stop, session, run.run_id)
+        button("End run", "box-stop", run_slow, control.stop, session, run.run_id)
 
 
 def _queue(session: ProjectSession, overview: RunOverview) -> None:
@@ -278,11 +278,12 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
             line("Queue:", "q", width="content")
         for row in queued:
             options = {"icon_position": "right", "help": "Remove this run from the queue"}
-            button(literal(row.title), f"unqueue-{row.run_id}", session.stop, row.run_id, icon="close", **options)
+            key, stop = f"unqueue-{row.run_id}", partial(run_slow, session.stop, row.run_id)
+            button(literal(row.title), key, stop, icon="close", **options)
         if on_hold:
             names = ", ".join(row.title for row in on_hold)
             line(f"On hold: {names}", "q", width="content")
-            resume = partial(control.start_runs, session, on_hold)
+            resume = partial(run_slow, control.start_runs, session, on_hold)
             button("Resume all" if len(on_hold) > 1 else "Resume", "resume-on-hold", resume)
 
 

@@ -9,7 +9,7 @@ import pytest
 from core.services import bundle, preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
-from tests.app.studio import HOSTILE, button, html, open_page, until_shown
+from tests.app.studio import HOSTILE, button, can_other_tabs_act, html, open_page, until_shown
 from tests.core.services.sessions import BOOK, annotate, fill
 
 
@@ -120,6 +120,19 @@ def test_double_clicks_create_and_copy_a_project_once(workspace: Workspace, monk
         number = next(number for number, row in enumerate(projects.recent(workspace)) if row.path == copied)
         at.button(key=f"duplicate-{number}").click().run()
     assert sorted(row.name for row in projects.recent(workspace)) == ["letters", "letters 2"]
+
+
+def test_other_tabs_act_while_a_project_is_copied(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    others_act = []
+
+    def copy(_: Workspace, path: Path) -> Path:
+        others_act.append(can_other_tabs_act())
+        return path
+
+    monkeypatch.setattr(projects, "duplicate_project", copy)
+    sample_projects.ensure_sample(workspace)
+    open_page("home").button(key="duplicate-0").click().run()
+    assert others_act == [True]
 
 
 def test_recent_projects_are_listed(workspace: Workspace, tmp_path: Path) -> None:

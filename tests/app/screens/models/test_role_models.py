@@ -19,7 +19,7 @@ from core.services import models, preferences
 from core.services.project_session import ProjectSession
 from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
-from tests.app.studio import html, open_page, studio
+from tests.app.studio import can_other_tabs_act, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
@@ -202,3 +202,19 @@ def test_comparison_with_an_unknown_price_asks_for_confirmation(workspace: Works
     assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []
     assert at.button(key="start-unpriced").label == "Start anyway"
+
+
+def test_other_tabs_act_while_a_slow_server_lists_its_models(
+    session: ProjectSession, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others_act = []
+
+    def first_model(_: Workspace, name: str) -> str:
+        others_act.append(can_other_tabs_act())
+        return f"model of {name}"
+
+    monkeypatch.setattr(models, "first_model", first_model)
+    at = open_page("models")
+    at.selectbox(key="role-judge-connection").select("openai").run()
+    assert planning.load_plan(session).role_model("judge").spec == "openai/model of openai"
+    assert others_act == [True]
