@@ -41,7 +41,8 @@ def main() -> None:
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
-        saved(state.saved_at.get("authors"))
+        if state.authors.view != "Write" or not _draft(session, author).text:
+            saved(state.saved_at.get("authors"))
     match state.authors.view:
         case "Answer for others":
             _annotate(session, current)
@@ -56,6 +57,10 @@ def main() -> None:
                 _write(session, current, author)
             else:
                 _consent(session, current)
+
+
+def _draft(session: ProjectSession, author: str) -> labelling.AuthorDraft:
+    return context.workspace().shared(labelling.AuthorDrafts).of(session, author)
 
 
 def _no_codebook() -> None:
@@ -97,7 +102,8 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
         name = left.text_input("Your name or a code", key="authors-name", placeholder="For example p1", max_chars=60)
         if right.button("I agree and start", key="authors-agree", type="primary", width="stretch"):
             with error_boxes():
-                state.authors.author = labelling.give_consent(session, name)
+                author = state.authors.author = labelling.give_consent(session, name)
+                _draft(session, author).continue_latest(current, author)
                 state.note_saved("authors")
                 st.rerun()
     if not current.log:
@@ -111,7 +117,7 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
 
 def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
     """Draw what an author writes, and the questions about the text that was sent last."""
-    draft = context.workspace().shared(labelling.AuthorDrafts).of(session, author)
+    draft = _draft(session, author)
     if draft.job is not None and draft.job.wait(JOB_WAIT):
         _finish(draft, draft.job)
     left, right = st.columns((1, 1.15), gap="small")

@@ -269,6 +269,12 @@ class AuthorDraft:
         """Start a new text or conversation."""
         self.messages, self.conversation, self.document_id = (), "", ""
 
+    def continue_latest(self, current: AuthorLabelling, author: str) -> None:
+        """Ask about the author's latest text with open questions, unless the text that was sent last has some."""
+        has_questions = [text.document_id for text in current.submissions(author) if current.next_question(text)]
+        if has_questions and self.document_id not in has_questions:
+            self.document_id = has_questions[-1]
+
     def send(self, session: ProjectSession, author: str) -> None:
         """Start to store the text and to prepare its questions. In a chat, the model then replies.
 

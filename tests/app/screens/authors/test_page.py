@@ -108,6 +108,20 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
     assert at.text_area(key="authors-text").value == ""
 
 
+def test_reload_keeps_the_unsent_text_and_the_open_questions(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    send(at, "The report is due tomorrow")
+    assert "Saved" in html(at)
+    at.text_area(key="authors-text").set_value("And the next one").run()
+    assert "Saved" not in html(at), "the text is in memory only"
+    at = agree(open_page("authors"))
+    assert at.text_area(key="authors-text").value == "And the next one"
+    assert "1 of 2" in html(at)
+    assert "Saved" not in html(at)
+    assert agree(open_page("authors"), "p2").text_area(key="authors-text").value == ""
+
+
 def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))

@@ -131,6 +131,23 @@ def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) 
     assert (draft.messages, draft.conversation, draft.document_id) == ((), "", "")
 
 
+def test_author_continues_the_latest_text_with_open_questions(session: ProjectSession) -> None:
+    author = labelling.give_consent(session, "ada")
+    texts = [labelling.submit(session, author, text) for text in (TEXT, "Nothing is due today.", "Hello!")]
+    draft = labelling.AuthorDraft()
+    draft.continue_latest(labelling.load_labelling(session), "bo")
+    assert draft.document_id == ""
+    draft.continue_latest(labelling.load_labelling(session), author)
+    assert draft.document_id == texts[1].document_id
+    for question in texts[1].questions:
+        labelling.answer(session, question.id, author, declined=True, seconds=0)
+    draft.continue_latest(labelling.load_labelling(session), author)
+    assert draft.document_id == texts[0].document_id
+    labelling.submit(session, author, "The call is tomorrow.")
+    draft.continue_latest(labelling.load_labelling(session), author)
+    assert draft.document_id == texts[0].document_id
+
+
 def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
     moods = Codebook(name="Mood", kind="choice", labels=(Label(name="Calm", id="a"), Label(name="Worried", id="b")))
     session.store.codebooks.save(moods)
