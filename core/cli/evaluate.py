@@ -113,7 +113,7 @@ def evaluate_command(
                 reports.append(report)
                 continue
             _print_report(evaluate(session, row, reference, annotator))
-            if sentence := debate_effect(session, row, reference).sentence:
+            if annotator == VERDICT and (sentence := debate_effect(session, row, reference).sentence):
                 console.print_line(f"  {sentence}")
             for label in row.settings.codebook.labels if errors else ():
                 found = error_analysis.of_label(session, row, label.id, reference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple
 from itertools import pairwise
 from pathlib import Path
@@ -67,19 +67,23 @@ def full_report(
     """Return one run of ``moot evaluate --json``: ``scoring.to_json`` and every further analysis under its own key.
 
     The keys are ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that rates),
-    ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with its ``JSON_KEYS``. ``errors`` adds
-    the error analysis of each label, which reads texts. Raises UsageError for an unknown reference.
+    ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with its ``JSON_KEYS``. Those
+    of the verdicts are None for another ``annotator``. ``errors`` adds the error analysis of each label, which reads
+    texts. Raises UsageError for an unknown reference.
     """
+
+    def of_verdicts(analysis: Callable[..., Any], *options: Any) -> Any:
+        return json_data(analysis(session, run, *options)) if annotator == VERDICT else None
+
     evaluation = evaluate(session, run, reference, annotator)
     has_iterations = len(repeated_runs.siblings(session, run)) > 1
-    debate = debate_effect.debate_effect(session, run, reference)
     report = to_json(evaluation) | {
         "cost": cost_of_run(session, run),
-        "debate": json_data(debate),
-        "panel_styles": json_data(panel_ablation.all_styles(session, run, reference)),
-        "iterations": json_data(repeated_runs.repeats(session, run, reference)) if has_iterations else None,
-        "calibration": json_data(calibration.certainty(session, run, reference)),
-        "alternative_test": json_data(alt_test.may_replace(session, run, epsilon)),
+        "debate": of_verdicts(debate_effect.debate_effect, reference),
+        "panel_styles": of_verdicts(panel_ablation.all_styles, reference),
+        "iterations": of_verdicts(repeated_runs.repeats, reference) if has_iterations else None,
+        "calibration": of_verdicts(calibration.certainty, reference),
+        "alternative_test": of_verdicts(alt_test.may_replace, epsilon),
         "drift": json_data(model_drift.drifts(session, run)),
     }
     if errors:

@@ -175,6 +175,21 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     assert "  gold@ben against gold@ann: n = 4 documents\n" in pair
 
 
+def test_report_of_a_rater_has_no_analysis_of_the_verdicts(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    for column, cells in (("s1", (1, 1, 0, 0)), ("s2", (1, 0, 0, 0))):
+        with_gold(tmp_path, column, *cells)
+    annotate(tmp_path, "--gold", "Service=s1@ann", "--gold", "Service=s2@ben")
+    of_verdicts = ("debate", "calibration", "alternative_test")
+    project, rater = ("--project", tmp_path / "p.duckdb"), ("--reference", "gold@ann", "--annotator", "gold@ben")
+    report = evaluate(tmp_path)
+    assert all(report[key] for key in of_verdicts)
+    assert "The debate " in moot("evaluate", *project).stdout
+    assert "The debate " not in moot("evaluate", *project, *rater).stdout
+    report = evaluate(tmp_path, *rater)
+    assert [report[key] for key in of_verdicts] == [None] * len(of_verdicts)
+
+
 def test_printed_scores_of_grouped_documents_name_the_groups(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     with_gold(tmp_path, "s", 1, 0, 0, 0)
