@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
+import orjson
 
 from core.errors import InputError, ProjectError
 from core.files import replace_shared
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, ReadRepository, check_path, translate_error
 from core.store.project_lock import check_folder
-from core.store.rows import dump, load
+from core.store.rows import dump
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +144,7 @@ def _clear_locations(root: Cursor) -> None:
     """Clear the locations in the settings of all runs and in the stored plans."""
     for table, key, column in (("runs", "run_id", "settings"), ("settings", "name", "value")):
         for row, text in root.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
-            settings = load(text)
+            settings = orjson.loads(text)
             if (cleared := _without_locations(settings)) != settings:
                 root.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [dump(cleared), row])
 

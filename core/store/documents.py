@@ -24,6 +24,7 @@ from core.store.rows import (
     incoming,
     insert,
     load,
+    load_dict,
     scalar,
     value_text,
     values_by_key,
@@ -380,7 +381,7 @@ class Documents(Repository):
     def imports(self) -> list[Import]:
         """Return all imports, oldest first."""
         rows = self._connection.rows("SELECT id, file_name, unix_time, counts, options FROM imports ORDER BY id")
-        return [Import(id, name, at, load(counts), load(options)) for id, name, at, counts, options in rows]
+        return [Import(id, name, at, load_dict(counts), load_dict(options)) for id, name, at, counts, options in rows]
 
     def rejected(self, import_id: int, limit: int | None = None) -> list[Rejected]:
         """Return the rejected rows of an import in file order, at most ``limit``."""
@@ -424,8 +425,8 @@ class Documents(Repository):
 def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> Document:
     """Return the document in a row of ``_READ_COLUMNS``."""
     id, position, field, text, context, source, group, order = row
-    fields = {field: text, **load(context)} if field else {}
-    return Document(id, fields, position, load(source), gold, group, order)
+    fields = {field: text, **load_dict(context)} if field else {}
+    return Document(id, fields, position, load_dict(source), gold, group, order)
 
 
 def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> None:
@@ -593,7 +594,7 @@ def _complete_documents(cursor: Cursor, documents: Columns) -> int:
             "OR incoming.group_order IS DISTINCT FROM stored.group_order"
         ).fetchall()
     for id, group, order, source, new_group, new_order, new_source in rows:
-        columns, new_columns = load(source), load(new_source)
+        columns, new_columns = load_dict(source), load_dict(new_source)
         all_columns = columns | {name: cell for name, cell in new_columns.items() if name not in columns}
         fits = not new_group or group in ("", new_group)
         later_order = new_order if order is None and fits else order

@@ -18,7 +18,7 @@ from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
-from core.store.rows import clean, columns_of, dump, incoming, insert, load, scalar, value_of, value_text
+from core.store.rows import clean, columns_of, dump, incoming, insert, load, load_dict, scalar, value_of, value_text
 from core.store.write_queue import Repository
 
 _COLUMNS = (
@@ -82,7 +82,7 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
 def event_of(row: Sequence[Any]) -> Event:
     """Return the event in a row of ``_COLUMNS``."""
     kind, before, after, payload, *others = row
-    return Event(kind, value_of(before), value_of(after), load(payload), *others)
+    return Event(kind, value_of(before), value_of(after), load_dict(payload), *others)
 
 
 class Events(ReadRepository):

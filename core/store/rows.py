@@ -15,6 +15,7 @@ import numpy.typing as npt
 import orjson
 
 from core.documents import Value, storable
+from core.errors import ProjectError
 from core.hashing import digest
 from core.store.database import Cursor
 
@@ -40,8 +41,26 @@ def dump(value: Any) -> str:
 
 
 def load(text: str) -> Any:
-    """Return the plain data in a JSON text from ``dump``, as lists and dicts."""
-    return orjson.loads(text)
+    """Return the plain data in a JSON text from ``dump``, as lists and dicts. Raises ProjectError for another text."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise _changed_outside() from error
+
+
+def load_dict(text: str) -> dict[str, Any]:
+    """Return the dict in a JSON text from ``dump``. Raises ProjectError for anything else."""
+    data = load(text)
+    if not isinstance(data, dict):
+        raise _changed_outside()
+    return data
+
+
+def _changed_outside() -> ProjectError:
+    return ProjectError(
+        "The project was changed by another program: a value in its file cannot be read.",
+        "Open another project, or restore a copy of this one.",
+    )
 
 
 def value_text(value: Value | None) -> str | None:
@@ -51,7 +70,7 @@ def value_text(value: Value | None) -> str | None:
 
 def value_of(text: str | None) -> Value | None:
     """Return the value in a JSON text, None for NULL."""
-    return None if text is None else orjson.loads(text)
+    return None if text is None else load(text)
 
 
 @lru_cache(maxsize=64)  # all documents of a run have the same system prompts
