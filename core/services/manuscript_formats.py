@@ -120,9 +120,12 @@ def html_table(block: ManuscriptTable, base: str = "", *, css: str = "") -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "[": "{[}", "]": "{]}", "*": "{*}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$",
 }  # fmt: skip
-"""LaTeX of special characters. Brackets and asterisks after the end of a row would be options of the line break."""
+"""LaTeX of special characters. Brackets and asterisks after the end of a row would be options of the line break.
+
+pdfLaTeX has no minus sign in text: it stops, or leaves the sign out.
+"""
 
 
 def _tex(text: str) -> str:

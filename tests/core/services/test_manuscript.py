@@ -393,6 +393,9 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
     assert "(Deville and Särndal, 1992)" in markdown
     assert all(len(row.split(" | ")) == 2 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
     latex = write(built, "latex")
+    table = ManuscriptTable(("Score", "Value"), (("Kappa", "−0.1 (−0.2 to 0.0)"),), "Scores")
+    negative = write(Manuscript("m", {"Results": (table,)}, {}), "latex")
+    assert "Kappa & $-$0.1 ($-$0.2 to 0.0)" in negative, "pdfLaTeX leaves out the sign of −0.1"
     assert r"Clean \& tidy" in latex
     assert r"100\% \textless{}clean\textgreater{}" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
