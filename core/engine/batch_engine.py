@@ -459,18 +459,20 @@ class BatchEngine(ReplayingEngine):
         if not differs and (not error.retryable or self._attempts[key] >= MAX_ATTEMPTS):
             self._errors[key] = ReplyError(error.kind, str(error))
         if is_awaited or any(error.billed):  # a later run of the owner asks again and pays again
-            self.sink.attempt(
-                FailedAttempt(
-                    run_id=job.run_id,
-                    document_id=next(iter(waiting.documents), ""),
-                    role=waiting.request.role,
-                    key=key,
-                    kind=error.kind,
-                    message=error.message,
-                    usage=usage,
-                    cost_usd=cost,
-                )
+            first, *others = waiting.documents or ("",)
+            attempt = FailedAttempt(
+                run_id=job.run_id,
+                document_id=first,
+                role=waiting.request.role,
+                key=key,
+                kind=error.kind,
+                message=error.message,
+                usage=usage,
+                cost_usd=cost,
             )
+            self.sink.attempt(attempt)
+            for document_id in others:
+                self.sink.attempt(replace(attempt, document_id=document_id, usage=Usage(), cost_usd=0.0))
 
     def _batch_refused(self, job: BatchJob, problem: str) -> None:
         """Handle a refused batch.

@@ -190,9 +190,25 @@ class ModelCaller:
     async def call(self, key: str, pending: PendingTurn) -> PaidCall:
         """Make a call, or wait for that of another debate, and return the committed reply.
 
-        Raises ModelError and BudgetSpent.
+        Raises ModelError and BudgetSpent. The error of another debate's call is also recorded for this document, which
+        is then retried, too.
         """
-        return PaidCall(*await self._share(key, lambda: self._call(key, pending)))
+        is_own = False
+
+        def make() -> Awaitable[Reply]:
+            nonlocal is_own
+            is_own = True
+            return self._call(key, pending)
+
+        try:
+            return PaidCall(*await self._share(key, make))
+        except ModelError as error:
+            if not is_own:
+                role, kind, message = pending.request.role, error.kind, error.message
+                self.record_attempt(
+                    FailedAttempt(self.run_id, pending.document.id, role, key, kind, message, Usage(), 0.0)
+                )
+            raise
 
     async def embed(self, role_model: RoleModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts ``[text, dimension]``, each of length 1, by a model of a server.

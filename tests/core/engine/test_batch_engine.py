@@ -83,6 +83,15 @@ def test_failed_expired_and_missing_rows_are_resent_and_answered_rows_are_not(tm
     assert max(stats(server)["answered"].values()) == 1
 
 
+def test_failed_request_is_recorded_for_every_document_with_the_text(tmp_path: Path, server: str) -> None:
+    write(tmp_path, "Same.", "Same.", "Another.")
+    configure(server, fail=1.0)
+    result = run(tmp_path, server, "--protocol", "single", code=1).json
+    assert result["failed"] == 3
+    found = rows(tmp_path, "SELECT document_id, count(*) FROM attempts GROUP BY ALL")
+    assert sorted(found) == [("d0", 3), ("d1", 3), ("d2", 3)]
+
+
 def test_refused_parameters_are_left_out_as_in_a_live_run(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(6))
     refusals = {

@@ -117,6 +117,20 @@ def test_identical_documents_share_one_call() -> None:
     assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
 
 
+def test_failed_call_is_recorded_for_every_document_that_shares_it() -> None:
+    world = World(delay=0.01, script=lambda *_: errors.BadRequest("no", ""))
+
+    async def same_text(ids: Sequence[str]) -> list[Document]:
+        return [Document(id, {"text": "Same."}) for id in ids]
+
+    world.load = same_text  # type: ignore[method-assign]
+    assert drive(world, count=3).failed == 3
+    assert len(world.requested) == 1
+    assert {attempt.document_id for attempt in world.attempts} == {"d0", "d1", "d2"}
+    assert len({attempt.key for attempt in world.attempts}) == 1
+    assert [attempt.cost_usd for attempt in world.attempts][1:] == [0.0, 0.0]
+
+
 def test_runs_at_the_same_time_share_a_call() -> None:
     world = World(delay=0.01)
 
