@@ -35,6 +35,8 @@ MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 """Limits of one file, the second below the API's 200 MB."""
 SECONDS, RETRIES = 600.0, 2
 """Limits of one request to the API."""
+MAX_LISTED = 100_000
+"""Most batches among which a batch is searched for."""
 MAX_ANSWER_BYTES, MAX_DOWNLOAD_BYTES = 16_000_000, 8_000_000_000
 """Limits of what the API answers, and of a file of replies, which is read line by line."""
 ASK_AGAIN = "Resume the run to request it again, or use --engine live."
@@ -78,15 +80,21 @@ class OpenAIBatches:
             return batch.id
 
     async def find(self, name: str) -> str | None:
-        """Search the batches of the account, the latest first."""
+        """Search the batches of the account, the latest first, for at most ``SECONDS``.
+
+        Raises a ModelError if the search ends without a result before the list does: the batch may exist.
+        """
         seen: set[str] = set()
         with self._translated("list its batches"):
-            async for batch in self._client.batches.list(limit=100):
-                if (batch.metadata or {}).get(METADATA_KEY) == name:
-                    return batch.id
-                if batch.id in seen:  # the server sends the same page again
-                    break
-                seen.add(batch.id)
+            async with asyncio.timeout(SECONDS):
+                async for batch in self._client.batches.list(limit=100):
+                    if (batch.metadata or {}).get(METADATA_KEY) == name:
+                        return batch.id
+                    if batch.id in seen:  # the server sends the same page again
+                        break
+                    if len(seen) == MAX_LISTED:
+                        raise ValueError(f"the list has more than {MAX_LISTED:,} batches")
+                    seen.add(batch.id)
         return None
 
     async def status(self, batch: str, _keys: Iterable[str]) -> BatchState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,23 +160,46 @@ def test_batch_that_could_not_be_searched_for_is_not_submitted_twice(
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
-def test_batch_is_found_among_many_later_ones(tmp_path: Path, server: str) -> None:
+@asynccontextmanager
+async def submitted_batches(folder: Path, server: str, count: int) -> AsyncIterator[tuple[OpenAIBatches, list[str]]]:
+    """Yield a client and the ids of so many batches, named by their number; a page of their list has two."""
     line = {"custom_id": "k", "method": "POST", "url": batch_servers.URL, "body": {}}
-    path = tmp_path / "requests.jsonl"
+    path = folder / "requests.jsonl"
     path.write_text(json.dumps(line))
     configure(server, page=2)
+    batches = OpenAIBatches(parse_connection("s", f"{server}/v1"), None)
+    try:
+        yield batches, [await batches.submit(path, str(number)) for number in range(count)]
+    finally:
+        await batches.close()
 
-    async def find() -> tuple[list[str], list[str | None]]:
-        batches = OpenAIBatches(parse_connection("s", f"{server}/v1"), None)
-        names = [f"name {index}" for index in range(5)]
-        try:
-            created = [await batches.submit(path, name) for name in names]
-            return created, [await batches.find(name) for name in (*names, "other")]
-        finally:
-            await batches.close()
 
-    created, found = asyncio.run(find())
-    assert found == [*created, None]
+def test_batch_is_found_among_many_later_ones(tmp_path: Path, server: str) -> None:
+    async def find() -> None:
+        async with submitted_batches(tmp_path, server, 5) as (batches, created):
+            assert [await batches.find(str(number)) for number in range(6)] == [*created, None]
+
+    asyncio.run(find())
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "expected"), [("MAX_LISTED", 2, errors.MalformedStream), ("SECONDS", 0.0, errors.TimedOut)]
+)
+def test_search_for_a_batch_in_a_list_without_end_fails(
+    tmp_path: Path,
+    server: str,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    value: float,
+    expected: type[errors.ModelError],
+) -> None:
+    async def find() -> None:
+        async with submitted_batches(tmp_path, server, 3) as (batches, _):
+            monkeypatch.setattr(batch_servers, limit, value)
+            with pytest.raises(expected):
+                await batches.find("other")
+
+    asyncio.run(find())
 
 
 def test_download_that_breaks_off_is_repeated(tmp_path: Path, server: str) -> None:
