@@ -58,7 +58,7 @@ def runs_command(project: Path, as_json: bool) -> None:
     required=True,
     metavar="NAME",
     help="csv, parquet, jsonl, transcript, label-studio, argilla, prodigy, huggingface, bundle (the whole project), "
-    "codebook (REFI-QDA) or classifier.",
+    "codebook (.yaml, or .qdc for REFI-QDA) or classifier.",
 )
 @click.option(
     "--output",
@@ -79,7 +79,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
         run_ids = [console.known_run(session, run).run_id for run in runs]
         whole_project = {
             bundle.NAME: bundle.write_bundle,
-            codebook.EXPORT_FORMAT: codebook.write_qdc,
+            codebook.EXPORT_FORMAT: codebook.export_file,
             classifier.EXPORT_FORMAT: classifier.save,
         }
         name = form.strip().lower()

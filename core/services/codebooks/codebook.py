@@ -30,7 +30,7 @@ from core.codebook import (
     name_problem,
     normalise,
 )
-from core.errors import CodebookError
+from core.errors import CodebookError, ExportError
 from core.export import replacing
 from core.files import MAX_BYTES, decode_text, file_stem, read_bytes, shipped_folder
 from core.formatting import capitalised, problem_message
@@ -44,7 +44,7 @@ from core.services.shipped_data import SAMPLES
 from core.store.saved_versions import CodebookVersion as CodebookVersion
 
 EXPORT_FORMAT = "codebook"
-"""Name of the .qdc file among the formats of ``moot export``."""
+"""Name of the codebook file among the formats of ``moot export``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,10 +373,21 @@ def read_codebook(path: Path) -> Codebook:
     return import_file(read_bytes(path, max_bytes=MAX_BYTES), str(path))
 
 
-def write_qdc(session: ProjectSession, path: Path) -> None:
-    """Write the latest saved codebook to a .qdc file. Raises CodebookError without one, and ExportError."""
-    content = refi_qda.dump_qdc(current(session) or Codebook())
-    with replacing(check_output_path(session.path, path)) as file:
+def export_file(session: ProjectSession, path: Path) -> None:
+    """Write the latest saved codebook as REFI-QDA or YAML, by the ending of the file.
+
+    Raises CodebookError without a codebook, and ExportError for another ending or if the file cannot be written.
+    """
+    check_output_path(session.path, path)
+    codebook = (current(session) or Codebook()).require_labels()
+    match path.suffix.lower():
+        case refi_qda.SUFFIX:
+            content = refi_qda.dump_qdc(codebook)
+        case ".yaml" | ".yml":
+            content = dump_yaml(codebook).encode()
+        case _:
+            raise ExportError(f"{path} is neither .yaml nor {refi_qda.SUFFIX}.", "Choose one of these endings.")
+    with replacing(path) as file:
         file.write(content)
 
 

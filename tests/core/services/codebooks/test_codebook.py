@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core import baseline
 from core.codebook import CHOICE_ITEM, Codebook, Label, Scale, dump_yaml, load_yaml
 from core.debate.reading.parse import read
 from core.documents import Document
-from core.errors import CodebookError
+from core.errors import CodebookError, ExportError
 from core.services import document_samples, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import label_keywords, prompt_diff
@@ -124,6 +126,18 @@ def test_yaml_round_trip_keeps_ids() -> None:
     renamed = codebooks.change_label(BOOK, PRICE, name="Cost")
     assert codebooks.import_file(dump_yaml(renamed).encode(), "x.yaml") == renamed
     assert codebooks.name_of_file(BOOK) == "hotels.yaml"
+
+
+def test_exported_file_has_the_format_of_its_ending(session: ProjectSession, tmp_path: Path) -> None:
+    with pytest.raises(CodebookError):
+        codebooks.export_file(session, tmp_path / "none.yaml")
+    codebooks.save(session, BOOK)
+    for name in ("a.yaml", "b.YML", "c.qdc"):
+        codebooks.export_file(session, tmp_path / name)
+        assert codebooks.read_codebook(tmp_path / name) == BOOK
+        assert (tmp_path / name).read_bytes().startswith(b"<?xml") == name.endswith(".qdc")
+    with pytest.raises(ExportError, match="is neither"):
+        codebooks.export_file(session, tmp_path / "d.txt")
 
 
 def test_file_without_ids_gets_the_ids_of_labels_with_the_same_name() -> None:
