@@ -180,7 +180,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
                 # <think> at the start of the text
                 is_inline = isinstance(thought, str) and thought in so_far[: len(thought) + _BEFORE_THOUGHT]
                 thought = None if is_inline else _unread(thought, streaming.join_pieces(builder.reasoning))
-                refusal = _unread(refusal, builder.refusal)
+                refusal = _unread(refusal, streaming.join_pieces(builder.refusal))
             builder.add(text, thought)
             builder.add_refusal(refusal)
         logprobs = choice.get("logprobs")

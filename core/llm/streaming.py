@@ -227,7 +227,7 @@ class ReplyBuilder:
     """Bounds a stream without an end."""
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    refusal: str = ""
+    refusal: list[str] = field(default_factory=list)
     has_deltas: bool = False
     """True if any text came in deltas."""
     has_choices: bool = False
@@ -241,6 +241,8 @@ class ReplyBuilder:
     """The first halves of surrogate pairs that the server split, in the text and in the reasoning."""
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
     """The characters of the text and of the reasoning so far."""
+    _refused: int = 0
+    """The characters of the refusal so far."""
     _received_at: float = field(default_factory=time.monotonic)
     _comment: bytes = b""
     _goes_on: bool = False
@@ -275,10 +277,12 @@ class ReplyBuilder:
     def add_refusal(self, piece: Any) -> None:
         """Add a piece of the words in which the model declines. Raises Runaway if they do not end."""
         if piece:
-            self.refusal += piece if isinstance(piece, str) else server_message(piece)
+            piece = piece if isinstance(piece, str) else server_message(piece)
+            self.refusal.append(piece)
             self._received_at = time.monotonic()
-            if len(self.refusal) > self._max_characters:
-                raise errors.Runaway(f"The refusal exceeded {len(self.refusal):,} characters without an end.")
+            self._refused += len(piece)
+            if self._refused > self._max_characters:
+                raise errors.Runaway(f"The refusal exceeded {self._refused:,} characters without an end.")
 
     def _join_surrogates(self, piece: str, is_reasoning: bool) -> str:
         """Return the piece with surrogate pairs joined that the server split, as servers that count in UTF-16 do."""
@@ -375,7 +379,7 @@ class ReplyBuilder:
     @property
     def _usage_so_far(self) -> Usage:
         """The tokens of the prompt and of the text so far: each as reported, else estimated by length."""
-        received = sum(map(len, self.text)) + sum(map(len, self.reasoning)) + len(self.refusal)
+        received = sum(map(len, self.text)) + sum(map(len, self.reasoning)) + self._refused
         estimate = estimate_usage(self.prompt_characters, received)
         reported = self.usage
         if reported is None:
@@ -410,7 +414,8 @@ class ReplyBuilder:
         """
         role_model, role_request = self.request.role_model, self.request.role_request
         if self.refusal:
-            raise errors.Refused(as_sentence(f"{role_model.model} declined: {server_message(self.refusal)}"))
+            refusal = server_message(join_pieces(self.refusal))
+            raise errors.Refused(as_sentence(f"{role_model.model} declined: {refusal}"))
         if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
         why = self.finish_reason.casefold().partition(":")[0]  # Gemini: "content_filter: RECITATION"

@@ -517,6 +517,16 @@ def test_log_probabilities_are_aligned_in_linear_time() -> None:
     check_linear_time(align, 30_000)
 
 
+def test_refusal_in_many_pieces_is_joined_in_linear_time() -> None:
+    def add_pieces(size: int) -> None:
+        builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
+        for _ in range(size):
+            builder.add_refusal("🙅")
+        assert builder.billed[1] == size // streaming.CHARACTERS_PER_TOKEN
+
+    check_linear_time(add_pieces, 96_000)
+
+
 def test_token_that_is_a_part_of_a_character_has_the_position_of_the_character() -> None:
     builder = streaming.ReplyBuilder(REQUEST, lambda *_: None, 0)
     parts = [{"bytes": [0xC3], "logprob": -1.0}, {"bytes": [0xA9], "logprob": -2.0}]
