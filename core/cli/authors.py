@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from core.cli import console
-from core.formatting import format_count, format_money, format_number, format_percent, plural
+from core.formatting import format_count, format_number, format_percent, plural
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -120,6 +120,8 @@ def _print_labels(labels: dict[str, Any]) -> None:
 
 
 def _print_annotators(annotators: dict[str, Any]) -> None:
+    from core.services.author_labelling.report import format_answer_cost
+
     as_number = partial(format_number, digits=2)
     console.print_table(
         ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per answer", "cost per answer"),
@@ -132,7 +134,7 @@ def _print_annotators(annotators: dict[str, Any]) -> None:
                 as_number(row["kl_meaning"]),
                 as_number(row["kl_position"]),
                 format_number(row["seconds"], 1),
-                format_money(row["cost_usd"]),
+                format_answer_cost(row["cost_usd"], row["seconds"]),
             )
             for name, row in annotators.items()
         ],

@@ -13,8 +13,7 @@ from app.widgets.alerts import error_boxes
 from app.widgets.elements import download, line, literal, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import DisplayedMetric, estimate_html, metric_strip, share_html
-from core.author_labelling.comparison import GroupReport
-from core.formatting import MISSING, format_count, format_duration, format_money, format_number, format_percent, plural
+from core.formatting import MISSING, format_count, format_duration, format_number, format_percent, plural
 from core.services.author_labelling import files, labelling, report
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -94,7 +93,7 @@ def comparison_panel(session: ProjectSession) -> None:
                     format_number(group.kl_meaning, 2),
                     format_number(group.kl_position, 2),
                     format_number(group.seconds, 1),
-                    _cost(group),
+                    report.format_answer_cost(group.cost_usd, group.seconds),
                 )
                 for group in results.groups
             ]
@@ -139,11 +138,6 @@ def comparison_panel(session: ProjectSession) -> None:
         )
         work = partial(report.annotate, copies=int(copies))
         _run(session, "Let a model answer", "authors-annotate", "new answer", work)
-
-
-def _cost(group: GroupReport) -> str:
-    """Return the cost per answer; without a time, the answers came from a file that states neither."""
-    return MISSING if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
 def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None:

@@ -17,6 +17,7 @@ from core.author_labelling.recommendation import ClickRate, click_rates
 from core.author_labelling.selection import keywords
 from core.debate.context import run_parallel
 from core.errors import ContextTooLong, EmptyReply, LengthLimit, Refused, Runaway
+from core.formatting import MISSING, format_money
 from core.services.author_labelling.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
@@ -226,6 +227,11 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
         },
         "clicks": [{**asdict(click_rate), "rate": click_rate.rate} for click_rate in report.clicks],
     }
+
+
+def format_answer_cost(cost_usd: float | None, seconds: float | None) -> str:
+    """Return the cost per answer; a dash without a time, because such answers came from a file that states neither."""
+    return MISSING if cost_usd is None and seconds is None else format_money(cost_usd)
 
 
 def _value(name: str, estimate: Estimate) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from core.errors import ExportError, InputError
 from core.files import shipped_folder
+from core.formatting import MISSING
 from core.llm.connections import parse_connection
 from core.services.author_labelling import files
 from core.services.author_labelling.labelling import load_labelling
@@ -139,7 +140,8 @@ def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert done.json["collection"]["answered"] == 66
     assert set(done.json["annotators"]) == {"readers", "experts"}
     assert (tmp_path / "all.jsonl").exists()
-    assert "readers" in moot("authors", "--project", project).stdout
+    (readers,) = (line for line in moot("authors", "--project", project).stdout.splitlines() if "readers" in line)
+    assert readers.endswith(MISSING)  # an imported file states no cost
     moot("authors", "--project", project, "--annotate", "nowhere/x", code=2)
 
 
