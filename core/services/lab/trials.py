@@ -17,7 +17,7 @@ import numpy as np
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document, Precedents, Value
-from core.engine.pending_turns import Debate, read_reply
+from core.engine.pending_turns import Debate, find_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
@@ -526,11 +526,10 @@ def forecast_run(
     reused = 0
     documents = session.store.documents.load(document_ids, gold=False)
 
-    async def find_all() -> list[Precedents]:
-        return [await find_examples(document) for document in documents]
+    async def replay_all() -> list[tuple[Counter[str], str]]:
+        return [await _replay(session, settings, document, await find_examples(document)) for document in documents]
 
-    for document, examples in zip(documents, session.engine.submit(find_all()).result(), strict=True):
-        stored, next_role = _replayed(session, settings, document, examples)
+    for stored, next_role in session.engine.submit(replay_all()).result():
         if next_role:
             stored |= shared or Counter()
             missing += max_requests - stored or Counter([next_role])
@@ -545,7 +544,7 @@ def forecast_run(
     return CostForecast(missing.total(), reused, total_cost(costs))
 
 
-def _replayed(
+async def _replay(
     session: ProjectSession, settings: RunSettings, document: Document, examples: Precedents
 ) -> tuple[Counter[str], str]:
     """Return the stored replies of a debate by role, and the role of the first missing reply, empty without one."""
@@ -553,12 +552,14 @@ def _replayed(
     count = Counter[str]()
     try:
         while debate.verdict is None:
-            stored = [session.project.replies.get(pending.key(0)) for pending in debate.pending]
-            pairs = list(zip(debate.pending, stored, strict=True))
-            count.update(pending.request.role for pending, reply in pairs if reply is not None)
-            if None in stored:
-                return count, next(pending.request.role for pending, reply in pairs if reply is None)
-            debate.send([read_reply(reply, pending, settings) for pending, reply in pairs if reply is not None])
+            replies = []
+            for pending in debate.pending:
+                _, reply = await find_reply(session.project.replies.fetch, pending, settings, 0)
+                replies.append(reply)
+                count[pending.request.role] += reply is not None
+            if None in replies:
+                return count, debate.pending[replies.index(None)].request.role
+            debate.send([reply for reply in replies if reply is not None])
     finally:
         debate.close()
     return count, ""

@@ -112,6 +112,10 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         forecast = forecast_trial(session, change, sample)
         assert (forecast.calls, forecast.reused) == (10, 20), "the judge on both sides"
         assert session.store.runs.all() == []  # runs of trials are not listed
+        cut = "UPDATE replies SET finish_reason = 'length', output_limit = 9"
+        session.project._writer.do(lambda cursor: cursor.execute(cut))
+        forecast = forecast_trial(session, change, sample)
+        assert (forecast.calls, forecast.reused) == (20, 10), "replies that a smaller limit cut are not reused"
 
 
 def test_forecast_of_a_judge_prompt_costs_what_the_judge_costs(tmp_path, server):
