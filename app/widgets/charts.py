@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
@@ -382,23 +383,35 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
 
 @cached
 def consistency_bars(rows: Rows) -> Spec:
-    """Return the share of documents by their status over all iterations, one bar per label.
+    """Return the share of documents by their status over all iterations, one bar per label, and the right share.
 
     Rows are ``{name, consistency, count}``.
     """
     shades = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
+    right, total = Counter[str](), Counter[str]()
+    for row in rows:
+        total[row["name"]] += row["count"]
+        right[row["name"]] += row["count"] * (row["consistency"] == "right")
+    shares = [{"name": name, "words": f"{format_percent(right[name] / (total[name] or 1))} right"} for name in names]
+    room, y = text_width(shares), named_axis("name", names)
     colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
     statuses = list(colours)
     base = alt.Chart(inline_data([{**row, "place": statuses.index(row["consistency"])} for row in rows]))
     chart = base.mark_bar(size=15).encode(
-        x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
-        y=named_axis("name", names),
+        x=alt.X(
+            "count:Q",
+            stack="normalize",
+            scale=scale_beside_text(room, (0, 1)),
+            axis=alt.Axis(title="share of documents", format=".0%", tickCount=5),
+        ),
+        y=y,
         order="place:Q",
-        color=named_colours("consistency", {name: shades[colour] for name, colour in colours.items()}),
+        color=named_colours("consistency", {name: shades[colour] for name, colour in colours.items()}, columns=2),
         tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
     )
-    return styled(chart, ROW * len(names) + 70)
+    words = text_layer(alt.Chart(inline_data(shares)).encode(y=y), room)
+    return styled(alt.layer(chart, words), ROW * len(names) + 88)
 
 
 def confusion_heatmap(

@@ -41,8 +41,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     left, right = st.columns([1.25, 1], gap="small")
     with left:
         _measures(session, repeated, run.settings.codebook, repeated.scored.describe(reference))
-        _documents(repeated, run.settings.codebook, reference)
     with right:
+        _documents(repeated, run.settings.codebook, reference)
         _certainty(certainty(session, run, reference), reference)
     by_ambiguity(session, run, reference)
 

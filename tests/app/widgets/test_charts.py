@@ -157,6 +157,15 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     assert "full cost per verdict, $" in drawn[0]
 
 
+def test_consistency_has_the_right_share_beside_its_bars():
+    from app.widgets import charts
+
+    rows = [{"name": "A", "consistency": status, "count": count} for status, count in (("right", 3), ("wrong", 1))]
+    assert {"name": "A", "words": "75% right"} in [
+        row for data in charts.consistency_bars(rows)["datasets"].values() for row in data
+    ]
+
+
 def test_names_of_equal_points_share_a_line_to_them():
     from app.widgets import charts
 
