@@ -78,12 +78,13 @@ class Dialect:
     """The delimiter of fields.
 
     ``skip_space`` is for files with a space before an opening quote, ``escaped`` for quotes within fields that are
-    written with a backslash instead of twice.
+    written with a backslash instead of twice. ``quoted`` files have quotes around all names and the first field below.
     """
 
     delimiter: str
     skip_space: bool = False
     escaped: bool = False
+    quoted: bool = False
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return a parser of lines."""
@@ -202,7 +203,9 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
     if escaped:
         head = _double_quotes(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
-    dialect = replace(dialect, escaped=escaped)
+    d = re.escape(dialect.delimiter)
+    quoted = re.match(rf'"[^"\r\n]*"(?:{d}"[^"\r\n]*")*[\r\n]+"', head) is not None
+    dialect = replace(dialect, escaped=escaped, quoted=quoted)
     header = source.header
     if head.startswith(_MARK) and source.delimiter is None and header is None:
         dialect, header = Dialect(NO_DELIMITER), "none"
@@ -220,13 +223,11 @@ def _read_header(
     """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
     header_index = header_row(first_rows)
     *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
-    fields = _raw_fields(dialect.delimiter).findall(lines.text.rstrip("\r\n"))
-    is_quoted = all(map(_WELL_QUOTED.fullmatch, fields))
     lower_headers = [
         _header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))
     ]
     rows = first_rows[header_index + 1 + len(lower_headers) :]
-    return titles, _as_wide_as(rows, names, may_name_rows=is_quoted or dialect.delimiter in "\t "), lower_headers
+    return titles, _as_wide_as(rows, names, dialect), lower_headers
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
@@ -284,17 +285,17 @@ def _is_sep_line(lines: LineReader) -> bool:
     return lines.number == 1 and _SEP_LINE.fullmatch(lines.text) is not None
 
 
-def _as_wide_as(rows: list[list[str]], header: list[str], *, may_name_rows: bool) -> list[str]:
+def _as_wide_as(rows: list[list[str]], header: list[str], dialect: Dialect) -> list[str]:
     """Return the header with empty names for fields that it lacks and that all of the first rows have.
 
-    Those are empty fields at the end, or the names of rows, which R's ``write.table`` writes without a name. If
-    ``may_name_rows`` is False, one more field in each row may be a part of a text that lacks quotes.
+    Those are empty fields at the end, or the names of rows, which R's ``write.table`` writes without a name. Without
+    quotes, one more field between commas may be a part of a text.
     """
     widths = set(map(len, rows))
     missing = widths.pop() - len(header) if len(widths) == 1 else 0
     if missing > 0 and not any("".join(row[-missing:]).strip() for row in rows):
         return header + [""] * missing
-    return ["", *header] if missing == 1 and may_name_rows else header
+    return ["", *header] if missing == 1 and (dialect.quoted or dialect.delimiter in "\t ") else header
 
 
 def _read_rows(

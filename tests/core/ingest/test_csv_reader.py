@@ -156,7 +156,8 @@ def test_names_of_rows_that_r_writes_without_a_name_are_a_column(delimiter: str)
     table = read("".join(f"{delimiter.join(row)}\n" for row in rows))
     assert table.columns == ("column_1", "id", "text", "food")
     assert (table.column("id"), table.column("text")) == (("007", "008"), ('"Great", they said', "Dirty"))
-    assert read("id,text\n1,Great, but dear\n2,Dirty, but cheap\n").rejected, "a comma of a text, not a name"
+    for header in ("id,text", '"id","text"'):
+        assert read(f"{header}\n1,Great, but dear\n2,Dirty, but cheap\n").rejected, "a comma of a text, not a name"
 
 
 @each_row("header", ["id,text", "id,text,food"])
