@@ -26,8 +26,6 @@ from core.errors import MootError
 if TYPE_CHECKING:
     from app.pages import PageName
     from core.runs import RunRow
-    from core.services import personas
-    from core.services.background_jobs import Job
     from core.services.data.importing import ImportDraft
     from core.services.lab.suggestions import Proposal
     from core.services.lab.trials import Trial
@@ -159,8 +157,6 @@ class CodebookState:
 class PersonasState:
     """State of the Personas page."""
 
-    job: Value[Job[personas.GeneratedPersonas] | None] = Value(None)
-    """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
     note: Value[str] = Value("")

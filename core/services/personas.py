@@ -23,7 +23,7 @@ from core.formatting import format_count, format_money, one_line
 from core.ingest.read import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
-from core.services.background_jobs import Job
+from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan, uses_project_personas, with_defaults
 from core.store.saved_versions import PersonaSetVersion
@@ -207,26 +207,33 @@ def with_personas(
     return replace(plan, params={**plan.params, PERSONAS: making.extraction.persona_set.text}), remarks
 
 
+class GenerationJobs(dict[Path, Job[GeneratedPersonas]]):
+    """Persona generation of each project file that is running or whose result was not shown yet."""
+
+
 def start(
     session: ProjectSession, codebook: Codebook, role_model: RoleModel, wanted: GenerationSettings
 ) -> Job[GeneratedPersonas]:
-    """Start generating personas from the project's sources. UsageError without sources."""
+    """Start generating personas from the project's sources, which become the draft. UsageError without sources."""
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
 
     def words(done: int, total: int) -> str:
         return f"{done} of {total} answers; more may follow"
 
-    return Job(
-        lambda report: generate(
-            session,
-            sources,
-            codebook,
-            role_model,
-            wanted,
-            lambda done, total: report(done / total if total else 0.0, words(done, total)),
-        ),
-        words(0, 0),
-    )
+    def begin(report: OnStep) -> Future[GeneratedPersonas]:
+        def on_progress(done: int, total: int) -> None:
+            report(done / total if total else 0.0, words(done, total))
+
+        generation = generate(session, sources, codebook, role_model, wanted, on_progress)
+
+        def finish() -> GeneratedPersonas:
+            generated = generation.result()
+            save_draft(session, generated.extraction.persona_set)
+            return generated
+
+        return in_thread(finish, "moot-personas")
+
+    return Job(begin, words(0, 0))
 
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:

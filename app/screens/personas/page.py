@@ -61,7 +61,7 @@ CONTEXT_CHARACTERS = 160
 
 def main() -> None:
     session = context.require_project()
-    job = state.personas.job
+    job = _jobs().get(session.path)
     if job is not None and job.wait(JOB_WAIT):
         _finish(session, job)
     status = personas.persona_status(session)
@@ -75,6 +75,10 @@ def main() -> None:
     with right:
         _editor(session, status.personas, edited)
         _history(session, status)
+
+
+def _jobs() -> personas.GenerationJobs:
+    return context.workspace().shared(personas.GenerationJobs)
 
 
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
@@ -185,16 +189,16 @@ def _generation(session: ProjectSession) -> None:
         with error_boxes():
             role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
             chosen = replace(wanted, groups=int(groups), dimensions=int(per_group))
-            state.personas.job = personas.start(session, codebook, role_model, chosen)
+            _jobs()[session.path] = personas.start(session, codebook, role_model, chosen)
             st.rerun()
 
 
 def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> None:
-    """Save the generated personas as the draft, or set an error notice, and rerun the page."""
-    state.personas.job = None
+    """Set a notice about the generated personas, or an error notice, and rerun the page."""
+    _jobs().pop(session.path, None)
     with error_notices():
         generated = job.result()
-        _save_draft(session, generated.extraction.persona_set)
+        state.note_saved("personas")
         state.set_notice(
             "ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it."
         )

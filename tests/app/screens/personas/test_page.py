@@ -8,10 +8,12 @@ from concurrent.futures import Future
 import pytest
 
 from core.debate import protocols
-from core.debate.persona_extraction import UNLIMITED
+from core.debate.persona_extraction import UNLIMITED, PersonaExtraction
+from core.engine.standalone_run import Spent
 from core.errors import UsageError
 from core.files import shipped_folder
 from core.services import personas
+from core.services import workspace as workspaces
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
@@ -220,11 +222,31 @@ def test_hostile_personas_are_refused_in_words(session: ProjectSession, persona:
     assert len(str(caught.value)) < 300
 
 
+def test_reload_shows_a_generation_and_its_result_which_no_page_has_to_wait_for(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies: Future[personas.GeneratedPersonas] = Future()
+    monkeypatch.setattr(personas, "generate", lambda *_: replies)
+    personas.add_sources(session, [("guests.txt", b"Guests want a clean room.")])
+    tabs = [open_page("personas"), open_page("personas")]
+    button(tabs[0], "Generate personas")
+    tabs.append(open_page("personas"))
+    for at in tabs[1:]:
+        assert [bar.proto.text for bar in at.run().get("progress")] == ["0 of 0 answers; more may follow"]
+    (job,) = workspaces.current().shared(personas.GenerationJobs).values()
+    generated = personas.add_persona(personas.persona_status(session).personas, "Guests")
+    replies.set_result(personas.GeneratedPersonas(PersonaExtraction(generated, (), ()), Spent()))
+    job.result()
+    assert personas.persona_status(session).personas == generated
+    assert "Generated 3 personas in 2 groups" in html(open_page("personas"))
+    assert not tabs[0].run().get("progress")
+
+
 def test_generation_goes_on_in_sight_when_its_documents_are_removed(session: ProjectSession) -> None:
     personas.add_sources(session, [("guests.txt", b"Guests want a clean room.")])
+    jobs = workspaces.current().shared(personas.GenerationJobs)
+    jobs[session.path] = Job(lambda _: Future(), "Reading guests.txt")
     at = open_page("personas")
-    at.session_state["personas_job"] = Job(lambda _: Future(), "Reading guests.txt")
-    at.run()
     at.button(key="icon-source-remove-guests.txt").click().run()
     assert [bar.proto.text for bar in at.get("progress")] == ["Reading guests.txt"]
     assert "The personas are generated from their statements" not in html(at)
