@@ -15,7 +15,7 @@ from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
 from core.services.evaluation.reference import default_reference, reference_names
 from core.services.project_session import ProjectSession
-from core.services.runs.configuration import differences
+from core.services.runs.configuration import differences, model_names
 
 MAX_SIDE_BY_SIDE = 3  # references; more are in a list
 
@@ -31,6 +31,15 @@ def name_with_size(name: str, documents: int) -> str:
     """Return the name of a run with its number of documents, unless the name has this number already."""
     size = format_count(documents, "document")
     return name if size in name.split(", ") else f"{name}, {size}"
+
+
+def baseline_models(run: RunRow) -> str:
+    """Return the models of a run that uses the built-in model, else an empty text.
+
+    Each page with output of the run shows them, because the user may have named the run.
+    """
+    models = run.settings.role_models.values()
+    return ", ".join(model_names(models)) if any(model.is_builtin for model in models) else ""
 
 
 def run_date(run: RunRow) -> str:

@@ -16,7 +16,7 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_drawer, document_list, excerpt
 from app.widgets.elements import choose, download, facts, line, literal, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html
-from app.widgets.run_picker import reference_picker, run_differences, run_words
+from app.widgets.run_picker import baseline_models, reference_picker, run_differences, run_words
 from core import csv_text
 from core.codebook import Kind, are_comparable, label_noun
 from core.debate import protocols
@@ -78,6 +78,7 @@ def main() -> None:
         comparable = next((group for run in runs if len(group := _comparable(runs, run)) > 1), comparable)
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         selected = _runs(comparable, comparable[0] if is_alone else viewed)
+    line("; ".join(f"{run.title}: {models}" for run in selected if (models := baseline_models(run))))
     if is_alone:
         line(f"No other run has the same labels as “{viewed.title}”.")
     if len(selected) < 2:

@@ -26,7 +26,14 @@ from app.widgets.metric_tables import (
     score_tables,
     strong,
 )
-from app.widgets.run_picker import reference_picker, run_date, run_picker, runs_or_empty_page, selected_run
+from app.widgets.run_picker import (
+    baseline_models,
+    reference_picker,
+    run_date,
+    run_picker,
+    runs_or_empty_page,
+    selected_run,
+)
 from core.documents import Reference
 from core.formatting import MISSING, format_count, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
@@ -56,7 +63,8 @@ def main() -> None:
     run = selected_run(runs, key="evaluate-run")
     version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
     references = available_references(session, run.run_id)
-    with layout.header("Evaluate", ", ".join(filter(None, [version, run_date(run)])), key="evaluate-head"):
+    subtitle = ", ".join(filter(None, [baseline_models(run), version, run_date(run)]))
+    with layout.header("Evaluate", subtitle, key="evaluate-head"):
         run_picker(runs, key="evaluate-run")
         reference = reference_picker(references, key="evaluate-reference")
         if references[reference]:

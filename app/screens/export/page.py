@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app import context
 from app.widgets import layout
 from app.widgets.elements import download, facts, literal, table
-from app.widgets.run_picker import run_date, run_picker, runs_or_empty_page
+from app.widgets.run_picker import baseline_models, run_date, run_picker, runs_or_empty_page, selected_run
 from core.codebook import are_comparable
 from core.documents import ReviewStatus
 from core.formatting import format_count, join_names
@@ -31,7 +31,8 @@ def main() -> None:
     runs = runs_or_empty_page(session, "Export", "Nothing to export yet", words, sign="lines")
     if not runs:
         return
-    with layout.header("Export", key="export-head"):
+    models = baseline_models(selected_run(runs, key="export-run"))
+    with layout.header("Export", models, key="export-head"):
         run = run_picker(runs, key="export-run")
     left, right = st.columns([1, 1.9], gap="medium")
     with left:

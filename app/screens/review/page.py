@@ -16,7 +16,7 @@ from app.widgets import layout
 from app.widgets.alerts import notice
 from app.widgets.elements import facts, line, literal, segments
 from app.widgets.labels import label_data, role_data
-from app.widgets.run_picker import run_picker, runs_or_empty_page, selected_run
+from app.widgets.run_picker import baseline_models, run_picker, runs_or_empty_page, selected_run
 from core.codebook import Codebook
 from core.formatting import format_percent, one_line
 from core.runs import RunRow
@@ -73,7 +73,7 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     actor = state.review.actor
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
-    with layout.header("Review", key="review-head"):
+    with layout.header("Review", baseline_models(run), key="review-head"):
         segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
         run_picker(runs, key="review-run")
         _reviewer(actor)

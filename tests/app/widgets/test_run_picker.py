@@ -1,0 +1,25 @@
+"""Tests of the selection of runs on several pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.services.runs import configuration
+from tests.app.studio import html, open_page, studio
+from tests.core.services.sessions import annotate, fill
+
+
+def test_pages_with_output_of_the_baseline_say_so_although_the_run_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with studio(tmp_path, monkeypatch) as workspace:
+        session = workspace.open(tmp_path / "hotel.duckdb")
+        fill(session)
+        runs = [annotate(session), annotate(session, "ecj")]
+        changes = {run.run_id: run.details.model_copy(update={"name": f"Final {run.run_id}"}) for run in runs}
+        configuration.change_details(session, changes)
+        for page in ("review", "evaluate", "compare", "export"):
+            shown = html(open_page(page))
+            assert "word-list baseline" in shown, page
