@@ -118,14 +118,15 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
 def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
     """Draw what an author writes, and the questions about the text that was sent last."""
     draft = _draft(session, author)
-    if draft.job is not None and draft.job.wait(JOB_WAIT):
-        _finish(draft, draft.job)
+    job = draft.job  # another tab of the author may finish it meanwhile
+    if job is not None and job.wait(JOB_WAIT):
+        _finish(draft, job)
     left, right = st.columns((1, 1.15), gap="small")
     submission = next(
         (submission for submission in current.submissions(author) if submission.document_id == draft.document_id), None
     )
     with left:
-        _composer(session, author, draft)
+        _composer(session, author, draft, job)
         _sent(draft, submission)
     with right:
         if submission is None:
@@ -140,9 +141,9 @@ def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: 
     results.comparison_panel(session)
 
 
-def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft) -> None:
+def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft, job: Job[None] | None) -> None:
     settings = labelling.load_settings(session)
-    is_sending = draft.job is not None
+    is_sending = job is not None
     with panel("Your text", settings.model, key="authors-compose") as head:
         with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
             chat = bound("authors-chat", draft.is_chat, partial(setattr, draft, "is_chat"))
@@ -159,8 +160,8 @@ def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft
         )
         send = partial(draft.send, session, author)
         button("Send", "authors-send", state.once, "send", send, icon="send", type="primary", disabled=is_sending)
-        if draft.job is not None:
-            job_progress(draft.job)
+        if job is not None:
+            job_progress(job)
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])

@@ -7,12 +7,14 @@ import time
 
 import pytest
 
+from app import context
 from core.author_labelling import requests
 from core.author_labelling.questions import Submission
 from core.codebook import Codebook, Label, Scale
 from core.debate.turns import Step
 from core.services.author_labelling import labelling
 from core.services.author_labelling.report import COPIES
+from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, until_shown
 
@@ -106,6 +108,24 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
     until_shown(reloaded, "1 of 2")
     until_shown(at, "1 of 2")
     assert at.text_area(key="authors-text").value == ""
+
+
+def test_questions_are_shown_in_two_tabs_of_an_author(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    draft = context.workspace().shared(labelling.AuthorDrafts).of(session, "p1")
+    wait = Job.wait
+
+    def wait_while_the_other_tab_finishes(job: Job[None], seconds: float) -> bool:
+        has_ended = wait(job, seconds)
+        if has_ended:
+            draft.job = None
+        return has_ended
+
+    monkeypatch.setattr(Job, "wait", wait_while_the_other_tab_finishes)
+    send(at, "The report is due tomorrow")
+    assert not at.exception
+    assert "1 of 2" in html(at)
 
 
 def test_reload_keeps_the_unsent_text_and_the_open_questions(session: ProjectSession) -> None:
