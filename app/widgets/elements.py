@@ -180,6 +180,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, text: Collecti
     The first column and those whose heads are in ``text`` are aligned left, the others are numbers and aligned right.
     ``wide`` names a table that may be too wide, so that the keyboard can scroll it. With many columns or intervals, all
     intervals are below their values.
+
+    Streamlit's own table is not used, because spreadsheets run formulas in the cells that it downloads.
     """
     intervals = sum(any("moot-interval" in cell for cell in column) for column in zip(*rows, strict=True))
     is_wide = intervals > MAX_INLINE or (intervals > 0 and len(heads) > MAX_COLUMNS)

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from app.widgets import elements, layout
 from core.codebook import label_noun
 from core.formatting import MISSING, format_number, format_percent, join_names
-from core.stats.intervals import Estimate, Interval, format_estimate, format_interval
+from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import MIN_CORRELATED_UNITS
 from core.stats.metrics import Metric, metrics
 from core.stats.scoring import Scores
@@ -135,20 +135,12 @@ def dimension_table(scores: Scores) -> None:
 def score_tables(scores: Scores) -> None:
     """Draw all metrics, per label and over all labels, in an expander."""
     with st.expander("All metrics", key="evaluate-tables"):
-        names, cells = scores.table(format_estimate)
-        rows = [
-            {
-                label_noun(scores.kind).capitalize(): name,
-                "n": scores.labels[name].n,
-                **dict(zip(names, row, strict=True)),
-            }
-            for name, row in cells.items()
-        ]
-        st.dataframe(rows, hide_index=True, height="content", key="evaluate-tables-labels")
-        overall = [
-            {"Metric": metric.name, "Value": format_estimate(scores[metric.key])} for metric in metrics(scores.kind)
-        ]
-        st.dataframe(overall, hide_index=True, width="content", height="content", key="evaluate-tables-overall")
+        names, cells = scores.table(estimate_html)
+        rows = [[name, f"{scores.labels[name].n:,}", *row] for name, row in cells.items()]
+        elements.table([label_noun(scores.kind).capitalize(), "n", *names], rows, wide="All metrics by label")
+        overall = [[metric.name, estimate_html(scores[metric.key])] for metric in metrics(scores.kind)]
+        with st.container(width=420):
+            elements.table(["Metric", "Value"], overall)
 
 
 def estimate_html(estimate: Estimate, digits: int = 3) -> Markup:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from app.screens.models.role_models import capabilities
 from app.state import bound, run_slow, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, notice, probe_notice
-from app.widgets.elements import button, icon_button, icon_popover, line, literal
+from app.widgets.elements import button, icon_button, icon_popover, line, literal, table
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price, join_names
 from core.runs import RoleModel
@@ -253,13 +253,14 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
 
 def _model_table(name: str, listed: ModelListing) -> None:
     cards = listed.cards[:MAX_LISTED]
-    columns: dict[str, list[str]] = {"Model": [card.name for card in cards]}
+    heads, rows = ["Model"], [[card.name] for card in cards]
     if any(card.size_bytes or card.family or card.parameters for card in cards):
-        columns["Size"] = [format_bytes(card.size_bytes) if card.size_bytes else "" for card in cards]
-        columns["Family"] = [card.family for card in cards]
-        columns["Parameters"] = [card.parameters for card in cards]
-        columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
-    st.dataframe(columns, hide_index=True, height="auto" if len(cards) <= 6 else 250, key=f"models-{name}")
+        heads += ["Size", "Family", "Parameters", "In memory"]
+        for row, card in zip(rows, cards, strict=True):
+            size = format_bytes(card.size_bytes) if card.size_bytes else ""
+            row += [size, card.family, card.parameters, "yes" if card.loaded else ""]
+    with st.container(height="content" if len(cards) <= 6 else 250, key=f"models-{name}"):
+        table(heads, rows, text=heads[2:], wide=f"Models at {name}")
 
 
 # -- prices

@@ -94,6 +94,14 @@ def test_tabs_of_a_multilabel_run(session, project, view, words):
     assert all(name[0].isupper() for name in names)  # screen readers read them
 
 
+def test_all_metrics_are_shown_without_a_download_of_formulas(session, project):
+    codebook = Codebook(labels=(Label(name="=1+1", id="a"),))
+    debates(project, codebook, {"d0": {"a": True}}, {"d0": ({"a": True}, {"a": True})})
+    app = draw(session, "evaluate", evaluate_tab="scores")
+    assert not app.dataframe
+    assert "<td>=1+1</td><td>1</td>" in texts(app).partition("All metrics by label")[2]
+
+
 def metric_strip(app):
     """Return the HTML of the metrics at the top of the page by name."""
     return dict(re.findall(r"<i>(.*?)</i>(.*?)(?=<i>|$)", texts(app).partition('class="moot-metrics"')[2]))

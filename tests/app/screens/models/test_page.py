@@ -123,6 +123,8 @@ def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, s
         assert "is not a valid connection name" not in html(at), "a second press of the emptied form is ignored"
         at.button(key="test-local").click().run()
         assert "local/gpt-4o-mini" in html(at)
+        assert "<td>gpt-4o-mini</td>" in html(at).partition("Models at local")[2]
+        assert not at.dataframe, "its download contains formulas"
         at.selectbox(key="role-judge-connection").select("local").run()
         assert at.selectbox(key="role-judge-model").value in ("gpt-4o-mini", "mock")
         assert "Listed by local" in html(at)
