@@ -256,7 +256,7 @@ _PRELOAD = component("preload")
 
 
 _PRELOADED = (
-    "ArrowVegaLiteChart", "ButtonGroup", "DownloadButton", "DataFrame", "TextInput", "Checkbox", "TextArea",
+    "ArrowVegaLiteChart", "ButtonGroup", "DownloadButton", "TextInput", "Checkbox", "TextArea",
     "Multiselect", "NumberInput", "Radio", "Slider",
 )  # fmt: skip
 """Streamlit's modules of the elements that pages show first, in the order in which the browser loads them while idle
