@@ -107,10 +107,7 @@ def alternative_test(
     check_shapes(model_ratings, *grids.values())
     if len(grids) < MIN_PEOPLE:
         few = {0: "nobody", 1: "one person"}.get(len(grids), "two people")
-        why = (
-            f"The test needs at least three people who labelled the same documents; here {few} did. "
-            "It leaves each person out in turn and needs others to compare with."
-        )
+        why = f"The test needs at least three people who labelled the same documents; here {few} did."
         return Alternative(epsilon, why_not=why)
     leads = {name: _lead_of_model(name, model_ratings, grids, kind) for name in grids}
     tested = [_left_out(name, lead, epsilon, groups) for name, lead in leads.items()]

@@ -53,7 +53,11 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         layout.empty("One iteration", words, {"Open Run": "run"}, sign="bars", key="stability-measures")
         return
     title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
-    with layout.panel(title, f"of {first}", counted=basis, key="stability-measures"):
+    help = (
+        "Intervals are Student's t over iterations; equal iterations have none. The tab Scores of an iteration has the "
+        "intervals of its own scores."
+    )
+    with layout.panel(title, f"of {first}", counted=basis, help=help, key="stability-measures"):
         rows = [
             _row(metric.name, repeated, [result.by_run[run].get(metric.key) for run in result.runs])
             for metric in metrics(codebook.kind)
@@ -66,10 +70,6 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
         ]
         numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
         table(["Metric", "Mean", "SD", "95% interval", *numbers], rows)
-        st.caption(
-            "Intervals are Student's t over iterations; equal iterations have none. The tab Scores of an iteration has "
-            "the intervals of its own scores."
-        )
 
 
 def _row(name: str, repeated: Repeated, scores: Sequence[float | None]) -> list[str]:

@@ -161,16 +161,16 @@ def _bundle(session: ProjectSession) -> None:
                 key="export-bundle-download",
             )
         st.caption(
-            "One zip with data, codebook, prompts, settings, all turns and reviews, and the debates as web pages. Open "
-            "it on Home to create a project from it. It contains no API keys."
+            "One zip with data, codebook, prompts, settings, turns and reviews, and the debates as web pages; no API "
+            "keys. Open it on Home to create a project from it."
         )
 
 
 def _query(session: ProjectSession) -> None:
     with layout.panel("Query with DuckDB", str(session.path), key="export-query"):
         st.caption(
-            "The project is one DuckDB file. Close Moot first: only one program can open the file at a time. "
-            "The view annotated_review has each document with its debate and labels; evaluation_review adds the gold."
+            "Close Moot first: only one program can open the project at a time. The view annotated_review has each "
+            "document with its debate and labels; evaluation_review adds the gold."
         )
         st.code(export.duckdb_example(session), language=None, wrap_lines=True)
 

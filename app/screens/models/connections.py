@@ -171,11 +171,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     MiniLM is offered where ``advice`` has a reason for vectors.
     """
     vectors_spec, installed = workspace.models.embedder_spec, models.minilm_installed()
-    line(
-        "The classifier learns faster with vectors of the texts. The built-in model compares texts with the "
-        "definitions of the labels and looks for their words."
-    )
-
+    line("The built-in model and the classifier can compare texts by vectors.")
     st.text_input(
         "Model",
         placeholder="none; for example ollama/nomic-embed-text",

@@ -52,8 +52,8 @@ FIELDS = (
     ("relationships", "Relationships", "Relationships with other stakeholders."),
 )
 NO_SOURCES = (
-    "Add reports, interviews or papers in which stakeholders say what they expect of such texts (txt, md, pdf). The "
-    "personas are generated from their statements."
+    "Reports, interviews or papers in which stakeholders say what they expect of such texts (txt, md, pdf). Personas "
+    "are generated from them."
 )
 CONTEXT_CHARACTERS = 160
 """Number of characters of the source shown on either side of a quotation."""

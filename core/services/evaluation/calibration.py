@@ -85,8 +85,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         name = f"log probabilities of {decider.replace('_', ' ')}"
         return _calibrate(session, run, reference, "logprobs", name, certainty_grid)
     why = (
-        "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
-        "model on the Models page: if its server reports log probabilities, they are used."
+        "No certainty is available. Run three iterations or three agents in parallel, or test on the Models page "
+        "whether the server reports log probabilities."
     )
     return Certainty(why_not=why)
 

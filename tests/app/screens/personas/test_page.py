@@ -249,7 +249,7 @@ def test_generation_goes_on_in_sight_when_its_documents_are_removed(session: Pro
     at = open_page("personas")
     at.button(key="icon-source-remove-guests.txt").click().run()
     assert [bar.proto.text for bar in at.get("progress")] == ["Reading guests.txt"]
-    assert "The personas are generated from their statements" not in html(at)
+    assert "Personas are generated from them" not in html(at)
 
 
 def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft(session: ProjectSession) -> None:
