@@ -82,7 +82,7 @@ def fold(items: Sequence[T], draw: Callable[[T], None]) -> None:
     for item in items[:MAX_UNFOLDED]:
         draw(item)
     if more := items[MAX_UNFOLDED:]:
-        with st.expander(f"{len(more)} more"):
+        with st.expander("More"):  # the browser closes an expander whose label changes
             for item in more:
                 draw(item)
 

@@ -203,7 +203,7 @@ def test_long_list_of_projects_leaves_the_next_step_in_sight(workspace: Workspac
     for number in range(7):
         projects.create_project(workspace, f"letters-{number}")
     at = open_page("home")
-    (folded,) = (expander for expander in at.expander if expander.label == "2 more")
+    (folded,) = (expander for expander in at.expander if expander.label == "More")
     assert {button.key for button in folded.button} >= {"open-recent-5", "open-recent-6"}
 
 
