@@ -251,15 +251,16 @@ REVIEW_SETTINGS = "review"
 HIDDEN_VERDICTS = f"""
 SELECT document_id, true AS is_second FROM person_status
 WHERE status = '{SUBMITTED}' AND actor <> $actor AND {{among}} AND document_id NOT IN
-    (SELECT document_id FROM events WHERE {IS_SUBMISSION} AND actor = $actor)
+    (SELECT document_id FROM events WHERE {IS_SUBMISSION} AND actor = $actor AND {{among}})
 UNION ALL
 SELECT document_id, false FROM verdicts
 WHERE run_id = $run AND {{among}}
 AND (SELECT (value -> 'blind')::BOOLEAN FROM settings WHERE name = '{REVIEW_SETTINGS}')
 AND document_id NOT IN
-    (SELECT document_id FROM person_status WHERE actor = $actor AND status IN ('{SUBMITTED}', 'Discarded'))
+    (SELECT document_id FROM person_status
+     WHERE actor = $actor AND status IN ('{SUBMITTED}', 'Discarded') AND {{among}})
 AND document_id NOT IN (SELECT document_id FROM events
-    WHERE kind = '{MARK}' AND item = 'blind' AND actor = $actor AND run_id = $run)
+    WHERE kind = '{MARK}' AND item = 'blind' AND actor = $actor AND run_id = $run AND {{among}})
 """
 """SQL of the documents whose verdict is hidden from ``$actor`` in ``$run``.
 
