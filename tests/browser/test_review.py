@@ -404,3 +404,6 @@ def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_ta
     for width in (1280, 1024):
         page.set_viewport_size({"width": width, "height": 800})
         expect(page.locator(".st-key-review-head")).to_have_css("height", "36px")
+        baseline = page.locator(".st-key-review-head .sub")
+        expect(baseline).to_have_text("word-list baseline")
+        assert baseline.evaluate("head => head.scrollWidth - head.clientWidth") <= 0
