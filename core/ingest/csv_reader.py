@@ -62,6 +62,9 @@ _COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
 _BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
 _QUOTED_BETWEEN_SPACES = re.compile(r'"[^"\r\n]+"(?: "[^"\r\n]+")+\r?\n"')
 """The header of a file that R writes by default."""
+_ESCAPED_BETWEEN_SPACES = re.compile(r'\\"(?!\s*$| (?:["\d-]|NA\b))', re.MULTILINE)
+"""A quote after a backslash that cannot end a field, before the end of a line or another field."""
+_DOUBLED_BETWEEN_SPACES = re.compile(r'[^\s"\\]""|"""')
 _MARK = "__label__"
 _FASTTEXT = re.compile(rf"((?:{_MARK}\S+(?:\s+|$))+)(.*)", re.DOTALL)
 """A line of fastText: labels and a text."""
@@ -196,10 +199,10 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
 def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]]]:
     """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows."""
     head = _head(source.stream, decoding)
+    inside, doubled = _ESCAPED_INSIDE, _DOUBLED_INSIDE
     if _QUOTED_BETWEEN_SPACES.match(head):
-        escaped = '\\"' in head
-    else:
-        escaped = bool(_ESCAPED_INSIDE.search(head)) and not _DOUBLED_INSIDE.search(head)
+        inside, doubled = _ESCAPED_BETWEEN_SPACES, _DOUBLED_BETWEEN_SPACES
+    escaped = bool(inside.search(head)) and not doubled.search(head)
     if escaped:
         head = _double_quotes(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)

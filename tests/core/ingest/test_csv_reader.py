@@ -145,6 +145,14 @@ def test_fields_that_all_rows_have_beyond_the_header_are_columns() -> None:
     assert rejections(read("id,text\n1,Great\n2,Dirty, but cheap\n")) == ["row 3: 3 fields, expected 2"]
 
 
+@each_row("text", ["Great", 'A ""great"" room'])
+def test_backslash_before_the_end_of_a_field_between_spaces_is_kept(text: str) -> None:
+    """R's write.table writes a backslash as it is."""
+    table = read(f'"text" "path" "food"\n"{text}" "C:\\dir\\" 0\n"Cold\\" "D:" NA\n')
+    assert table.column("text") == (text.replace('""', '"'), "Cold\\")
+    assert (table.column("path"), table.column("food")) == (("C:\\dir\\", "D:"), ("0", "NA"))
+
+
 @each_row("delimiter", [",", ";", "\t", " "])
 def test_names_of_rows_that_r_writes_without_a_name_are_a_column(delimiter: str) -> None:
     """The file is that of write.table(d, sep = ...) of R 4.2.2, which leaves the header one field short."""
