@@ -524,7 +524,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     room = _names_room(named)
     x_scale = scale_beside_text(room, (0, maximum * 1.06))
     y_scale = alt.Scale(domain=y_domain, nice=False)
-    x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4))
+    x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4, labelSeparation=6))
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3~f", tickCount=6))
     fill = alt.Scale(domain=[True, False], range=[shades["right"], shades["tx3"]])
     tip = tooltip(
