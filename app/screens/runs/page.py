@@ -25,8 +25,7 @@ from core.runs import RunDetails, RunRow
 from core.services.evaluation import run_comparison
 from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard, leaderboard_references
 from core.services.project_session import ProjectSession
-from core.services.runs import configuration as configurations
-from core.services.runs import rerun
+from core.services.runs import control, rerun
 
 _LEADERBOARD = component("leaderboard")
 
@@ -145,7 +144,7 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
     """Change the details of runs. ``done`` describes it for Undo; without it, Undo of an earlier change stays."""
-    act = configurations.change_details(session, changes)
+    act = control.change_details(session, changes)
     if done:
         state.runs.undo = (done, act)
 
@@ -185,7 +184,7 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
 def _undo_bar(session: ProjectSession) -> None:
     """Draw Undo for the last action of this tab, else for the last deletion, which may be from an earlier session."""
     undo = state.runs.undo
-    if undo is None and (deletion := configurations.last_deletion(session)) is not None:
+    if undo is None and (deletion := control.last_deletion(session)) is not None:
         act, titles = deletion
         undo = f"{join_names(titles, 2)} deleted.", act
     if undo is not None:
@@ -195,7 +194,7 @@ def _undo_bar(session: ProjectSession) -> None:
 
 
 def _undo(session: ProjectSession, act: int) -> None:
-    configurations.undo_details(session, act)
+    control.undo_details(session, act)
     state.runs.undo = None  # after an error, Undo stays
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 
 from core.debate import protocols
-from core.errors import UsageError
 from core.formatting import format_count, join_names
-from core.runs import FIRST_CANARY, RoleModel, RunDetails, RunRow, RunSettings, Sampling
-from core.services.project_session import ProjectSession
+from core.runs import FIRST_CANARY, RoleModel, RunRow, RunSettings, Sampling
 from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
@@ -101,38 +99,6 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     used_names = {run.details.name for run in earlier}
     numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
     return next(candidate for candidate in numbered if candidate not in used_names)
-
-
-def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> int:
-    """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back; return its number.
-
-    A paused batch run that is deleted is stopped, because its batches would be answered and billed. Raises UsageError
-    if an active run is to be deleted, and NoSuchRun for an unknown run.
-    """
-    deleted = [run_id for run_id, new in changes.items() if new.status == "deleted"]
-    if active := [run_id for run_id in session.active_runs() if run_id in deleted]:
-        title = session.run(active[0]).title
-        state = "queued" if session.state(active[0]) == "queued" else "running"
-        raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
-    act = session.store.runs.describe(changes)
-    session.stop(*(run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"))
-    return act
-
-
-def undo_details(session: ProjectSession, act: int) -> int:
-    """Restore the details before an act, as an act that can be undone, and return its number.
-
-    Raises UsageError if the details of these runs were changed after the act.
-    """
-    return session.store.runs.undo_details(act)
-
-
-def last_deletion(session: ProjectSession) -> tuple[int, Sequence[str]] | None:
-    """Return the number of the latest act whose runs are still deleted, and their titles; None without one."""
-    if (deletion := session.store.runs.last_deletion()) is None:
-        return None
-    act, run_ids = deletion
-    return act, [session.run_name(run_id) for run_id in run_ids]
 
 
 def describe_model(role_model: RoleModel) -> str:

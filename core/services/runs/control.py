@@ -1,13 +1,13 @@
-"""Control runs: queue, pause, stop, resume, raise the budget, and explain why a run is not running."""
+"""Control runs: queue, pause, stop, resume, raise the budget, rename, delete, and explain why one is not running."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.errors import UsageError
 from core.formatting import format_money
-from core.runs import RunRow, State, StopCode, StopReason
+from core.runs import RunDetails, RunRow, State, StopCode, StopReason
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning, rerun
@@ -173,3 +173,35 @@ def _put_queue_on_hold(session: ProjectSession, run_id: str) -> None:
         return
     for row in queued_runs(session):
         session.pause(row.run_id, StopReason("on_hold", run_id))
+
+
+def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -> int:
+    """Rename, tag, pin, archive or delete runs, as one act that ``undo_details`` takes back; return its number.
+
+    A paused batch run that is deleted is stopped, because its batches would be answered and billed. Raises UsageError
+    if an active run is to be deleted, and NoSuchRun for an unknown run.
+    """
+    deleted = [run_id for run_id, new in changes.items() if new.status == "deleted"]
+    if active := [run_id for run_id in session.active_runs() if run_id in deleted]:
+        title = session.run(active[0]).title
+        state = "queued" if session.state(active[0]) == "queued" else "running"
+        raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
+    act = session.store.runs.describe(changes)
+    session.stop(*(run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"))
+    return act
+
+
+def undo_details(session: ProjectSession, act: int) -> int:
+    """Restore the details before an act, as an act that can be undone, and return its number.
+
+    Raises UsageError if the details of these runs were changed after the act.
+    """
+    return session.store.runs.undo_details(act)
+
+
+def last_deletion(session: ProjectSession) -> tuple[int, Sequence[str]] | None:
+    """Return the number of the latest act whose runs are still deleted, and their titles; None without one."""
+    if (deletion := session.store.runs.last_deletion()) is None:
+        return None
+    act, run_ids = deletion
+    return act, [session.run_name(run_id) for run_id in run_ids]

@@ -22,7 +22,8 @@ from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard
 from core.services.runs import planning
-from core.services.runs.configuration import PROTOCOL, change_details
+from core.services.runs.configuration import PROTOCOL
+from core.services.runs.control import change_details
 from tests.app.studio import NAVIGATION, button, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate, store_debates

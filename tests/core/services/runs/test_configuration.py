@@ -1,30 +1,25 @@
-"""Tests of run configurations: descriptions, differences between runs, names and details."""
+"""Tests of run configurations: descriptions, differences between runs, and names."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.errors import UsageError
 from core.files import read_text, shipped_folder
-from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, Sampling, Template
+from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import (
-    change_details,
     configuration,
     describe_model,
     describe_sampling,
     differences,
     propose_name,
     role_titles,
-    undo_details,
 )
-from tests.core.services.sessions import studio
+from tests.core.services.sessions import queue_runs, studio
 from tests.core.store.helpers import make_settings
 
 MINI = RoleModel(connection="openai", model="gpt-4.1-mini")
@@ -156,67 +151,10 @@ def test_first_run_is_named_by_protocol_and_models():
     assert propose_name(CRITIC, 10, []) == "ECJ, gpt-4.1-mini, critic v2"
 
 
-def create_run(session: ProjectSession, **fields) -> RunRow:
-    plan = replace(planning.Plan(), **fields)
-    settings = planning.build_settings(plan, make_settings().codebook, 1, session.models)
-    return planning.create_runs(session, settings, ["d0", "d1"])[0]
-
-
 def test_run_names_are_unique(session):
-    titles = [create_run(session).title, create_run(session, params={"extra_rounds": 1}).title]
+    plans = planning.Plan(), planning.Plan(params={"extra_rounds": 1})
+    titles = [queue_runs(session, plan)[0].title for plan in plans]
     assert titles == ["ECJ, word-list baseline", "ECJ, word-list baseline, extra rounds 1"]
-
-
-def test_rename_is_stored_and_can_be_undone(session):
-    run = create_run(session)
-    changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
-    act = change_details(session, {run.run_id: changed})
-    assert session.store.runs.require(run.run_id).details == changed
-    undo = undo_details(session, act)
-    assert session.store.runs.require(run.run_id).details == run.details
-    undo_details(session, undo)
-    assert session.store.runs.require(run.run_id).details == changed, "the undo is undone"
-
-
-def test_several_runs_are_deleted_and_restored_together(session):
-    first, second = create_run(session), create_run(session)
-    deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (first, second)}
-    act = change_details(session, deleted)
-    assert session.store.runs.all() == []
-    assert session.store.runs.latest_id() is None
-    assert session.store.runs.get(first.run_id) is not None, "a deleted run stays in the store"
-    undo_details(session, act)
-    assert [run.run_id for run in session.store.runs.all()] == [first.run_id, second.run_id]
-
-
-def test_undo_keeps_later_changes(session):
-    first, second = create_run(session), create_run(session)
-    deletion = change_details(session, {first.run_id: first.details.model_copy(update={"status": "deleted"})})
-    note = change_details(session, {second.run_id: second.details.model_copy(update={"note": "good"})})
-    undo_details(session, deletion)
-    assert [run.details.note for run in session.store.runs.all()] == ["", "good"]
-    change_details(session, {second.run_id: second.details.model_copy(update={"note": "better"})})
-    with pytest.raises(UsageError, match="were changed again"):
-        undo_details(session, note)
-    assert session.store.runs.require(second.run_id).details.note == "better"
-
-
-@pytest.mark.parametrize("state", ["running", "queued"])
-def test_active_run_cannot_be_deleted(session, monkeypatch, state):
-    run = create_run(session)
-    monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
-    monkeypatch.setattr(type(session), "state", lambda *_: state)
-    with pytest.raises(UsageError, match=f"'{run.title}' is {state}"):
-        change_details(session, {run.run_id: RunDetails(status="deleted")})
-
-
-@pytest.mark.parametrize(("engine", "state"), [("batch", "stopped"), ("live", "paused")])
-def test_deleted_batch_run_is_stopped_so_that_its_batches_are_cancelled(session, engine, state):
-    run = create_run(session, engine=EngineSettings(name=engine))
-    asyncio.run(session.project.sink.state(run.run_id, "paused"))
-    act = change_details(session, {run.run_id: RunDetails(status="deleted")})
-    undo_details(session, act)
-    assert session.run(run.run_id).state == state
 
 
 def test_run_whose_personas_cannot_be_read_has_titles():

@@ -1,7 +1,8 @@
-"""Tests of the queue, pauses, stops and budgets of runs with the built-in model."""
+"""Tests of the queue, pauses, stops, budgets and details of runs with the built-in model."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from core.documents import Document
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.runs import EngineSettings, RoleModel
+from core.runs import EngineName, EngineSettings, RoleModel, RunDetails
 from core.services.live_state import ClientCursor
 from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
@@ -235,3 +236,57 @@ def test_documents_replaced_before_the_run_starts_fail(
     assert replay is not None
     assert replay.verdict is not None
     assert replay.verdict.verdict.status == "failed"
+
+
+def test_rename_is_stored_and_can_be_undone(session: ProjectSession) -> None:
+    (run,) = queue_runs(session)
+    changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
+    act = control.change_details(session, {run.run_id: changed})
+    assert session.store.runs.require(run.run_id).details == changed
+    undo = control.undo_details(session, act)
+    assert session.store.runs.require(run.run_id).details == run.details
+    control.undo_details(session, undo)
+    assert session.store.runs.require(run.run_id).details == changed, "the undo is undone"
+
+
+def test_several_runs_are_deleted_and_restored_together(session: ProjectSession) -> None:
+    first, second = (queue_runs(session)[0] for _ in range(2))
+    deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (first, second)}
+    act = control.change_details(session, deleted)
+    assert session.store.runs.all() == []
+    assert session.store.runs.latest_id() is None
+    assert session.store.runs.get(first.run_id) is not None, "a deleted run stays in the store"
+    control.undo_details(session, act)
+    assert [run.run_id for run in session.store.runs.all()] == [first.run_id, second.run_id]
+
+
+def test_undo_keeps_later_changes(session: ProjectSession) -> None:
+    first, second = (queue_runs(session)[0] for _ in range(2))
+    deletion = control.change_details(session, {first.run_id: first.details.model_copy(update={"status": "deleted"})})
+    note = control.change_details(session, {second.run_id: second.details.model_copy(update={"note": "good"})})
+    control.undo_details(session, deletion)
+    assert [run.details.note for run in session.store.runs.all()] == ["", "good"]
+    control.change_details(session, {second.run_id: second.details.model_copy(update={"note": "better"})})
+    with pytest.raises(UsageError, match="were changed again"):
+        control.undo_details(session, note)
+    assert session.store.runs.require(second.run_id).details.note == "better"
+
+
+@pytest.mark.parametrize("state", ["running", "queued"])
+def test_active_run_cannot_be_deleted(session: ProjectSession, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    (run,) = queue_runs(session)
+    monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
+    monkeypatch.setattr(type(session), "state", lambda *_: state)
+    with pytest.raises(UsageError, match=f"'{run.title}' is {state}"):
+        control.change_details(session, {run.run_id: RunDetails(status="deleted")})
+
+
+@pytest.mark.parametrize(("engine", "state"), [("batch", "stopped"), ("live", "paused")])
+def test_deleted_batch_run_is_stopped_so_that_its_batches_are_cancelled(
+    session: ProjectSession, engine: EngineName, state: str
+) -> None:
+    run = queue_runs(session, planning.Plan(engine=EngineSettings(name=engine)))[0]
+    asyncio.run(session.project.sink.state(run.run_id, "paused"))
+    act = control.change_details(session, {run.run_id: RunDetails(status="deleted")})
+    control.undo_details(session, act)
+    assert session.run(run.run_id).state == state
