@@ -12,7 +12,7 @@ from app import context
 from app.components import component, reported
 from app.pages import open_page
 from app.screens.runs import table
-from app.state import bound, state
+from app.state import bound, run_slow, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.elements import button, facts, line, segments
@@ -173,7 +173,7 @@ def _actions(session: ProjectSession, selected: Sequence[LeaderboardRow]) -> Non
             else:
                 help = "Archived runs are hidden on all other pages. Nothing is deleted."
                 button("Archive", "runs-archive", _set_status, session, runs, "archived", type="tertiary", help=help)
-            button("Delete", "runs-delete", _set_status, session, runs, "deleted", type="tertiary")
+            button("Delete", "runs-delete", run_slow, _set_status, session, runs, "deleted", type="tertiary")
         _undo_bar(session)
 
 

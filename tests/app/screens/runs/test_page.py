@@ -21,10 +21,11 @@ from core.runs import RoleModel, RunDetails
 from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL
 from core.services.runs.control import change_details
-from tests.app.studio import NAVIGATION, button, html, open_page, studio
+from tests.app.studio import NAVIGATION, button, can_other_tabs_act, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
 from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate, store_debates
 
@@ -145,6 +146,13 @@ def test_deletions_can_be_undone_in_a_later_session(session):
     at = button(at, "Undo")
     assert len(session.all_runs()) == 3
     assert "Undo" not in [button.label for button in at.button]
+
+
+def test_other_tabs_act_while_batches_of_deleted_runs_are_cancelled(session, monkeypatch):
+    run, others_act = finished(session), []
+    monkeypatch.setattr(ProjectSession, "stop", lambda *_: others_act.append(can_other_tabs_act()))
+    button(open_runs(run.run_id), "Delete")
+    assert others_act == [True]
 
 
 def test_deletion_can_be_undone_after_another_run_was_changed(session):
