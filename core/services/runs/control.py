@@ -187,7 +187,8 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -
         state = "queued" if session.state(active[0]) == "queued" else "running"
         raise UsageError(f"'{title}' is {state}.", "Stop it, then delete it.")
     act = session.store.runs.describe(changes)
-    session.stop(*(run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"))
+    if batches := [run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"]:
+        session.stop(*batches)  # it waits while another run is started or stopped
     return act
 
 
