@@ -581,7 +581,7 @@ class _Patterns:
         is_constant = has_ends and bool(((roots**2).sum(axis=0) <= TINY**2).any())
         is_unaffected = has_ends and not is_constant and variance <= _MIN_INFLUENCE**2  # as accuracy, if both are wrong
         if not differs.any() or is_unaffected:
-            alike = not is_unaffected and (self.alike[column] if metric.per_label else self.alike.all())
+            alike = self.alike[column] if metric.per_label else self.alike.all()
             if self.design.is_census or (alike and is_estimate):
                 return Interval(0.0, 0.0, self.level)
             return None if is_estimate else self._equal(metric, fewest_cases)

@@ -210,6 +210,20 @@ def test_annotators_that_are_equal_on_a_sample_may_differ_on_other_documents() -
         assert estimate == Estimate(0.0, Interval(pytest.approx(-bound), pytest.approx(bound)))
 
 
+def test_annotators_with_the_same_verdicts_on_all_documents_have_an_exact_difference_in_a_sample() -> None:
+    rng = np.random.default_rng(0)
+    truth, order = rng.integers(0, 3, 300), np.arange(100)
+    verdicts = np.where(rng.random(300) < 0.8, truth, 0)
+    reference = np.where(np.arange(300) < 100, truth, -1)
+    design = Design(sample=WeightedSample.of_draws(order, [np.ones(300)] * 100, 300), order=order)
+    equal = difference("choice", reference, verdicts, verdicts, ["a", "b", "c"], design=design)
+    assert equal["accuracy"] == equal["macro_f1"] == Estimate(0.0, Interval(0.0, 0.0))
+    others = verdicts.copy()
+    others[100:150] = (verdicts[100:150] + 1) % 3
+    unknown = difference("choice", reference, verdicts, others, ["a", "b", "c"], design=design)
+    assert unknown["macro_f1"] == Estimate(0.0, None), "they differ on documents without a review"
+
+
 def test_annotators_that_differ_only_where_both_are_wrong_are_not_known_to_be_equally_accurate() -> None:
     """The limits are those of binom.test(0, 200) of R 4.2.2: such documents may be this frequent."""
     reference = np.arange(200) % 3
