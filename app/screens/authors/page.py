@@ -41,7 +41,8 @@ def main() -> None:
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
-        if state.authors.view != "Write" or not _draft(session, author).text:
+        draft = _draft(session, author)
+        if state.authors.view != "Write" or not (draft.text or draft.job):  # unsent text is in memory only
             saved(state.saved_at.get("authors"))
     match state.authors.view:
         case "Answer for others":
@@ -155,13 +156,13 @@ def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft
             height=140,
             label_visibility="collapsed",
             placeholder="Write or paste a text, or the next message of the chat",
-            disabled=is_sending,
             **bound("authors-text", draft.text, partial(setattr, draft, "text")),
         )
         send = partial(draft.send, session, author)
         button("Send", "authors-send", state.once, "send", send, icon="send", type="primary", disabled=is_sending)
         if job is not None:
             job_progress(job)
+            st.text(draft.sent_text)
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             kinds = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])

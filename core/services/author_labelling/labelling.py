@@ -255,6 +255,9 @@ class AuthorDraft:
 
     def __init__(self) -> None:
         self.text = ""
+        """The text in the field."""
+        self.sent_text = ""
+        """The text of the job."""
         self.is_chat = False
         """True if the model replies to each text."""
         self.messages: tuple[ConversationMessage, ...] = ()
@@ -278,21 +281,26 @@ class AuthorDraft:
     def send(self, session: ProjectSession, author: str) -> None:
         """Start to store the text and to prepare its questions. In a chat, the model then replies.
 
-        Ignored while an earlier text is being sent. The job raises the errors of ``submit`` and ``reply_in_chat``.
+        Ignored while an earlier text is being sent. A text that could not be stored becomes the unsent text again. The
+        job raises the errors of ``submit`` and ``reply_in_chat``.
         """
         if self.job is None:
-            text, is_chat = self.text, self.is_chat
+            self.text, self.sent_text, is_chat = "", self.text, self.is_chat
 
             def work(report: OnStep) -> None:
-                self._send(session, author, text, is_chat, report)
+                self._send(session, author, is_chat, report)
 
             self.job = Job(lambda report: in_thread(lambda: work(report), "moot-authors"), "Preparing questions")
 
-    def _send(self, session: ProjectSession, author: str, text: str, is_chat: bool, report: OnStep) -> None:
+    def _send(self, session: ProjectSession, author: str, is_chat: bool, report: OnStep) -> None:
         before = self.messages if is_chat else ()
         conversation = self.conversation if before else ""
-        submission = submit(session, author, text, conversation=conversation, before=before)
-        self.document_id, self.conversation, self.text = submission.document_id, submission.conversation, ""
+        try:
+            submission = submit(session, author, self.sent_text, conversation=conversation, before=before)
+        except Exception:
+            self.text = self.text or self.sent_text  # the author may have gone on writing
+            raise
+        self.document_id, self.conversation = submission.document_id, submission.conversation
         if is_chat and submission.text:
             self.messages = (*before, ConversationMessage("author", submission.text))
             report(0.5, "Waiting for the model's reply")

@@ -102,7 +102,9 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
     assert not labelling.load_labelling(session).submissions("p1")
     for tab in (at, reloaded := agree(open_page("authors"))):
         assert [bar.proto.text for bar in tab.get("progress")] == ["Preparing questions"]
-        assert tab.text_area(key="authors-text").value == "The report is due tomorrow"
+        assert tab.text_area(key="authors-text").value == ""
+        assert [text.value for text in tab.text] == ["The report is due tomorrow"]
+        assert "Saved" not in html(tab)
         assert tab.button(key="authors-send").disabled
     answered.set()
     until_shown(reloaded, "1 of 2")

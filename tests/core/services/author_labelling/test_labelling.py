@@ -127,6 +127,11 @@ def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) 
     (submission,) = labelling.load_labelling(session).submissions(author)
     assert (draft.text, draft.document_id) == ("", submission.document_id)
     assert [message.role for message in draft.messages] == ["author", "assistant"]
+    draft.text, draft.job = "The call is tomorrow.", None
+    draft.send(session, author)
+    draft.text = "The call is tomorrow. Or"
+    draft.job.result()
+    assert draft.text == "The call is tomorrow. Or"
     draft.renew()
     assert (draft.messages, draft.conversation, draft.document_id) == ((), "", "")
 
