@@ -104,8 +104,9 @@ def same_name_gold(table: Table, codebook: Codebook) -> tuple[GoldSource, ...]:
     if not sources:
         expected = "label" if codebook.kind == "choice" else ", ".join(codebook.names[:20])
         holding, _ = suggest_gold(dict(zip(table.columns, table.data, strict=True)), codebook)
-        options = " ".join(f"--gold {_gold_option(source)}" for source in holding[:6])
-        remedy = f"'{holding[0].column}' holds gold: use {options}. " if holding else ""
+        options = [f"--gold {_gold_option(source)}" for source in holding]
+        more = " and so on" if len(options) > 6 else ""
+        remedy = f"'{holding[0].column}' holds gold: use {' '.join(options[:6])}{more}. " if holding else ""
         raise UsageError(
             f"No column of {table.name} is named like a label ({expected}).",
             f"{remedy}Name the columns one by one with --gold LABEL=COLUMN. It has: {', '.join(table.columns[:50])}.",

@@ -57,6 +57,10 @@ def test_gold_columns_are_matched_by_label_name() -> None:
     with pytest.raises(UsageError) as refused:
         same_name_gold(table("text,Room_r1,Price_r1\na,1,0\nb,0,1\n"), ASPECTS)
     assert "'Room_r1' holds gold: use --gold Room=Room_r1@r1 --gold Price=Price_r1@r1." in refused.value.remedy
+    raters = ",".join(f"Room_r{rater},Price_r{rater}" for rater in range(4))
+    with pytest.raises(UsageError) as refused:
+        same_name_gold(table(f"text,{raters}\na{',1,0' * 4}\nb{',0,1' * 4}\n"), ASPECTS)
+    assert "--gold Price=Price_r2@r2 and so on." in refused.value.remedy, "there are more columns with gold"
 
 
 def test_gold_option_of_a_label_that_begins_with_an_equals_sign() -> None:
