@@ -318,7 +318,7 @@ function valueCell(cell, { numeric }) {
   const parts = cell?.parts ?? [];
   for (const [place, [text, differs]] of parts.entries()) {
     const comma = place + 1 < parts.length ? "," : "";
-    node.append(place ? " " : "", differs ? el("b", "differs", text + comma) : text + comma);
+    node.append(place ? " " : "", el("span", differs ? "part differs" : "part", text + comma));
   }
   if (cell?.title) node.title = cell.title;
   return node;

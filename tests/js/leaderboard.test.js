@@ -53,6 +53,28 @@ function table() {
   return { draw, told, boxes, name, nameField, ticked: () => boxes().map(({ checked }) => checked) };
 }
 
+test("lines of a setting break between its parts, which keep their commas", () => {
+  const parentElement = document.createElement("div");
+  parentElement.innerHTML = '<div class="moot"></div>';
+  document.body.replaceChildren(parentElement);
+  const models = {
+    parts: /** @type {[string, boolean][]} */ ([
+      ["gpt-4o-mini", true],
+      ["word-list baseline", false],
+    ]),
+  };
+  const runs = [run(0.2, { cells: { models: { ...models, value: null } } })];
+  const columns = [{ key: "models", title: "Models", numeric: false }];
+  const noAction = () => {};
+  const data = { runs, columns, selected: [], cleared: 0 };
+  drawLeaderboard({ data, parentElement, setStateValue: noAction, setTriggerValue: noAction });
+  const parts = [...parentElement.querySelectorAll(".part")].map((part) => [part.textContent, part.className]);
+  assert.deepEqual(parts, [
+    ["gpt-4o-mini,", "part differs"],
+    ["word-list baseline", "part"],
+  ]);
+});
+
 test("a run that was hidden for a while stays selected", () => {
   const { draw, told, boxes, ticked } = table();
   draw([0.2, 0.9]);
