@@ -165,7 +165,7 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "sp
 HEADERS = ("first line", "none")
 MAX_NOTES = 20
 """Notes on the reading of a file that are shown; a file with unnamed columns may have thousands."""
-DESTINATIONS = {"add": "Add to documents", "replace": "Replace documents", "new": "New project"}
+DESTINATIONS = {"add": "Add", "replace": "Replace", "new": "New project"}
 
 
 class ImportPage:
