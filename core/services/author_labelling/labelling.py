@@ -298,7 +298,7 @@ class AuthorDraft:
         try:
             submission = submit(session, author, self.sent_text, conversation=conversation, before=before)
         except Exception:
-            self.text = self.text or self.sent_text  # the author may have gone on writing
+            self.text = "\n\n".join(filter(None, (self.sent_text, self.text)))  # the author may have gone on writing
             raise
         self.document_id, self.conversation = submission.document_id, submission.conversation
         if is_chat and submission.text:

@@ -136,6 +136,24 @@ def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) 
     assert (draft.messages, draft.conversation, draft.document_id) == ((), "", "")
 
 
+def test_refused_text_is_kept_before_a_text_that_the_author_began(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = labelling.AuthorDrafts().of(session, "ada")
+
+    def refuse(*_text: object, **_options: object) -> None:
+        draft.text = "Then I"
+        raise UsageError("no", "")
+
+    monkeypatch.setattr(labelling, "submit", refuse)
+    draft.text = TEXT
+    draft.send(session, "ada")
+    assert draft.job is not None
+    with pytest.raises(UsageError):
+        draft.job.result()
+    assert draft.text == f"{TEXT}\n\nThen I"
+
+
 def test_author_continues_the_latest_text_with_open_questions(session: ProjectSession) -> None:
     author = labelling.give_consent(session, "ada")
     texts = [labelling.submit(session, author, text) for text in (TEXT, "Nothing is due today.", "Hello!")]
