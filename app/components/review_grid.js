@@ -422,16 +422,17 @@ export function drawDecision(node, { api, value, colDef }) {
     node.style.setProperty("--label", colour);
     Object.assign(node, { role: "checkbox", ariaChecked: String(value === "1"), ariaLabel: name });
     node.replaceChildren();
-  } else if (value === "?" || value === null || value === undefined) drawUnresolved(node);
+  } else if (value === "?" || value === null || value === undefined)
+    drawMark(node, "no decision yet"); // unresolved, not debated, or hidden in a blind review
   else {
     node.className = "word";
     setText(node, names[value] ?? value);
   }
 }
 
-/** @param {HTMLElement} node */
-function drawUnresolved(node) {
-  Object.assign(node, { className: "unresolved", title: "unresolved" });
+/** @param {HTMLElement} node @param {string} title */
+function drawMark(node, title) {
+  Object.assign(node, { className: "unresolved", title });
   setText(node, "?");
 }
 
@@ -453,7 +454,7 @@ export function drawSquares(node, { api, value }) {
   }
   if (/^\?+$/.test(text)) {
     const mark = el("span");
-    drawUnresolved(mark);
+    drawMark(mark, "unresolved");
     node.append(mark);
     return;
   }

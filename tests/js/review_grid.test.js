@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import "./dom.js";
 import {
   collectState,
+  drawDecision,
   fitColumns,
   getValue,
   handleKey,
@@ -50,6 +51,12 @@ test("optional columns are hidden one by one until the rows fit", () => {
   assert.deepEqual(fit(widths, optional, 180), ["_text", "gold"]);
   assert.deepEqual(fit(widths, optional, 100), ["_text"]);
   assert.deepEqual(fit(widths, ["_quotes"], 100), ["_text", "gold", "r_judge"]);
+});
+
+test("a cell without a value does not call a hidden verdict unresolved", () => {
+  const node = document.createElement("span");
+  drawDecision(node, /** @type {any} */ ({ api: { getGridOption: () => ({ label_names: {} }) }, value: null }));
+  assert.deepEqual([node.textContent, node.title], ["?", "no decision yet"]);
 });
 
 test("a digit selects the label of a single choice", () => {
