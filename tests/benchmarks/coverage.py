@@ -270,6 +270,7 @@ def comparisons(documents: int, repeats: int) -> None:
                 planned=100,
                 low=-1.0,
                 unsure=differs[order],
+                error_size=0.4,
             )
             always.append(all(gained.mean() in interval for interval in result))
             better.append(

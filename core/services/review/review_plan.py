@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import ceil
+from math import ceil, sqrt
 from statistics import median_high
 from typing import Literal, TypeAlias
 
@@ -203,8 +203,11 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
             right, also = (is_right(reference, values, kind=codebook.kind) for values in (predicted, other))
             gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
             gains = np.where(loaded.is_kept, gains, np.nan)
-            differ = np.any(predicted != other, axis=1)
-            return _estimated_mean(status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=differ)
+            differs = (verdicts != others[0]) & loaded.population[:, None]
+            unsure, error_size = differs[rows].any(axis=1), _lost_gain(differs)
+            return _estimated_mean(
+                status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=unsure, error_size=error_size
+            )
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return status
@@ -232,11 +235,12 @@ def _estimated_mean(
     *,
     low: float = 0.0,
     unsure: Mask | None = None,
+    error_size: float = 1.0,
 ) -> PlanStatus:
     """Return the status of a claim on a mean (arguments as in ``confidence_sequence``); unchanged without interval."""
     plan = status.plan
     intervals = sequential_tests.confidence_sequence(
-        sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure
+        sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure, error_size=error_size
     )
     if not intervals:
         return status
@@ -406,7 +410,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             "Choose a smaller difference.",
         )
     sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even_part(1.0))
-    needs = []
+    error_size, needs = _lost_gain(differs), []
     for seed in range(_SIMULATED_STUDIES):
         rng = np.random.default_rng(seed)
         right = rng.random(differs.shape) < 0.5 + 0.5 * plan.points / max_difference
@@ -414,12 +418,25 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
         order, sample = _draw(sizes, rng)
         unsure = np.any(differs[order], axis=1)
         intervals = sequential_tests.confidence_sequence(
-            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0, unsure=unsure
+            sample,
+            gained[order],
+            np.zeros(len(order)),
+            0.0,
+            planned=100,
+            low=-1.0,
+            unsure=unsure,
+            error_size=error_size,
         )
         numbered = enumerate(intervals, sequential_tests.FIRST_DRAWS)
         needs.append(next((reviews for reviews, interval in numbered if interval.low > 0), len(differs)))
     needed = median_high(needs)
     return needed if needed <= MAX_REVIEWS else None
+
+
+def _lost_gain(differs: Mask) -> float:
+    """Return how much a document loses if the other run is right (root mean square); 0 if the runs are equal."""
+    shares = differs[differs.any(axis=1)].mean(axis=1)
+    return 2 * sqrt(float((shares**2).mean())) if len(shares) else 0.0
 
 
 def _draw(sizes: Numbers, rng: np.random.Generator) -> tuple[NDArray[np.intp], WeightedSample]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.stats import sequential_tests
-from core.stats.sampling import WeightedSample
+from core.stats.sampling import WeightedSample, draw_sizes
 from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
 from tests.core.stats.samples import uniform_sample
 
@@ -52,6 +52,32 @@ def test_all_intervals_of_a_study_of_rare_errors_cover(share: float) -> None:
         result = sequential_tests.confidence_sequence(_all(300, 800), drawn, np.ones(300), 1.0, planned=100)
         covered += all(right.mean() in interval for interval in result)
     assert covered >= 0.93 * 150
+
+
+@pytest.mark.parametrize(("share", "better", "even"), [(0.3, 0.95, False), (0.02, 0.75, True)])
+def test_all_intervals_of_a_difference_cover(share: float, better: float, even: bool) -> None:
+    # Two runs of one label. Drawn evenly, the first documents often show no difference of runs that differ.
+    covered = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        differs = rng.random(2000) < share
+        gains = np.where(differs, np.where(rng.random(2000) < better, 1.0, -1.0), 0.0)
+        sizes = np.ones(2000) if even else draw_sizes(differs[:, None], differs[:, None], 0.1)
+        order = np.argsort(rng.exponential(size=2000) / sizes)[:200]
+        sample = WeightedSample.of_draws(order, [sizes] * 200, 2000)
+        result = sequential_tests.confidence_sequence(
+            sample, gains[order], np.zeros(200), 0.0, planned=100, low=-1.0, unsure=differs[order], error_size=2.0
+        )
+        covered += all(gains.mean() in interval for interval in result)
+    assert covered >= 0.93 * 150
+
+
+def test_equal_runs_have_an_exact_difference() -> None:
+    zeros = np.zeros(30)
+    result = sequential_tests.confidence_sequence(
+        _all(30, 200), zeros, zeros, 0.0, planned=100, low=-1.0, unsure=zeros, error_size=0.0
+    )
+    assert [(interval.low, interval.high) for interval in result] == [(0.0, 0.0)] * 11
 
 
 def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
