@@ -429,7 +429,7 @@ def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) 
 
 def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
     for row in rows:
-        if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
+        if warning := describe_truncation(row, session.store.transcripts.cut_replies(row.run_id)):
             console.print_message(f"{row.run_id}: {warning}")
         for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")

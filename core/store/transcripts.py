@@ -59,6 +59,17 @@ class FinishedPage:
     rows: tuple[FinishedDebate, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CutReplies:
+    """Replies of a run that their output limit cut also in the last attempt, counted by document.
+
+    ``limits`` are the output limits in tokens that cut them, ascending, without unknown ones.
+    """
+
+    documents: int
+    limits: tuple[int, ...]
+
+
 class Transcripts(ReadRepository):
     """Reader of stored debates."""
 
@@ -161,15 +172,16 @@ class Transcripts(ReadRepository):
             counted.update(dict.fromkeys(causes, count))
         return [(messages[cause], count) for cause, count in counted.most_common(3)]
 
-    def truncated_replies(self, run_id: str) -> int:
-        """Return how many replies that a run paid for were cut by their output limit in their last attempt."""
-        return int(self._connection.value(_TRUNCATED, {"run": run_id}))
+    def cut_replies(self, run_id: str) -> CutReplies:
+        """Return how many documents of a run have a reply that was cut by its output limit in its last attempt."""
+        ((documents, limits),) = self._connection.rows(_CUT_REPLIES, {"run": run_id})
+        return CutReplies(documents, tuple(sorted(limits or ())))
 
 
-_TRUNCATED = """
+_CUT_REPLIES = """
 WITH asked AS (FROM turns WHERE run_id = $run AND NOT superseded),
-cut AS (SELECT asked.* FROM asked JOIN replies USING (key) WHERE replies.run_id = $run AND finish_reason = 'length')
-SELECT count(DISTINCT key) FROM cut WHERE NOT EXISTS (
+cut AS (SELECT asked.*, output_limit FROM asked JOIN replies USING (key) WHERE finish_reason = 'length')
+SELECT count(DISTINCT document_id), list(DISTINCT output_limit) FILTER (output_limit > 0) FROM cut WHERE NOT EXISTS (
     FROM asked WHERE asked.retry > cut.retry AND asked.document_id = cut.document_id AND asked.role = cut.role
     AND asked.round = cut.round AND asked.item = cut.item
 )

@@ -12,6 +12,7 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning, rerun
 from core.services.runs.cost_estimate import describe_truncation
+from core.store.transcripts import CutReplies
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,8 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
-    last_reply, open_debates, truncated, retryable = _stored_debates(session, run_id)
-    truncation = describe_truncation(row, truncated)
+    last_reply, open_debates, cut, retryable = _stored_debates(session, run_id)
+    truncation = describe_truncation(row, cut)
     addresses = rerun.kept_addresses(row.settings, session.models) if overview.unfinished else ()
     return replace(
         overview,
@@ -66,11 +67,11 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
 
 
 @cached_until_commit
-def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, int, int]:
-    """Return the time of the last reply, and how many debates are open, replies truncated and documents retryable."""
+def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, CutReplies, int]:
+    """Return the time of the last reply, the number of open debates, the cut replies and the retryable documents."""
     debates = session.store.transcripts
     retryable = session.store.runs.retryable(run_id)
-    return *debates.last_reply(run_id), debates.truncated_replies(run_id), retryable
+    return *debates.last_reply(run_id), debates.cut_replies(run_id), retryable
 
 
 def stop_code(run: RunRow, state: State) -> StopCode:

@@ -21,6 +21,7 @@ from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Interval, ends, wilson
 from core.store.runs import DecisionPaths
 from core.store.runs import FromStore as FromStore
+from core.store.transcripts import CutReplies
 
 SAMPLE_SIZE = 20
 """Number of documents rendered for an estimate, drawn at random because files are often sorted."""
@@ -290,19 +291,14 @@ class ContextOverflow:
         )
 
 
-def describe_truncation(run: RunRow, cut: int) -> str:
+def describe_truncation(run: RunRow, cut: CutReplies) -> str:
     """Return a warning about replies that reached their output limit; empty if there are none."""
-    if not cut:
+    if not cut.documents:
         return ""
-    limits = {
-        role_model.sampling.output_limit
-        for role_model in run.settings.role_models.values()
-        if not role_model.is_builtin
-    }
-    tokens = " or ".join(f"{limit:,}" for limit in sorted(limits))
+    tokens = f" of {' or '.join(f'{limit:,}' for limit in cut.limits)} tokens" if cut.limits else ""
     return (
-        f"{cut:,} of {format_count(run.calls, 'reply', 'replies')} reached the output limit of {tokens} tokens. Labels "
-        "that they had not decided are unresolved. Raise max tokens or lower the reasoning effort."
+        f"For {cut.documents:,} of {format_count(run.documents, 'document')}, a reply reached the output "
+        f"limit{tokens}. Labels that it had not decided are unresolved. Raise max tokens or lower the reasoning effort."
     )
 
 

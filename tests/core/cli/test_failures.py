@@ -79,7 +79,21 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
         result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
     assert "--retry unresolved asks again" in result.stderr
-    assert "2 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
+    # the probe detected reasoning, and the second attempt has twice the limit
+    assert "For 2 of 2 documents, a reply reached the output limit of 16,384 tokens" in result.stderr
+
+
+def test_cut_replies_are_counted_by_document_after_a_retry(folder: Path) -> None:
+    async def cut_until_4000(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        is_cut = "Text 0" in last_message(body) and body.get("max_tokens", 0) < 4000
+        return await (reply_with("The aspects present", "length") if is_cut else debating())(request, body)
+
+    options = ("--protocol", "single", "--limit", "3", "--param", "max_tokens=1000")
+    with Scripted(cut_until_4000) as server:
+        annotate(folder, *toy(server.url, *options))
+        retried = annotate(folder, *toy(server.url, *options, "--resume", "r0001", "--retry", "unresolved"))
+    assert (retried.json["calls"], retried.json["unresolved"]) == (6, 1)
+    assert "For 1 of 3 documents, a reply reached the output limit of 2,000 tokens" in retried.stderr
 
 
 def test_reply_that_was_complete_in_its_second_attempt_is_not_reported_as_cut(folder: Path) -> None:

@@ -174,7 +174,7 @@ def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, s
         session.start_or_resume(run.run_id).result(30)
     shown = html(open_page("run"))
     assert "Replies reached their output limit" in shown
-    assert "1 of 4 replies" in shown
+    assert "For 1 of 1 document, a reply reached the output limit of " in shown
 
 
 def test_unknown_price_asks_for_confirmation(
