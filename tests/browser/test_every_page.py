@@ -365,6 +365,7 @@ def test_list_of_documents_keeps_its_height_free_until_it_is_drawn(profile: Brow
 
 def test_next_line_of_a_quote_does_not_cover_its_underline(page: Page) -> None:
     open_page(page, "Review")
+    page.get_by_test_id("stMain").get_by_text("Focus", exact=True).click()  # an earlier test may have left another view
     page.locator(LAST["Review"]).first.wait_for()
     overlaps = page.locator(".evidence").evaluate_all(
         """all => all.flatMap((one) => {
