@@ -32,6 +32,7 @@ from core.services.data.importing import (
     ColumnMapping,
     Header,
     ImportOptions,
+    ImportPreview,
     describe_other_ids,
     options_record,
     preview_file,
@@ -204,22 +205,33 @@ def _check_templates_on(documents: Sequence[Document], settings: RunSettings) ->
     prompt_templates.check_templates(settings, first if longest is None else [*first, longest])
 
 
-def resume_run(session: ProjectSession, run_id: str, retries: Sequence[str], budget: float | None) -> Outcome:
+def resume_run(
+    session: ProjectSession,
+    run_id: str,
+    retries: Sequence[str],
+    budget: float | None,
+    extension: ImportPreview | None = None,
+    limit: int | None = None,
+) -> Outcome:
     """Resume a run and retry documents with a status in ``retries``; a finished run is only reported.
 
-    ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
+    ``budget`` is a new limit in dollars for the whole run; None keeps the current one. The first ``limit`` documents of
+    ``extension`` are added to the run. An error before that leaves the run and the documents unchanged.
     """
     row = console.known_run(session, run_id)
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retried = retry["retry_failed"] * row.failed
     retried += session.store.runs.retryable(run_id) if retry["retry_unresolved"] else 0
-    if row.ended - retried < row.documents:
+    added = [] if extension is None else import_with_runs.new_documents(session, run_id, extension, limit)
+    if row.ended - retried < row.documents + len(added):
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
         control.check_budget(session, run_id)
         _note_kept_addresses(session, row.settings, run_id)
         _preflight(session, row.settings)
+    if extension is not None:
+        _extend_run(session, row, extension, added)
     return _execute(session, [run_id], **retry)
 
 
@@ -283,16 +295,13 @@ def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Cod
     ]
 
 
-def extend_run(session: ProjectSession, run_id: str, source: ImportOptions, limit: int | None) -> None:
-    """Add new documents of a file to a run before it resumes."""
-    row = console.known_run(session, run_id)
-    preview = preview_file(source, row.settings.codebook, session)
-    _print_reading(preview.built, " (stored in the project)")
-    stored, added = import_with_runs.extend_run(session, run_id, preview, limit)
+def _extend_run(session: ProjectSession, row: RunRow, extension: ImportPreview, added: Sequence[str]) -> None:
+    """Import a file and add documents of it to a run before it resumes."""
+    stored = import_with_runs.extend_run(session, row.run_id, extension, added)
     _print_conflicts(session, stored.counts)
-    console.print_message(f"{run_id}: added {format_count(added, 'document')}")
+    console.print_message(f"{row.run_id}: added {format_count(len(added), 'document')}")
     other_runs = [other for other in session.all_runs() if other.experiment_id == row.experiment_id]
-    if shorter := [other.run_id for other in other_runs if other.documents < row.documents + added]:
+    if shorter := [other.run_id for other in other_runs if other.documents < row.documents + len(added)]:
         commands = ", ".join(f"--resume {id} --extend" for id in shorter)
         console.print_message(
             f"{join_names(shorter)}, of the same experiment, {plural(len(shorter), 'does', 'do')} not have all these "
@@ -599,10 +608,13 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         source = ImportOptions(options["inputs"], columns, header=options["header"], limit=options["limit"], **gold)
         if resume is not None:
             session = workspace.open(path, create=False)
+            extension = None
             if options["extend"]:
-                extend_run(session, resume, source, options["limit"])
+                extension = preview_file(source, console.known_run(session, resume).settings.codebook, session)
+                _print_reading(extension.built, " (stored in the project)")
             warn_ignored_options(session, resume, source, options)
-            outcome = resume_run(session, resume, options["retries"] or ("failed",), options["budget"])
+            retries = options["retries"] or ("failed",)
+            outcome = resume_run(session, resume, retries, options["budget"], extension, options["limit"])
         elif options["retries"] or options["extend"]:
             raise UsageError("--retry and --extend need an existing run.", "Name it with --resume.")
         else:

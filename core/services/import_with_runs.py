@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.data.importing import ImportPreview, store_documents
@@ -26,10 +28,14 @@ def create_runs(
     return stored, planning.create_runs(session, settings, document_ids, iterations=plan.iterations, rejected=rejected)
 
 
-def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> tuple[Import, int]:
-    """Store documents in the project, and add the first ``limit`` of them to a run.
+def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> list[str]:
+    """Return the ids of those of the first ``limit`` documents of a file that a run does not have."""
+    existing = set(session.store.runs.document_ids(run_id))
+    return [document.id for document in preview.built.documents[:limit] if document.id not in existing]
 
-    Return the import, and how many of these documents the run did not have.
-    """
+
+def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, document_ids: Sequence[str]) -> Import:
+    """Store the documents of a file in the project, and add some of them to a run."""
     stored = store_documents(session, preview)
-    return stored, session.store.runs.extend(run_id, [document.id for document in preview.built.documents[:limit]])
+    session.store.runs.extend(run_id, document_ids)
+    return stored

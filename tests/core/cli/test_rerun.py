@@ -113,6 +113,19 @@ def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     assert annotate(tmp_path, "--extend", code=2).json == {}
 
 
+def test_refused_extension_leaves_the_run_and_the_documents_unchanged(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    with mock_llm() as url:
+        connection = ("--connection", f"mock={url}/v1")
+        annotate(tmp_path, *connection, "--model", "mock/m")
+    write(tmp_path, *TEXTS)
+    for given, problem in ((), "uses the unknown connection 'mock'"), (connection, "cannot be reached"):
+        assert problem in annotate(tmp_path, *given, "--resume", "r0001", "--extend", code=2).stderr
+        (run,) = moot("runs", "--project", tmp_path / "p.duckdb", "--json").json["runs"]
+        assert (run["status"], run["documents"]) == ("done", 2)
+        assert rows(tmp_path, "SELECT count(*) FROM documents") == [(2,)]
+
+
 def test_extending_one_iteration_names_the_others(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     annotate(tmp_path, "--iterations", 3)

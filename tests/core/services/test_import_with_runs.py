@@ -34,6 +34,7 @@ def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, 
     _annotate(session, path, "The room was clean.,0\n")
     path.write_text("text\nThe room was clean.\nFriendly staff.\nWe slept.\n", encoding="utf-8")
     preview = preview_file(ImportOptions((path,), ColumnMapping("text")), BOOK, session)
-    assert import_with_runs.extend_run(session, "r0001", preview, 2)[1] == 1
+    new = import_with_runs.new_documents(session, "r0001", preview, 2)
+    import_with_runs.extend_run(session, "r0001", preview, new)
     assert session.store.runs.document_ids("r0001") == ["1", "2"]
     assert session.store.documents.count() == 3
