@@ -123,7 +123,7 @@ class BatchEngine(ReplayingEngine):
                 role_model.base_url: role_model.connection for role_model in self.settings.role_models.values()
             }
             try:
-                for job in await self._jobs.open_jobs():
+                for job in await self._jobs.open_jobs(self.settings.engine.batch_dir):
                     address = job.role_model.base_url
                     if address not in connections:  # which is part of the keys of its requests
                         continue
@@ -265,7 +265,7 @@ class BatchEngine(ReplayingEngine):
         if not job.remote_id:
             remote = await _find(server, job.name)
             if remote is None:
-                if job.run_id == self.run_id:  # another run may have submitted to a folder instead, or to the server
+                if job.run_id == self.run_id:  # another run may be submitting its job just now
                     await self._jobs.close_job(job.name, "never submitted")
                 return
             await self._jobs.submitted(job.name, remote)

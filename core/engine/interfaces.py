@@ -105,8 +105,11 @@ class BatchJob:
 class BatchJobs(Protocol):
     """Record of submitted batches, so that no request is submitted twice, even after a crash."""
 
-    async def open_jobs(self) -> Sequence[BatchJob]:
-        """Return the jobs of all runs that have not been collected, oldest first."""
+    async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
+        """Return the jobs that have not been collected of all runs with this ``batch_dir``, oldest first.
+
+        Jobs elsewhere would look as if they were lost.
+        """
 
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""

@@ -411,10 +411,11 @@ class ProjectSession:
 
     async def _cancel_batches(self, run: RunRow) -> None:
         """Ask the servers to cancel the open batches of a run that is not active."""
-        batches, jobs = BatchLibrary(self.models), await self.project.jobs.open_jobs()
+        folder = run.settings.engine.batch_dir
+        batches, jobs = BatchLibrary(self.models), await self.project.jobs.open_jobs(folder)
         try:
             with suppress(TimeoutError):
-                cancelling = cancel_jobs(run.run_id, jobs, batches, run.settings.engine.batch_dir)
+                cancelling = cancel_jobs(run.run_id, jobs, batches, folder)
                 await asyncio.wait_for(cancelling, CANCELLING_SECONDS)
         finally:
             await batches.close()

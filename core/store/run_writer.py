@@ -249,11 +249,13 @@ def _added(
 class BatchJobStore(Repository):
     """The ``BatchJobs`` of the engine. No method blocks its loop."""
 
-    async def open_jobs(self) -> Sequence[BatchJob]:
+    async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
         rows = await asyncio.to_thread(
             self._connection.rows,
             "SELECT name, run_id, connection, model, base_url, remote_id, list(key) FROM batches "
-            "JOIN batch_requests USING (name) WHERE outcome IS NULL GROUP BY ALL ORDER BY min(unix_time)",
+            "JOIN batch_requests USING (name) JOIN runs USING (run_id) "
+            "WHERE outcome IS NULL AND settings ->> '$.engine.batch_dir' = ? GROUP BY ALL ORDER BY min(unix_time)",
+            [folder],
         )
         return [
             BatchJob(name, run_id, RoleModel(connection=connection, model=model, base_url=url), tuple(keys), remote_id)

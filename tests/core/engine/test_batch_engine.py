@@ -609,6 +609,29 @@ def test_run_names_its_own_file_and_not_one_of_another_run(tmp_path: Path) -> No
         assert f"6 requests of a batch are in {hand.files / run_id}-" in hand.resume(run_id).stderr
 
 
+def test_run_leaves_the_file_of_a_run_with_another_folder_open(tmp_path: Path) -> None:
+    hand = Hand(tmp_path)
+    run(tmp_path, "http://127.0.0.1:9", *hand.batch[:3], f"batch_dir={tmp_path / 'others'}", code=3)
+    hand.put(hand.replies)
+    assert hand.resume().json["verdicts"] == 6
+
+
+def test_run_with_a_folder_leaves_a_batch_at_the_server_open(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(3))
+    configure(server, hold=True)
+    run(tmp_path, server, "--protocol", "single", "--param", "batch_wait=0", code=3)
+    folder = run(tmp_path, server, "--protocol", "single", "--param", f"batch_dir={tmp_path / 'files'}", code=3)
+    assert "3 requests of a batch are in" in folder.stderr
+    assert "does not know the batch" not in run(tmp_path, server, "--resume", "r0001", code=3).stderr
+    configure(server, hold=False)
+    for _ in range(9):
+        result = run(tmp_path, server, "--resume", "r0001", code=None)
+        if result.code == 0:
+            break
+    assert result.json["calls"] == 3
+    assert stats(server)["sizes"] == [3]
+
+
 def test_unchanged_files_are_read_once_and_changed_ones_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[bytes] = []
 
@@ -699,7 +722,7 @@ def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
     batch_settings = settings(engine=EngineSettings(name="batch"), concurrency=2)
     dependencies = Dependencies(world.load, world, world, world, world.events.append)
 
-    async def nothing() -> tuple[BatchJob, ...]:
+    async def nothing(*_: object) -> tuple[BatchJob, ...]:
         return ()
 
     async def paused() -> RunStatus:
@@ -722,7 +745,7 @@ def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool)
     work = world.work(settings("single", engine=EngineSettings(name="batch")), count=1)
     cancelled: list[str] = []
 
-    async def open_jobs() -> tuple[BatchJob, ...]:
+    async def open_jobs(_folder: str) -> tuple[BatchJob, ...]:
         return tuple(
             BatchJob(f"{run_id}-1", run_id, ROLE_MODEL, ("k",), remote_id=f"batch of {run_id}")
             for run_id in ("r1", "r2")
