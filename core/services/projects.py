@@ -193,8 +193,8 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
 
     Raises as ``rename_project``, and StorageFull.
     """
-    target = project_path(free_name(path.name, path.parent), path.parent)
-    with _closed(workspace, path, reopen=path):
+    with _closed(workspace, path, reopen=path):  # another tab copies it before or after, under another name
+        target = project_path(free_name(path.name, path.parent), path.parent)
         copy_files(path, target)
         preferences.update(lambda saved: saved.with_recent(target).with_recent(path))
     return target
@@ -220,8 +220,11 @@ def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
 
 def deleted_projects() -> tuple[DeletedProject, ...]:
     """Return the projects in the bin, the one deleted last first."""
-    folders = [folder for folder in _files(_bin()) if (folder / ORIGIN).is_file()]
-    return tuple(map(_deleted, sorted(folders, key=lambda folder: -folder.stat().st_mtime)))
+    found = []
+    for folder in _files(_bin()):
+        with suppress(FileNotFoundError, NotADirectoryError):  # another tab restores it or empties the bin
+            found.append((folder.stat().st_mtime, _deleted(folder)))
+    return tuple(deleted for _, deleted in sorted(found, key=lambda dated: -dated[0]))
 
 
 def restore_project(deleted: DeletedProject) -> Path:
@@ -246,7 +249,8 @@ def restore_project(deleted: DeletedProject) -> Path:
 def empty_bin() -> None:
     """Delete the projects in the bin for good."""
     for deleted in deleted_projects():
-        shutil.rmtree(deleted.folder)
+        with suppress(FileNotFoundError):  # another tab does the same
+            shutil.rmtree(deleted.folder)
 
 
 def reveal_project(path: Path) -> None:

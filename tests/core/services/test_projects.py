@@ -358,6 +358,35 @@ def test_project_stays_complete_if_the_bin_is_on_a_full_disk(
         assert replies.read_text() == "paid for"
 
 
+def test_two_tabs_empty_the_bin(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        projects.delete_project(workspace, projects.create_project(workspace, name).path)
+    delete, load = shutil.rmtree, projects._deleted
+
+    def delete_in_both_tabs(folder: Path) -> None:
+        delete(folder)
+        delete(folder)
+
+    def load_after_deletion(folder: Path) -> projects.DeletedProject:
+        delete(folder)
+        return load(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", delete_in_both_tabs)
+        projects.empty_bin()
+    assert projects.deleted_projects() == ()
+    projects.delete_project(workspace, projects.create_project(workspace, "three").path)
+    monkeypatch.setattr(projects, "_deleted", load_after_deletion)
+    assert projects.deleted_projects() == ()
+
+
+def test_project_is_copied_in_two_tabs_at_once(workspace: Workspace) -> None:
+    path = projects.create_project(workspace, "one").path
+    with ThreadPoolExecutor(3) as tabs:
+        copies = list(tabs.map(lambda _: projects.duplicate_project(workspace, path), range(3)))
+    assert sorted(copy.stem for copy in copies) == ["one 2", "one 3", "one 4"]
+
+
 def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "one")
     session.store.documents.add([Document("a", {"text": "x"})])
