@@ -78,7 +78,11 @@ def main() -> None:
         comparable = next((group for run in runs if len(group := _comparable(runs, run)) > 1), comparable)
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         selected = _runs(comparable, comparable[0] if is_alone else viewed)
-    line("; ".join(f"{run.title}: {models}" for run in selected if (models := baseline_models(run))))
+    baselines = [baseline_models(run) for run in selected]
+    if len({*baselines}) == 1:
+        line(baselines[0] and f"All runs: {baselines[0]}")
+    else:
+        line("; ".join(f"{run.title}: {models}" for run, models in zip(selected, baselines, strict=True) if models))
     if is_alone:
         line(f"No other run has the same labels as “{viewed.title}”.")
     if len(selected) < 2:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.services.runs import configuration
+from core.services.runs import control
 from tests.app.studio import html, open_page, studio
 from tests.core.services.sessions import annotate, fill
 
@@ -19,7 +19,7 @@ def test_pages_with_output_of_the_baseline_say_so_although_the_run_has_a_name(
         fill(session)
         runs = [annotate(session), annotate(session, "ecj")]
         changes = {run.run_id: run.details.model_copy(update={"name": f"Final {run.run_id}"}) for run in runs}
-        configuration.change_details(session, changes)
+        control.change_details(session, changes)
         for page in ("review", "evaluate", "compare", "export"):
             shown = html(open_page(page))
-            assert "word-list baseline" in shown, page
+            assert ("All runs: word-list baseline" if page == "compare" else "word-list baseline") in shown, page
