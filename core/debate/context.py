@@ -247,7 +247,7 @@ class Transcript:
 def _render_replies(replies: Replies) -> str:
     """Return replies of other roles as a prompt shows them: delimited, without their reasoning.
 
-    The prompt says so if nothing is left of a reply.
+    An empty reply is marked as empty.
     """
     if isinstance(replies, Reply):
         text = without_reasoning(replies.text)

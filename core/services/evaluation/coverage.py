@@ -98,8 +98,8 @@ class Coverage:
 def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold", annotator: str = VERDICT) -> Coverage:
     """Return the coverage of the scores of an annotator of a run.
 
-    A document counts if the reference and the annotator both have a value of at least one item. For a person and for
-    another run, the debate of this run is no reason.
+    A document counts if the reference and the annotator both have a value of at least one item. The status of a debate
+    explains only missing values of this run, not those of a person or of another run.
     """
     _, predicted = paired_arrays(session, run, annotator, reference)
     is_counted = np.any(~np.isnan(predicted), axis=1)
