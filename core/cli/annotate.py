@@ -132,10 +132,9 @@ def annotate_file(
     templates = {} if existing is None else prompt_templates.promoted_templates(existing)
     settings = planning.build_settings(plan, codebook, 0, workspace.models, templates)
     _check_templates_on(built.documents, settings)
-    if existing is not None:
-        settings = existing.trainer.pin_classifier(settings)
-        if plan.ambiguous:  # fails before anything is written if the prepass does not exist
-            ambiguity.difference_rates(existing, plan.ambiguous)
+    settings = planning.pin_settings(existing, settings)
+    if existing is not None:  # fails if no document is ambiguous
+        ambiguity.select_documents(existing, plan, [document.id for document in built.documents])
     for note in run_warnings.settings_warnings(settings, workspace.models):
         console.print_message(note)
     _print_reading(built, " (stored in the project)")

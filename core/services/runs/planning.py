@@ -286,13 +286,22 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     """Return the settings of a new run with the latest saved codebook and the project's own prompts.
 
     Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
-    saved, NoSuchModel for a classifier that is not trained yet, and the errors of ``build_settings``. Weights of votes
-    from reviewed documents become numbers here, and the classifier gets its hash.
+    saved, and the errors of ``build_settings`` and ``pin_settings``.
     """
     saved, templates = saved_codebook(session), prompt_templates.promoted_templates(session)
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.number, session.models, templates)
-    settings = session.trainer.pin_classifier(settings)
-    if settings.params.get("weights") != "reviewed" or saved.codebook.kind == "rating":
+    return pin_settings(session, settings)
+
+
+def pin_settings(session: ProjectSession | None, settings: RunSettings) -> RunSettings:
+    """Return settings with the hash of the classifier, and weights of votes from reviewed documents as numbers.
+
+    Without a project there are no reviewed documents. Raises NoSuchModel for a classifier that is not trained yet, and
+    UsageError if no weight can be computed.
+    """
+    if session is not None:
+        settings = session.trainer.pin_classifier(settings)
+    if settings.params.get("weights") != "reviewed" or settings.codebook.kind == "rating":
         return settings
     weights = reviewed_vote_weights(session, settings)
     return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
@@ -485,7 +494,7 @@ MIN_WEIGHT = 0.05
 """Smallest weight, of a model that is right no more often than by chance."""
 
 
-def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str:
+def reviewed_vote_weights(session: ProjectSession | None, settings: RunSettings) -> str:
     """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
 
     The weight is log(p (k - 1) / (1 - p)) for the share p of correct labels of the annotator's model on reviewed
@@ -494,7 +503,7 @@ def reviewed_vote_weights(session: ProjectSession, settings: RunSettings) -> str
     ones are added, so that a model without evidence has the weight 0. A model without reviewed documents has the mean
     weight of the others. UsageError if none of the models has any.
     """
-    right, n = _count_correct(session, settings)
+    right, n = ({}, {}) if session is None else _count_correct(session, settings)
     errors = max(1, len(settings.codebook.labels) - 1) if settings.codebook.kind == "choice" else 1
     by_model = {spec: log((right[spec] + 1) * errors / (n[spec] - right[spec] + errors)) for spec in n if n[spec]}
     raw_weights = [by_model.get(model.spec) for model in settings.role_models.values()]

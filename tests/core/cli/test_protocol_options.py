@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.files import shipped_folder
-from tests.core.cli.invoking import moot
+from tests.core.cli.invoking import annotate, moot, rows, write
 
 SAMPLES = shipped_folder("sample_data")
 BANK = (
@@ -51,6 +51,7 @@ def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
         (("--protocol", "nowhere.yaml"), "cannot be read"),
         (("--param", "theta=2"), "less than or equal to 1"),
         (("--param", "ambiguous=r0001"), "There is no project at"),
+        (("--protocol", "discussion", "--param", "weights=reviewed"), "None of these models has labelled a reviewed"),
     ],
 )
 def test_invalid_options_are_refused_with_the_allowed_values(
@@ -59,6 +60,15 @@ def test_invalid_options_are_refused_with_the_allowed_values(
     project = tmp_path / "p.duckdb"
     assert message in moot(*BANK, "--project", project, *options, code=2).stderr
     assert not project.exists()
+
+
+def test_run_without_ambiguous_documents_imports_nothing(tmp_path: Path) -> None:
+    write(tmp_path, "The staff were friendly.")
+    annotate(tmp_path, "--protocol", "single", "--param", "method=vote", "--param", "k=2")
+    write(tmp_path, "The staff were friendly.", "The breakfast was good.")
+    refused = annotate(tmp_path, "--param", "ambiguous=r0001", "--param", "theta=0", code=2)
+    assert "No document is ambiguous by" in refused.stderr
+    assert rows(tmp_path, "SELECT id FROM documents") == [("d0",)]
 
 
 def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> None:
