@@ -210,8 +210,9 @@ class Runs(Repository):
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
         so that the documents are debated again, and pause a run that was done or stopped. Of unresolved documents, only
-        those that ``retryable`` counts are retried. ``retry_round`` grows if there were any, because the same requests
-        would find the same replies. Raises NoSuchRun for an unknown run.
+        those that ``retryable`` counts are retried. Replaced documents keep their verdicts. ``retry_round`` grows if
+        there were any, because the same requests would find the same replies. Raises NoSuchRun for an unknown
+        run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
@@ -229,7 +230,7 @@ class Runs(Repository):
     def retryable(self, run_id: str) -> int:
         """Return how many unresolved documents have a failed or unreadable reply, which a retry requests again.
 
-        A retry of the others, such as a tie of votes, would find the same replies.
+        A retry of the others, such as a tie of votes, would find the same replies. Replaced documents do not count.
         """
         count = f"SELECT count(*) FROM verdicts WHERE run_id = $run AND status = 'unresolved' AND {_RETRYABLE}"
         return int(self._connection.value(count, {"run": run_id}))
@@ -397,11 +398,12 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
     return write
 
 
-_RETRYABLE = """document_id IN (
+_RETRYABLE = """document_id IN (SELECT id FROM documents) AND (status <> 'unresolved' OR document_id IN (
     SELECT document_id FROM turns
     WHERE run_id = $run AND NOT superseded AND form <> 'text' AND reading ->> '$.problem' <> ''
     UNION ALL SELECT document_id FROM attempts ANTI JOIN replies USING (key) WHERE run_id = $run
-)"""
+))"""
+"""SQL condition of verdicts that a retry may change. Replaced documents cannot be debated again."""
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
@@ -410,7 +412,7 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     Turns of all documents without a verdict are marked superseded. A turn that is replayed with the same reply becomes
     current again.
     """
-    condition = f"run_id = $run AND list_contains($statuses, status) AND (status <> 'unresolved' OR {_RETRYABLE})"
+    condition = f"run_id = $run AND list_contains($statuses, status) AND {_RETRYABLE}"
     params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}
     rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {condition}", params).fetchall()
     moved = {status for (status,) in rows}

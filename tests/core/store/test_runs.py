@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from core.debate.turns import ReplyError
+from core.documents import Document
 from core.errors import NoSuchRun, ProjectError, UsageError
 from core.runs import RunDetails, StopReason
 from core.store.project import Project
@@ -237,6 +238,19 @@ def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
     debate(project, run_id, "d1", OPEN)
     assert project.store.runs.retryable(run_id) == 1
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
+
+
+def test_replaced_documents_keep_their_verdicts_in_a_retry(project, run_id):
+    for document_id, error in (("d0", None), ("d1", ReplyError("stalled", "silence"))):
+        debate(project, run_id, document_id, OPEN, error=error)
+    for document_id in ("d2", "d3"):
+        debate(project, run_id, document_id)
+    values = run_values(project, run_id)
+    project.store.documents.replace_all([Document("z", {"text": "another"})])
+    assert project.store.runs.retryable(run_id) == 0
+    work = project.store.runs.work(run_id, retry_unresolved=True, retry_failed=True)
+    assert (work.todo, work.run.unresolved, work.run.failed) == ((), 1, 1)
+    assert run_values(project, run_id) == values
 
 
 def test_done_run_is_paused_while_its_documents_wait_to_be_retried(project, run_id):
