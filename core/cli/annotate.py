@@ -22,7 +22,7 @@ from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
-from core.runs import SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
+from core.runs import MAX_TOKENS, SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
 from core.services import few_shot_examples, import_with_runs, personas, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.label_keywords import labels_without_keywords, propose_keywords, with_keywords
@@ -349,14 +349,18 @@ def _require_connections(session: ProjectSession, settings: RunSettings, run_id:
 def _note_kept_addresses(session: ProjectSession, settings: RunSettings, run_id: str) -> None:
     """Print which addresses of a run stay although its connections have other ones now, and how to use those."""
     for address in rerun.kept_addresses(settings, session.models):
-        role_options = [
-            word for role in address.roles for word in ("--role", f"{role}={settings.role_models[role].spec}")
-        ]
-        options = ["--project", str(session.path), "--connection", f"{address.connection}={address.current_address}"]
-        command = shlex.join(["moot", "rerun", run_id, *options, *role_options])
-        console.print_message(
-            f"{address.sentence} To use it and pay for new replies: {command} (with the run's --param for sampling)"
-        )
+        options = ["--connection", f"{address.connection}={address.current_address}"]
+        command = _rerun_command(session, run_id, settings, address.roles, options)
+        console.print_message(f"{address.sentence} To use it and pay for new replies: {command}")
+
+
+def _rerun_command(
+    session: ProjectSession, run_id: str, settings: RunSettings, roles: Sequence[str], options: Sequence[str]
+) -> str:
+    """Return the command that reruns a run with the same models of some roles and with other options."""
+    role_options = [word for role in roles for word in ("--role", f"{role}={settings.role_models[role].spec}")]
+    command = shlex.join(["moot", "rerun", run_id, "--project", str(session.path), *options, *role_options])
+    return f"{command} (with the run's --param for sampling)"
 
 
 def _preflight(opened: Workspace | ProjectSession, settings: RunSettings) -> None:
@@ -437,20 +441,26 @@ def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) 
 
 def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
     for row in rows:
-        if warning := describe_truncation(row, session.store.transcripts.cut_replies(row.run_id)):
+        cut = session.store.transcripts.cut_replies(row.run_id)
+        if warning := describe_truncation(row, cut):
             console.print_message(f"{row.run_id}: {warning}")
         for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")
-        if row.failed and row.state == "done":
+        if row.failed > cut.failed and row.state == "done":
             console.print_message(f"{_resume_options(row.run_id)} asks again for the failed documents")
         if row.unresolved and row.state == "done":
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
             words = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
             # a word list replies the same again
-            if not row.settings.is_builtin and session.store.runs.retryable(row.run_id):
+            if not row.settings.is_builtin and session.store.runs.retryable(row.run_id) > cut.unresolved:
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
+        if cut.failed or cut.unresolved:  # a retry has the same limit
+            reached = max([*cut.limits, *(row.settings.role_models[role].sampling.output_limit for role in cut.roles)])
+            options = [f"--param=max_tokens={min(2 * reached, MAX_TOKENS)}", *_stated_options()]
+            command = _rerun_command(session, row.run_id, row.settings, cut.roles, options)
+            console.print_message(f"to raise the output limit and pay for new replies: {command}")
 
 
 def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:
@@ -503,11 +513,15 @@ def _print_stop(session: ProjectSession, status: RunStatus) -> None:
 
 
 def _resume_options(run_id: str) -> str:
-    """Return the options that resume a run, with the given prices and connections, which are not stored."""
+    """Return the options that resume a run."""
+    return shlex.join(["--resume", run_id, *_stated_options()])
+
+
+def _stated_options() -> list[str]:
+    """Return the options with the given prices and connections, which are not stored."""
     given = click.get_current_context().params
     stated = [f"--price={spec}={price}" for spec, price in given.get("prices", {}).items()]
-    stated += [f"--connection={name}={url}" for name, url in given.get("connections", {}).items()]
-    return shlex.join(["--resume", run_id, *stated])
+    return stated + [f"--connection={name}={url}" for name, url in given.get("connections", {}).items()]
 
 
 def _exit_code(rows: tuple[RunRow, ...]) -> int:

@@ -375,7 +375,9 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         not_asked = "labels that were not asked about"
         reading = replace(reading, problem=reading.problem.replace(parse.NOT_IN_CODEBOOK, not_asked))
     if limit and reading.problem == parse.CUT:
-        reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
+        reading = replace(
+            reading, problem=f"{parse.CUT} ({limit:,} tokens; a new run with --param max_tokens=N raises it)"
+        )
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
     if request.kept and reading.readable:

@@ -63,11 +63,16 @@ class FinishedPage:
 class CutReplies:
     """Replies of a run that their output limit cut also in the last attempt, counted by document.
 
-    ``limits`` are the output limits in tokens that cut them, ascending, without unknown ones.
+    ``failed`` of these documents failed because of it, and ``unresolved`` have no decision because it was cut.
+    ``limits`` are the output limits in tokens that cut them, ascending, without unknown ones; ``roles`` are the roles
+    that gave them.
     """
 
     documents: int
+    failed: int
+    unresolved: int
     limits: tuple[int, ...]
+    roles: tuple[str, ...]
 
 
 class Transcripts(ReadRepository):
@@ -174,14 +179,17 @@ class Transcripts(ReadRepository):
 
     def cut_replies(self, run_id: str) -> CutReplies:
         """Return how many documents of a run have a reply that was cut by its output limit in its last attempt."""
-        ((documents, limits),) = self._connection.rows(_CUT_REPLIES, {"run": run_id})
-        return CutReplies(documents, tuple(sorted(limits or ())))
+        ((documents, failed, unresolved, limits, roles),) = self._connection.rows(_CUT_REPLIES, {"run": run_id})
+        return CutReplies(documents, failed, unresolved, tuple(sorted(limits or ())), tuple(sorted(roles or ())))
 
 
 _CUT_REPLIES = """
 WITH asked AS (FROM turns WHERE run_id = $run AND NOT superseded),
 cut AS (SELECT asked.*, output_limit FROM asked JOIN replies USING (key) WHERE finish_reason = 'length')
-SELECT count(DISTINCT document_id), list(DISTINCT output_limit) FILTER (output_limit > 0) FROM cut WHERE NOT EXISTS (
+SELECT count(DISTINCT document_id), count(DISTINCT document_id) FILTER (verdict ->> '$.error.kind' = 'length limit'),
+    count(DISTINCT document_id) FILTER (status = 'unresolved' AND form <> 'text' AND reading ->> '$.problem' <> ''),
+    list(DISTINCT output_limit) FILTER (output_limit > 0), list(DISTINCT role)
+FROM cut LEFT JOIN verdicts USING (run_id, document_id) WHERE NOT EXISTS (
     FROM asked WHERE asked.retry > cut.retry AND asked.document_id = cut.document_id AND asked.role = cut.role
     AND asked.round = cut.round AND asked.item = cut.item
 )

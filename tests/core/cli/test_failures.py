@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -75,36 +77,45 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
         result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
         assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {"length limit"}
         assert (result.json["failed"], result.json["status"]) == (2, "done")
+        assert "asks again" not in result.stderr  # it would reach the same limit
+        assert "--param=max_tokens=4096" in result.stderr
         server.behave = thinking_only("judge")
         result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
-    assert "--retry unresolved asks again" in result.stderr
     # the probe detected reasoning, and the second attempt has twice the limit
     assert "For 2 of 2 documents, a reply reached the output limit of 16,384 tokens" in result.stderr
 
 
+async def cut_below_4000(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    """Cut replies with a smaller limit about text 0; text 1 gets an unreadable reply."""
+    if "Text 1" in str(body["messages"]):
+        return await reply_with("Hm.")(request, body)
+    is_cut = "Text 0" in last_message(body) and body["max_tokens"] < 4000
+    text = "The aspects present in this review are: "
+    return await (reply_with(text, "length") if is_cut else reply_with(f"{text}none"))(request, body)
+
+
+SHORT = ("--protocol", "single", "--param", "max_tokens=1000")
+
+
 def test_cut_replies_are_counted_by_document_after_a_retry(folder: Path) -> None:
-    async def cut_until_4000(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        is_cut = "Text 0" in last_message(body) and body.get("max_tokens", 0) < 4000
-        return await (reply_with("The aspects present", "length") if is_cut else debating())(request, body)
-
-    options = ("--protocol", "single", "--limit", "3", "--param", "max_tokens=1000")
-    with Scripted(cut_until_4000) as server:
-        annotate(folder, *toy(server.url, *options))
-        retried = annotate(folder, *toy(server.url, *options, "--resume", "r0001", "--retry", "unresolved"))
-    assert (retried.json["calls"], retried.json["unresolved"]) == (6, 1)
-    assert "For 1 of 3 documents, a reply reached the output limit of 2,000 tokens" in retried.stderr
+    with Scripted(debating(extractor=cut_below_4000)) as server:
+        first = annotate(folder, *toy(server.url, *SHORT, "--limit", "3"))
+        again = annotate(folder, *toy(server.url, *SHORT, "--resume", "r0001", "--retry", "unresolved"))
+    assert (first.json["calls"], again.json["calls"]) == (5, 9)
+    for result in (first, again):
+        assert "For 1 of 3 documents, a reply reached the output limit of 2,000 tokens" in result.stderr
+        assert "--retry unresolved asks again" in result.stderr  # for the unreadable reply
 
 
-def test_reply_that_was_complete_in_its_second_attempt_is_not_reported_as_cut(folder: Path) -> None:
-    async def cut_once(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        is_cut = body.get("max_tokens", 0) < 2000
-        return await (reply_with("The aspects present", "length") if is_cut else debating())(request, body)
-
-    with Scripted(cut_once) as server:
-        result = annotate(folder, *toy(server.url, "--limit", "2", "--param", "max_tokens=1000"))
-    assert (result.json["verdicts"], result.json["calls"]) == (2, 12)
-    assert "output limit" not in result.stderr
+def test_cut_replies_are_rerun_with_a_larger_limit_and_not_retried(folder: Path) -> None:
+    with Scripted(debating(extractor=cut_below_4000)) as server:
+        result = annotate(folder, *toy(server.url, *SHORT, "--limit", "1"))
+        assert "asks again" not in result.stderr
+        (command,) = re.findall(r"pay for new replies: moot (.*) \(with", result.stderr)
+        rerun = moot(*shlex.split(command), "--json")
+    assert "--param=max_tokens=4000" in command
+    assert (rerun.json["verdicts"], rerun.json["calls"]) == (1, 1)
 
 
 async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
