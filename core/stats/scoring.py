@@ -566,7 +566,8 @@ class _Patterns:
         combines the intervals of both, which the ends of the range make wide. None if one of few cases is an error or a
         correlation without an interval, or if differences that are all the same do not show the possible error. In a
         sample that represents other documents, only those on which both differ tell how far off the difference may be:
-        they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval.
+        they are the units, and with fewer than ``_MIN_DIFFERING`` there is no interval. With few changes the variance
+        there includes half a change more.
         """
         _, *annotators = self.sides
         first_values, second_values = (side[:, [column]] if metric.per_label else side for side in annotators)
@@ -595,6 +596,8 @@ class _Patterns:
                 if units < _MIN_DIFFERING:
                     return None
                 quantile = t_quantile(units - 1, self.level)
+                if self.design.sample is not None and self._has_few_changes(metric, differs):  # half a change more
+                    variance += 0.5 * (self.design.sample.share_per_draw / self.design.sample.drawn) ** 2
             elif not has_ends:
                 factor, t = self._small_sample(metric, self.units)
                 variance, quantile = factor * variance, t or quantile
