@@ -19,7 +19,8 @@ from core.debate import protocols
 from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import EmbedTexts, FindExamples, LoadDocuments, no_examples
-from core.errors import ModelError
+from core.errors import ModelError, UsageError
+from core.formatting import plural
 from core.llm import embeddings
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunRow, RunSettings
@@ -82,7 +83,7 @@ def example_pool(store: Store, run: RunRow, without: Collection[str] = ()) -> di
     if pool is None:
         pool = _unused(store, run.settings, {*debated, *without})
         store.precedents.freeze(run.run_id, pool)
-    return _of_codebook(pool, run.settings, debated)  # a run may get further documents later
+    return _of_codebook(pool, run.settings, debated)  # a copied pool may have documents of the run
 
 
 def _unused(store: Store, settings: RunSettings, used: Collection[str]) -> dict[str, dict[str, Value]]:
@@ -105,6 +106,17 @@ def _of_codebook(
         if document not in without
     )
     return {document: values for document, values in allowed if values}
+
+
+def require_unshown(store: Store, run_id: str, document_ids: Collection[str]) -> None:
+    """Raise UsageError if documents to add to a run are in its frozen pool."""
+    shown = (store.precedents.frozen(run_id) or {}).keys() & set(document_ids)
+    if shown:
+        raise UsageError(
+            f"{run_id} shows {len(shown):,} of the new documents as {plural(len(shown), 'an example', 'examples')}, so "
+            f"it cannot debate {plural(len(shown), 'it', 'them')}.",
+            "Start a new run on all documents, without --resume.",
+        )
 
 
 def copy_pool(store: Store, source: str, target: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from core.codebook import Codebook
 from core.runs import RunRow
+from core.services import few_shot_examples
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.project_session import ProjectSession
@@ -29,9 +30,14 @@ def create_runs(
 
 
 def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> list[str]:
-    """Return the ids of those of the first ``limit`` documents of a file that a run does not have."""
+    """Return the ids of those of the first ``limit`` documents of a file that a run does not have.
+
+    Raises UsageError if the run shows some of them as examples.
+    """
     existing = set(session.store.runs.document_ids(run_id))
-    return [document.id for document in preview.built.documents[:limit] if document.id not in existing]
+    new = [document.id for document in preview.built.documents[:limit] if document.id not in existing]
+    few_shot_examples.require_unshown(session.store, run_id, new)
+    return new
 
 
 def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, document_ids: Sequence[str]) -> Import:

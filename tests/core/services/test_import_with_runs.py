@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from core.errors import UsageError
 from core.ingest.mapping import ColumnMapping
 from core.services import import_with_runs
 from core.services.data.importing import ImportOptions, preview_file
@@ -38,3 +41,17 @@ def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, 
     import_with_runs.extend_run(session, "r0001", preview, new)
     assert session.store.runs.document_ids("r0001") == ["1", "2"]
     assert session.store.documents.count() == 3
+
+
+def test_run_is_not_extended_by_its_examples(workspace: Workspace, tmp_path: Path) -> None:
+    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
+    source = ImportOptions((path,), ColumnMapping("text", id="id"), gold_same_names=True)
+    path.write_text("id,text,Service\na,The room was clean.,0\nb,Friendly staff.,1\n", encoding="utf-8")
+    plan = Plan(protocol="single", params={"method": "few_shot"}, limit=1)
+    _, (run,) = import_with_runs.create_runs(session, preview_file(source, BOOK, session), BOOK, plan)
+    session.start_or_resume(run.run_id).result(30)
+    path.write_text("id,text,Service\na,The room was clean.,0\nc,We slept.,0\nb,Friendly staff.,1\n", encoding="utf-8")
+    preview = preview_file(source, BOOK, session)
+    assert import_with_runs.new_documents(session, run.run_id, preview, 2) == ["c"]
+    with pytest.raises(UsageError, match="r0001 shows 1 of the new documents as an example"):
+        import_with_runs.new_documents(session, run.run_id, preview, None)
