@@ -70,13 +70,13 @@ async def run_standalone(
     Requests go to the role models of ``settings``, within the limits of their servers. ``on_progress`` is called with
     (replies received, requests made). Raises the ModelError that outlasted its retries; replies received by then are
     stored, so that the next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more
-    then. Errors of the classes ``errors_as_replies`` are not raised: the generator receives them as replies. Its
-    exceptions pass through.
+    then, and BudgetSpent if the rest of the budget of ``settings`` is too small for a call. Errors of the classes
+    ``errors_as_replies`` are not raised: the generator receives them as replies. Its exceptions pass through.
     """
     counts: Counter[str] = Counter()
     spent = Spent()
     requested = 0
-    caller = ModelCaller(settings, models, store, Budget(None), spent.add_reply, spent.add)
+    caller = ModelCaller(settings, models, store, Budget(settings.budget_usd), spent.add_reply, spent.add)
 
     async def answer(request: Request) -> Reply:
         role_model = settings.role_models[request.role]

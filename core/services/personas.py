@@ -16,6 +16,7 @@ from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.protocol_spec import PERSONAS, PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
+from core.engine.call_limits import BudgetSpent
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import InputError, UsageError
 from core.files import decode_text, read_text
@@ -25,7 +26,7 @@ from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.project_session import ProjectSession
-from core.services.runs.planning import Plan, uses_project_personas, with_defaults
+from core.services.runs.planning import Plan, require_prices, uses_project_personas, with_defaults
 from core.store.saved_versions import PersonaSetVersion
 
 LIMITS = ("groups", "dimensions")
@@ -158,11 +159,13 @@ def generate(
     role_model: RoleModel,
     wanted: GenerationSettings,
     on_progress: OnProgress = lambda _done, _of: None,
+    budget_usd: float | None = None,
 ) -> Future[GeneratedPersonas]:
     """Generate personas from documents with a model, and store the documents in the project.
 
-    UsageError without documents. The future raises UsageError if no personas are found, and the ModelError that stopped
-    it. A second attempt only pays for the missing replies.
+    UsageError without documents, and for a budget in dollars without a price. The future raises UsageError if no
+    personas are found or the budget is spent, and the ModelError that stopped it. A second attempt only pays for the
+    missing replies.
     """
     if not sources:
         raise UsageError("No sources are given to generate personas from.", "Add at least one document.")
@@ -173,13 +176,25 @@ def generate(
         codebook=codebook,
         role_models=dict.fromkeys(ROLE_MODELS, role_model),
         templates=prompts.shipped_templates(persona_extraction.TEMPLATES),
+        budget_usd=budget_usd,
     )
+    if budget_usd is not None:
+        require_prices(settings, session.models)
     step = persona_extraction.extract_personas(
         sources, task_of(codebook), settings.templates, groups=wanted.groups, dimensions=wanted.dimensions
     )
 
     async def run() -> GeneratedPersonas:
-        extraction, spent = await run_standalone(step, settings, session.models, session.project.replies, on_progress)
+        replies = session.project.replies
+        try:
+            extraction, spent = await run_standalone(step, settings, session.models, replies, on_progress)
+            if budget_usd is not None and (spent.cost_usd or 0.0) >= budget_usd:
+                raise BudgetSpent  # nothing is left for a run
+        except BudgetSpent:
+            raise UsageError(
+                f"The budget of {format_money(budget_usd)} does not suffice to generate the personas.",
+                "Raise it: replies so far are stored, and are not paid for again.",
+            ) from None
         return GeneratedPersonas(extraction, spent)
 
     return session.engine.submit(run())
@@ -190,8 +205,8 @@ def with_personas(
 ) -> tuple[Plan, list[str]]:
     """Return the plan with personas generated from these files, and notes on them.
 
-    The personas are saved as a version. Without files, given personas of a panel are saved and the plan is unchanged.
-    Blocks until the personas are generated.
+    The personas are saved as a version, and the plan's budget is what they leave of it. Without files, given personas
+    of a panel are saved and the plan is unchanged. Blocks until the personas are generated.
     """
     if not sources:
         if protocols.find(plan.protocol).uses_personas and plan.params.get(PERSONAS):
@@ -200,11 +215,15 @@ def with_personas(
         return plan, []
     files = [(path.name, path) for path in sources]
     texts = [SourceDocument(name, text) for name, text in _read_texts(session, files)]
-    making = generate(session, texts, codebook, plan.role_model(FAMILY), generation_settings(plan)).result()
+    role_model, budget = plan.role_model(FAMILY), plan.budget_usd
+    making = generate(session, texts, codebook, role_model, generation_settings(plan), budget_usd=budget).result()
+    if budget is not None:
+        budget -= making.spent.cost_usd or 0.0
     names = ", ".join(text.name for text in texts)
     version = session.store.personas.save(making.extraction.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.extraction.notes]
-    return replace(plan, params={**plan.params, PERSONAS: making.extraction.persona_set.text}), remarks
+    params = {**plan.params, PERSONAS: making.extraction.persona_set.text}
+    return replace(plan, params=params, budget_usd=budget), remarks
 
 
 class GenerationJobs(dict[Path, Job[GeneratedPersonas]]):

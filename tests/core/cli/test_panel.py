@@ -12,6 +12,7 @@ from core.files import shipped_folder
 from core.services import personas
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot, rows
+from tests.servers.scripted import Scripted, reply_with
 
 SAMPLES = shipped_folder("sample_data")
 PANEL = SAMPLES / "panel"
@@ -98,6 +99,22 @@ def test_personas_are_generated_from_documents(tmp_path: Path) -> None:
     assert roles == {f"persona_{n}" for n in range(1, 1 + sum(len(group["personas"]) for group in groups))} | {
         "aggregator"
     }
+
+
+def test_generated_personas_are_paid_from_the_budget(tmp_path: Path) -> None:
+    stakeholder = {"name": "Guest", "description": "a child", "dimensions": [{"dimension": "fun", "evidence": "fun"}]}
+    with Scripted(reply_with(json.dumps({"stakeholders": [stakeholder]}))) as server:
+        sources = f"sources={PANEL / 'reading_at_home.md'},{PANEL / 'librarians_notes.txt'}"
+        model = ("--connection", f"kept={server.url}", "--model", "kept/m", "--price", "kept/m=1000/1000")
+        options = (*model, "--param", sources, "--param", "turns=0", "--param", "max_tokens=100")
+        refused = rate(tmp_path, *options, "--budget", "0.0001", code=2)
+        assert "does not suffice to generate the personas" in refused.stderr
+        assert rows(tmp_path, "SELECT count(*) FROM replies") == [(0,)]
+        rate(tmp_path, *options, "--budget", "1000", code=None)
+    ((spent,),) = rows(tmp_path, "SELECT sum(cost_usd) FROM replies WHERE run_id = ''")
+    ((budget,),) = rows(tmp_path, "SELECT settings ->> '$.budget_usd' FROM runs")
+    assert 0 < spent < 1000
+    assert float(budget) == pytest.approx(1000 - spent)
 
 
 @pytest.mark.parametrize(

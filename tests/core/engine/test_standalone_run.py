@@ -10,6 +10,7 @@ import pytest
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.engine import retries
+from core.engine.call_limits import BudgetSpent
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import EmptyReply, TimedOut, Unauthorised
 from core.llm.connections import Limits
@@ -97,3 +98,16 @@ def test_other_timeout_error_passes_through_and_the_generator_is_closed() -> Non
     with pytest.raises(TimeoutError, match="of the store"):
         asyncio.run(run_standalone(requests, settings(), world, world, seconds=60.0))
     assert closed == [True]
+
+
+def test_calls_stop_at_the_budget_and_a_larger_one_pays_for_the_rest() -> None:
+    world = World(lambda ask, _document, times: f"{ask.role}{times}")
+
+    def run(budget: float) -> tuple[str, Spent]:
+        return asyncio.run(run_standalone(steps(), settings(budget_usd=budget), world, world))
+
+    with pytest.raises(BudgetSpent):
+        run(0.025)
+    assert len(world.replies) == 2
+    result, spent = run(0.035)
+    assert (result, spent.calls, len(world.replies)) == ("judge0", 1, 3)
