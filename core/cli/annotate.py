@@ -583,7 +583,9 @@ SEED = click.IntRange(-(2**53), 2**53)
 @console.pairs_option("--param", "params", "KEY=VALUE", "Parameter, e.g. max_tokens=512.")
 @console.pairs_option("--prompt", "prompts", "ROLE=FILE", "Prompt template for a role.")
 @console.price_option
-@click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Number of repeated runs.")
+@click.option(
+    "--iterations", type=click.IntRange(1, 1000), default=1, help="Number of repeated runs. --budget applies to each."
+)
 @click.option("--concurrency", type=click.IntRange(1, 4096), default=8, help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
 @console.budget_option
