@@ -222,7 +222,15 @@ def resume_run(
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retried = retry["retry_failed"] * row.failed
     retried += session.store.runs.retryable(run_id) if retry["retry_unresolved"] else 0
-    added = [] if extension is None else import_with_runs.new_documents(session, run_id, extension, limit)
+    added: list[str] = []
+    if extension is not None:
+        plan = import_with_runs.extension_plan(session, row, limit)
+        if plan.ambiguous:
+            console.print_message(
+                f"{run_id} is extended only by documents that are ambiguous by {plan.ambiguous} (theta "
+                f"{plan.theta:g}). For votes on new documents, extend {plan.ambiguous} first."
+            )
+        added = import_with_runs.new_documents(session, run_id, extension, plan)
     if row.ended - retried < row.documents + len(added):
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.codebook import Codebook
 from core.runs import RunRow
@@ -29,13 +30,22 @@ def create_runs(
     return stored, planning.create_runs(session, settings, document_ids, iterations=plan.iterations, rejected=rejected)
 
 
-def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> list[str]:
-    """Return the ids of those of the first ``limit`` documents of a file that a run does not have.
+def extension_plan(session: ProjectSession, run: RunRow, limit: int | None) -> planning.Plan:
+    """Return the plan that selects the documents of a file to add to a run: the first ``limit``.
 
-    Raises UsageError if the run shows some of them as examples.
+    If the run is limited to documents that a pre-pass found ambiguous, only such documents are selected.
+    """
+    return replace(ambiguity.with_documents_of(session, planning.Plan(), run), limit=limit)
+
+
+def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, plan: planning.Plan) -> list[str]:
+    """Return the ids of the documents of a file that the plan selects and the run does not have.
+
+    Raises UsageError if no document is ambiguous, and if the run shows some of the documents as examples.
     """
     existing = set(session.store.runs.document_ids(run_id))
-    new = [document.id for document in preview.built.documents[:limit] if document.id not in existing]
+    selected = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
+    new = [document for document in selected if document not in existing]
     few_shot_examples.require_unshown(session.store, run_id, new)
     return new
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
 from tests.core.services.sessions import BOOK
+from tests.core.store.helpers import make_settings, store_debate
 
 
 def _annotate(session: ProjectSession, path: Path, rows: str) -> tuple[dict[str, object], list[str]]:
@@ -37,7 +39,7 @@ def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, 
     _annotate(session, path, "The room was clean.,0\n")
     path.write_text("text\nThe room was clean.\nFriendly staff.\nWe slept.\n", encoding="utf-8")
     preview = preview_file(ImportOptions((path,), ColumnMapping("text")), BOOK, session)
-    new = import_with_runs.new_documents(session, "r0001", preview, 2)
+    new = import_with_runs.new_documents(session, "r0001", preview, Plan(limit=2))
     import_with_runs.extend_run(session, "r0001", preview, new)
     assert session.store.runs.document_ids("r0001") == ["1", "2"]
     assert session.store.documents.count() == 3
@@ -52,6 +54,29 @@ def test_run_is_not_extended_by_its_examples(workspace: Workspace, tmp_path: Pat
     session.start_or_resume(run.run_id).result(30)
     path.write_text("id,text,Service\na,The room was clean.,0\nc,We slept.,0\nb,Friendly staff.,1\n", encoding="utf-8")
     preview = preview_file(source, BOOK, session)
-    assert import_with_runs.new_documents(session, run.run_id, preview, 2) == ["c"]
+    assert import_with_runs.new_documents(session, run.run_id, preview, Plan(limit=2)) == ["c"]
     with pytest.raises(UsageError, match="r0001 shows 1 of the new documents as an example"):
-        import_with_runs.new_documents(session, run.run_id, preview, None)
+        import_with_runs.new_documents(session, run.run_id, preview, Plan())
+
+
+def test_run_on_ambiguous_documents_is_extended_by_such_documents(workspace: Workspace, tmp_path: Path) -> None:
+    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
+    path.write_text(
+        "id,text\na,Friendly staff.\nb,We slept.\nc,The room was clean.\nd,It was dirty.\n", encoding="utf-8"
+    )
+    preview = preview_file(ImportOptions((path,), ColumnMapping("text", id="id")), BOOK, session)
+    import_with_runs.store_documents(session, preview)
+    settings = make_settings(BOOK, params={"method": "vote", "k": 2})
+    vote = session.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["a", "b", "c"])
+    present, absent = (dict.fromkeys(BOOK.items, value) for value in (True, False))
+
+    async def debates() -> None:
+        for id, second in {"a": present, "b": absent, "c": absent}.items():
+            await store_debate(session.project, vote.run_id, id, {"one": present, "two": second}, present)
+        await session.project.sink.state(vote.run_id, "done")
+
+    asyncio.run(debates())
+    later = session.store.runs.create(make_settings(BOOK), ["b"])
+    plan = import_with_runs.extension_plan(session, later, None)
+    assert plan.ambiguous == vote.run_id
+    assert import_with_runs.new_documents(session, later.run_id, preview, plan) == ["c"]
