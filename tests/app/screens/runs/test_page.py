@@ -21,8 +21,7 @@ from core.runs import RoleModel, RunDetails
 from core.services.evaluation import annotation_arrays, model_drift
 from core.services.evaluation.evaluation import cost_of_run
 from core.services.evaluation.run_comparison import LeaderboardRow, leaderboard
-from core.services.project_session import ProjectSession
-from core.services.runs import planning
+from core.services.runs import control, planning
 from core.services.runs.configuration import PROTOCOL
 from core.services.runs.control import change_details
 from tests.app.studio import NAVIGATION, button, can_other_tabs_act, html, open_page, studio
@@ -150,7 +149,12 @@ def test_deletions_can_be_undone_in_a_later_session(session):
 
 def test_other_tabs_act_while_batches_of_deleted_runs_are_cancelled(session, monkeypatch):
     run, others_act = finished(session), []
-    monkeypatch.setattr(ProjectSession, "stop", lambda *_: others_act.append(can_other_tabs_act()))
+
+    def delete(*_) -> int:
+        others_act.append(can_other_tabs_act())
+        return 1
+
+    monkeypatch.setattr(control, "change_details", delete)
     button(open_runs(run.run_id), "Delete")
     assert others_act == [True]
 
