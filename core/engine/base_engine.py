@@ -327,7 +327,7 @@ class Engine(ABC):
 
     async def _commit(self, reached: VerdictReached) -> None:
         try:
-            await self.sink.verdict(reached)
+            reached = await self.sink.verdict(reached)
         except asyncio.CancelledError:
             if self._pending is not None:  # stopped: the store writes a queued verdict although nobody waits for it
                 self._count(reached)

@@ -71,10 +71,11 @@ class RunSink(Protocol):
         If it cannot be written, the next verdict or state raises.
         """
 
-    async def verdict(self, reached: VerdictReached) -> None:
-        """Return once the verdict and the turns of its debate are on disk.
+    async def verdict(self, reached: VerdictReached) -> VerdictReached:
+        """Return the verdict once it and the turns of its debate are on disk.
 
-        A second verdict for the same document of the run is ignored.
+        If a retry of an unresolved document failed, restore and return the verdict before the retry. A second verdict
+        for the same document of the run is ignored.
         """
 
     def attempt(self, attempt: FailedAttempt) -> None:

@@ -47,8 +47,9 @@ class _WorkerSink:
     def turn(self, turn: Turn) -> bool:
         return turn.cached
 
-    async def verdict(self, reached: VerdictReached) -> None:
+    async def verdict(self, reached: VerdictReached) -> VerdictReached:
         self.ended[reached.document_id] = reached
+        return reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
         """Write a failed attempt to the shared folder, because the provider may have billed it."""

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
@@ -29,10 +29,12 @@ from core.store.rows import (
     incoming,
     insert,
     insert_keyed,
+    load,
     text_hash,
     value_text,
 )
 from core.store.runs import set_state
+from core.store.transcripts import verdict_of
 from core.store.write_queue import Repository, Writer
 
 _TURN = (
@@ -90,9 +92,14 @@ class RunWriter(Repository):
         queued.append(self._writer.insert(_insert_turns, [turn]))
         return turn.cached and superseded is None
 
-    async def verdict(self, reached: VerdictReached) -> None:
+    async def verdict(self, reached: VerdictReached) -> VerdictReached:
+        if reached.verdict.error is not None:
+            restored = await asyncio.wrap_future(self._writer.call(partial(_restore_verdict, failed=reached)))
+            if restored is not None:
+                return restored
         queued = self._queued[reached.run_id].pop(reached.document_id, [])
         await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [(reached, queued)]))
+        return reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
         def on_written(written: Future[None]) -> None:
@@ -218,6 +225,35 @@ def _insert_verdicts(
             for item, value in row.verdict.values.items()
         ],
     )
+
+
+def _restore_verdict(cursor: Cursor, failed: VerdictReached) -> VerdictReached | None:
+    """Restore the unresolved verdict before a failed retry, with its turns and annotations; None if there was none."""
+    debate = {"run": failed.run_id, "document": failed.document_id}
+    of_debate = "run_id = $run AND document_id = $document"
+    earlier = cursor.execute(
+        "SELECT verdict, unix_time, turns, coalesce(annotations, '[]') FROM superseded_verdicts "
+        f"WHERE {of_debate} AND status = 'unresolved' AND turns IS NOT NULL ORDER BY unix_time DESC LIMIT 1",
+        debate,
+    ).fetchall()
+    if not earlier or failed.verdict.error is None:
+        return None
+    text, unix_time, turns, annotations = earlier[0]
+    verdict = verdict_of(text)
+    reason = f"The retry failed: {failed.verdict.error.message}"
+    reasons = {item: reason for item, value in verdict.values.items() if value is None}
+    restored = replace(failed, verdict=replace(verdict, reasons=reasons))
+    cursor.execute(
+        f"UPDATE turns SET superseded = NOT list_contains($keys, key) WHERE {of_debate}", debate | {"keys": load(turns)}
+    )
+    cursor.execute(f"DELETE FROM annotations WHERE {of_debate}", debate)
+    rows = [{"run_id": failed.run_id, "document_id": failed.document_id, **row} for row in load(annotations)]
+    insert(cursor, "annotations", _ANNOTATION, [tuple(row[name] for name in _ANNOTATION) for row in rows])
+    cursor.execute(
+        f"DELETE FROM superseded_verdicts WHERE {of_debate} AND unix_time = $time", debate | {"time": unix_time}
+    )
+    _insert_verdicts(cursor, [(restored, ())], keys_may_exist=True)
+    return restored
 
 
 def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:

@@ -418,7 +418,15 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     moved = {status for (status,) in rows}
     if not moved:
         return
-    cursor.execute(f"INSERT INTO superseded_verdicts SELECT * FROM verdicts WHERE {condition}", params)
+    own = "run_id = $run AND document_id = verdicts.document_id"
+    annotation = "{'annotator': annotator, 'turn': turn, 'item': item, 'value': value, 'reason': reason}"
+    cursor.execute(
+        f"""INSERT INTO superseded_verdicts
+        SELECT *, (SELECT to_json(list(key)) FROM turns WHERE {own} AND NOT superseded),
+            (SELECT to_json(list({annotation})) FROM annotations WHERE {own} AND turn IS NOT NULL)
+        FROM verdicts WHERE {condition}""",
+        params,
+    )
     cursor.execute(f"DELETE FROM verdicts WHERE {condition}", params)
     unended = "run_id = $run AND document_id NOT IN (SELECT document_id FROM verdicts WHERE run_id = $run)"
     cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})

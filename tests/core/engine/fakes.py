@@ -165,9 +165,10 @@ class World:
         self.turns.append(turn)
         return turn.cached
 
-    async def verdict(self, reached: VerdictReached) -> None:
+    async def verdict(self, reached: VerdictReached) -> VerdictReached:
         assert reached.document_id not in self.verdicts, "a document has at most one verdict"
         self.verdicts[reached.document_id] = reached
+        return reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
         self.attempts.append(attempt)

@@ -627,7 +627,7 @@ def test_document_that_is_missing_twice_fails_once() -> None:
 
 def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:
     class Full(World):
-        async def verdict(self, reached: VerdictReached) -> None:
+        async def verdict(self, reached: VerdictReached) -> VerdictReached:
             raise StorageFull("The disk is full.", "Free some space.")
 
     world = Full(lambda *_: errors.ServerFault("no"))

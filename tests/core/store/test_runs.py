@@ -240,6 +240,23 @@ def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
 
 
+def test_failed_retry_restores_the_verdict_with_its_turns_and_annotations(project, run_id):
+    debate(project, run_id, "d0", OPEN)
+    debate(project, run_id, "d1", OPEN)
+    values = run_values(project, run_id)
+    transcript = project.store.transcripts.of(run_id, ["d0"])
+    for retry in (1, 2):
+        assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d0", "d1", "d2", "d3")
+        for document_id in ("d0", "d1"):
+            debate(project, run_id, document_id, OPEN, error=ReplyError("stalled", "silence"), retry=retry)
+        assert sorted(run_values(project, run_id)) == sorted(values)
+        assert project.store.transcripts.of(run_id, ["d0"]) == transcript
+    verdict = project.store.transcripts.verdict(run_id, "d0").verdict
+    assert (verdict.status, verdict.values, verdict.reasons) == ("unresolved", OPEN, {B: "The retry failed: silence"})
+    run = project.store.runs.get(run_id)
+    assert (run.unresolved, run.failed) == (2, 0)
+
+
 def test_replaced_documents_keep_their_verdicts_in_a_retry(project, run_id):
     for document_id, error in (("d0", None), ("d1", ReplyError("stalled", "silence"))):
         debate(project, run_id, document_id, OPEN, error=error)
