@@ -53,5 +53,5 @@ def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, 
 def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, document_ids: Sequence[str]) -> Import:
     """Store the documents of a file in the project, and add some of them to a run."""
     stored = store_documents(session, preview)
-    session.store.runs.extend(run_id, document_ids)
+    session.store.runs.extend(run_id, document_ids, rejected=len(preview.built.rejected))
     return stored

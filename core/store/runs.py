@@ -235,10 +235,12 @@ class Runs(Repository):
         count = f"SELECT count(*) FROM verdicts WHERE run_id = $run AND status = 'unresolved' AND {_RETRYABLE}"
         return int(self._connection.value(count, {"run": run_id}))
 
-    def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
+    def extend(self, run_id: str, document_ids: Sequence[str], *, rejected: int = 0) -> int:
         """Add documents at the end of the run and return the number of new ones.
 
-        A run that was done or stopped becomes ``paused`` if documents are added. Raises NoSuchRun for an unknown run.
+        A run that was done or stopped becomes ``paused`` if documents are added. ``rejected`` counts the rejected rows
+        of the file, which is usually the run's file with more rows: the run keeps the larger count. Raises NoSuchRun
+        for an unknown run.
         """
         self.require(run_id)
 
@@ -251,6 +253,7 @@ class Runs(Repository):
             new = [id for id in dict.fromkeys(document_ids) if id not in existing]
             rows = [(run_id, id, first + index) for index, id in enumerate(new)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
+            cursor.execute("UPDATE runs SET rejected = greatest(rejected, ?) WHERE run_id = ?", [rejected, run_id])
             if new:
                 _reopen(cursor, run_id)
             return len(new)

@@ -147,6 +147,10 @@ def test_extending_reports_rejected_rows_and_other_gold(tmp_path: Path) -> None:
         told = annotate(tmp_path, "--gold", "Service=s", *more).stderr
     assert f"read {len(TEXTS) + 1}, kept {len(TEXTS)}, rejected 1" in told
     assert f"{len(TEXTS)} gold values differ from the gold in p.duckdb, which stays" in told
+    assert annotate(tmp_path, "--resume", "r0001").json["rejected"] == 1
+    assert annotate(tmp_path, "--resume", "r0001", "--extend").json["rejected"] == 1, "a row is counted once"
+    write(tmp_path, *TEXTS)
+    assert annotate(tmp_path, "--resume", "r0001", "--extend").json["rejected"] == 1
 
 
 def test_documents_with_new_ids_are_annotated_and_added_to_a_run(tmp_path: Path) -> None:
