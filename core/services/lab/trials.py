@@ -299,9 +299,11 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
         prompt_templates.check_templates(settings, documents)
     earlier_trials = _trials_on(session, sample)
     before, after = (
-        _find_run(request_hash, earlier_trials)
+        run_id
         or session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
-        for settings, request_hash in zip((change.before, change.after), change.request_hashes, strict=True)
+        for settings, run_id in zip(
+            (change.before, change.after), _find_runs(session, change, earlier_trials), strict=True
+        )
     )
     few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
     few_shot_examples.copy_pool(session.store, after, before)
@@ -334,13 +336,25 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
     return trial
 
 
-def _find_run(wanted: str, earlier_trials: Sequence[Trial]) -> str | None:
-    """Return the latest run of known trials that sends these requests."""
-    for trial in reversed(earlier_trials):
-        for run_id, request_hash in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
-            if request_hash == wanted:
-                return run_id
-    return None
+def _find_runs(
+    session: ProjectSession, change: SettingsChange, earlier_trials: Sequence[Trial]
+) -> tuple[str | None, str | None]:
+    """Return the latest runs of known trials that send the requests before and after a change, None without one.
+
+    Both show the same examples.
+    """
+    runs = [
+        run
+        for trial in reversed(earlier_trials)
+        for run in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks))
+    ]
+    before_asks, after_asks = change.request_hashes
+    before = next((run_id for run_id, asks in runs if asks == before_asks), None)
+    pool = None if before is None else session.store.precedents.frozen(before)
+    for run_id, asks in runs:
+        if asks == after_asks and (pool is None or session.store.precedents.frozen(run_id) in (None, pool)):
+            return before, run_id
+    return before, None
 
 
 def _trials_on(session: ProjectSession, sample: DocumentSample) -> list[Trial]:
@@ -493,7 +507,7 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Docu
 
     def look() -> CostForecast:
         earlier_trials = _trials_on(session, sample)
-        runs = [_find_run(request_hash, earlier_trials) for request_hash in change.request_hashes]
+        runs = _find_runs(session, change, earlier_trials)
         before = forecast_run(session, change.before, sample.ids, runs)
         shared = _shared_requests(session, change, sample.ids) if before.calls else None
         return before + forecast_run(session, change.after, sample.ids, runs[::-1], shared=shared)

@@ -303,6 +303,28 @@ def test_run_after_a_change_shows_the_examples_of_an_earlier_run_before_it(tmp_p
             set_gold(session.store, {id: {"gold": values} for id in ("d2", "d3")})
 
 
+def test_trial_compares_runs_that_show_the_same_examples(tmp_path):
+    with studio(tmp_path, documents=6) as (_, session):
+        book = codebooks.current(session)
+        values = {label.id: True for label in book.labels}
+        settings = trials.base_settings(session, planning.Plan(protocol="single", params={"method": "few_shot"}))
+
+        def pools_of_trial(*words):
+            sides = [codebooks.change_label(book, book.labels[0].id, keywords=(word,)) for word in words]
+            before, after = (settings.model_copy(update={"codebook": side}) for side in sides)
+            change = trials.SettingsChange(trials.DEFINITIONS, before, after, *words)
+            trial = trials.start_trial(session, change, draws.DocumentSample({"d0": "random"}, 0))
+            finish_trial(session, trial)
+            return [example_pool(session.store, session.run(id)) for id in (trial.before_run, trial.after_run)]
+
+        set_gold(session.store, {"d5": {"gold": values}})
+        assert pools_of_trial("first", "second") == [{"d5": values}] * 2
+        set_gold(session.store, {"d2": {"gold": values}})
+        assert pools_of_trial("third", "fourth") == [{"d2": values}] * 2
+        assert pools_of_trial("first", "fourth") == [{"d5": values}] * 2
+        assert pools_of_trial("third", "fourth") == [{"d2": values}] * 2
+
+
 def test_change_is_tested_again_after_the_context_of_its_documents_changed(tmp_path):
     with studio(tmp_path, documents=2) as (_, session):
         book = codebooks.current(session)
