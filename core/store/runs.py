@@ -235,8 +235,8 @@ class Runs(Repository):
         count = f"SELECT count(*) FROM verdicts WHERE run_id = $run AND status = 'unresolved' AND {_RETRYABLE}"
         return int(self._connection.value(count, {"run": run_id}))
 
-    def extend(self, run_id: str, document_ids: Sequence[str], *, rejected: int = 0) -> int:
-        """Add documents at the end of the run and return the number of new ones.
+    def extend(self, run_id: str, document_ids: Sequence[str], *, rejected: int = 0) -> None:
+        """Add documents at the end of the run, except those that it has.
 
         A run that was done or stopped becomes ``paused`` if documents are added. ``rejected`` counts the rejected rows
         of the file, which is usually the run's file with more rows: the run keeps the larger count. Raises NoSuchRun
@@ -244,7 +244,7 @@ class Runs(Repository):
         """
         self.require(run_id)
 
-        def write(cursor: Cursor) -> int:
+        def write(cursor: Cursor) -> None:
             stored = cursor.execute(
                 "SELECT document_id, position FROM run_documents WHERE run_id = ?", [run_id]
             ).fetchall()
@@ -256,9 +256,8 @@ class Runs(Repository):
             cursor.execute("UPDATE runs SET rejected = greatest(rejected, ?) WHERE run_id = ?", [rejected, run_id])
             if new:
                 _reopen(cursor, run_id)
-            return len(new)
 
-        return self._writer.do(write)
+        self._writer.do(write)
 
     def raise_budget(self, run_id: str, budget_usd: float) -> None:
         """Change the run's budget from its next start on.
