@@ -112,7 +112,7 @@ class Engine(ABC):
 
     def __init__(self, work: Work, dependencies: Dependencies) -> None:
         self.settings = work.run.settings
-        self.retry_round = work.retry_round
+        self.retry_rounds = work.retry_rounds
         self.dependencies = dependencies
         self.store = dependencies.store
         self.sink = dependencies.sink
@@ -370,7 +370,7 @@ class ReplayingEngine(Engine):
 
     async def _answer(self, pending: PendingTurn) -> Reply | str:
         """Return the reply to a request, or the key of the missing reply."""
-        key, reply = await find_reply(self._fetch, pending, self.settings, self.retry_round)
+        key, reply = await find_reply(self._fetch, pending, self.settings, self.retry_rounds)
         cached = key not in self._fresh
         if reply is None:
             if (error := self._errors.get(key)) is not None:

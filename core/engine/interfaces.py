@@ -151,12 +151,13 @@ async def no_examples(_document: Document, _embed: EmbedTexts | None = None) -> 
 class Work:
     """A run as the engine gets it, with the ids of the remaining documents.
 
-    ``retry_round`` grows each time unresolved documents are requested again, so that the same bad reply is not reused.
+    ``retry_rounds`` counts the retries of unresolved documents by id, so that the same bad reply is not reused. Other
+    documents are left out.
     """
 
     run: RunRow
     todo: tuple[str, ...]
-    retry_round: int = 0
+    retry_rounds: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class LiveEngine(Engine):
 
     async def _reply(self, pending: PendingTurn) -> Reply:
         """Return the stored reply to a request, else a new one; a provider error as a reply."""
-        key, reply = await find_reply(self.store.fetch, pending, self.settings, self.retry_round)
+        key, reply = await find_reply(self.store.fetch, pending, self.settings, self.retry_rounds)
         cached = True
         if reply is None:
             try:

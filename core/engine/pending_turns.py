@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -187,13 +187,13 @@ class Debate:
 
 
 async def find_reply(
-    fetch: Fetch, pending: PendingTurn, settings: RunSettings, retry_rounds: int
+    fetch: Fetch, pending: PendingTurn, settings: RunSettings, retry_rounds: Mapping[str, int]
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
     A stored reply that was cut by a smaller output limit than that of this request is passed over. One that is
-    unreadable is passed over as often as the run has ``retry_rounds``, and also if a later retry has a readable one. So
-    a rerun gives the same verdicts as a run that was retried.
+    unreadable is passed over as often as its document was retried, by ``retry_rounds``, and also if a later retry has a
+    readable one. So a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry_round = 0
@@ -209,7 +209,7 @@ async def find_reply(
         reply = read_reply(stored, pending, settings)
         if pending.request.form == "text" or reply.reading.readable:
             return key, reply
-        if retry_round >= retry_rounds and unreadable is None:
+        if retry_round >= retry_rounds.get(pending.document.id, 0) and unreadable is None:
             unreadable = key, reply
         retry_round += 1
 

@@ -113,7 +113,7 @@ class RayEngine(ReplayingEngine):
         job = {
             "run_id": self.run_id,
             "settings": self.settings.model_dump(mode="json"),
-            "retry_round": self.retry_round,
+            "retry_rounds": self.retry_rounds,
             "connections": [connection.model_dump(mode="json") for connection in self._connections],
             "limits": {name: limits.model_dump(mode="json") for name, limits in self._limits.items()},
             "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.items()},

@@ -85,7 +85,7 @@ class DebateWorker:
             created_at=0.0,
             documents=0,
         )
-        self._retry_round = int(job["retry_round"])
+        self._retry_rounds: Mapping[str, int] = job["retry_rounds"]
         self._connections = [Connection.model_validate(fields) for fields in job["connections"]]
         self._limits = {name: Limits.model_validate(limits).divided(workers) for name, limits in job["limits"].items()}
         self._prices = {spec: Price.model_validate(fields) for spec, fields in job["prices"].items()}
@@ -127,7 +127,7 @@ class DebateWorker:
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:
-            status = await LiveEngine(Work(run, tuple(documents), self._retry_round), dependencies).run()
+            status = await LiveEngine(Work(run, tuple(documents), self._retry_rounds), dependencies).run()
         finally:
             await models.close()
         if status.state != "done":

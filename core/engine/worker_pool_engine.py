@@ -54,7 +54,7 @@ def is_faster(work: Work) -> bool:
     settings = work.run.settings
     return (
         len(work.todo) >= MIN_DOCUMENTS
-        and work.retry_round == 0
+        and not work.retry_rounds
         and (os.cpu_count() or 1) > 1
         and not settings.pace
         and settings.handling.requests_per_minute is None

@@ -210,22 +210,26 @@ class Runs(Repository):
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
         so that the documents are debated again, and pause a run that was done or stopped. Of unresolved documents, only
-        those that ``retryable`` counts are retried. Replaced documents keep their verdicts. ``retry_round`` grows if
-        there were any, because the same requests would find the same replies. Raises NoSuchRun for an unknown
-        run.
+        those that ``retryable`` counts are retried. Replaced documents keep their verdicts. Raises NoSuchRun for an
+        unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
         if statuses:
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
         run = self.require(run_id)
-        retry_round = self._connection.value("SELECT retry FROM runs WHERE run_id = ?", [run_id])
+        unended = (
+            "ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) USING (document_id) WHERE run_id = $run"
+        )
         todo = self._connection.column(
-            "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
-            "USING (document_id) WHERE run_id = $run ORDER BY position",
+            f"SELECT document_id FROM run_documents {unended} ORDER BY position", {"run": run_id}
+        )
+        retry_rounds = self._connection.rows(
+            f"SELECT document_id, count(*) FROM superseded_verdicts {unended} AND status = 'unresolved' "
+            "GROUP BY document_id",
             {"run": run_id},
         )
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
-        return Work(run.model_copy(update={"settings": settings}), tuple(todo), retry_round)
+        return Work(run.model_copy(update={"settings": settings}), tuple(todo), dict(retry_rounds))
 
     def retryable(self, run_id: str) -> int:
         """Return how many unresolved documents have a failed or unreadable reply, which a retry requests again.

@@ -568,7 +568,7 @@ async def _replay(
         while debate.verdict is None:
             replies = []
             for pending in debate.pending:
-                _, reply = await find_reply(session.project.replies.fetch, pending, settings, 0)
+                _, reply = await find_reply(session.project.replies.fetch, pending, settings, {})
                 replies.append(reply)
                 count[pending.request.role] += reply is not None
             if None in replies:

@@ -71,7 +71,7 @@ class World:
     at_once: int = 0
     cancelled: int = 0
 
-    def work(self, run_settings: RunSettings, count: int = 3, retry_round: int = 0) -> Work:
+    def work(self, run_settings: RunSettings, count: int = 3, retry_rounds: Mapping[str, int] | None = None) -> Work:
         """Return the remaining work of a run over documents d0, d1, ..."""
         ids = tuple(f"d{index}" for index in range(count))
         statuses = [reached.verdict.status for reached in self.verdicts.values()]
@@ -88,7 +88,7 @@ class World:
             failed=statuses.count("failed"),
             calls=len(paid),
         )
-        return Work(run, tuple(id for id in ids if id not in self.verdicts), retry_round)
+        return Work(run, tuple(id for id in ids if id not in self.verdicts), retry_rounds or {})
 
     def run(self, work: Work) -> LiveEngine:
         """Return a live engine that uses these fakes."""

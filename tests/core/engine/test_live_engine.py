@@ -228,13 +228,22 @@ def test_retrying_unresolved_documents_repeats_unreadable_requests_only() -> Non
     drive(world, count=1)
     world.verdicts.clear()
     world.requested.clear()
-    status = drive(world, count=1, retry_round=1)
+    status = drive(world, count=1, retry_rounds={"d0": 1})
     assert status.verdicts == 1
     assert world.requested == [("d0", "judge")]
     world.verdicts.clear()
     status = drive(world, count=1)
     assert status.verdicts == 1, "a rerun uses the reply to the retry"
     assert world.requested == [("d0", "judge")]
+
+
+def test_unreadable_reply_is_requested_again_for_retried_documents_only() -> None:
+    world = World(script=lambda ask, *more: "mumble" if ask.role == "judge" else find_service(ask, *more))
+    drive(world, count=2)
+    world.verdicts.clear()
+    world.requested.clear()
+    drive(world, count=2, retry_rounds={"d0": 1})
+    assert set(world.requested) == {("d0", "judge")}
 
 
 def test_reply_cut_by_a_smaller_output_limit_is_requested_again_once() -> None:

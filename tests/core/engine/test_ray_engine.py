@@ -91,14 +91,17 @@ def test_workers_have_the_unreadable_replies_that_a_retry_passes_over(world: Wor
     world.script = lambda request, *rest: "mumble" if request.role == "judge" else find_service(request, *rest)
     asyncio.run(world.run(world.work(settings(), count=1)).run())
     world.verdicts.clear()
-    engine.retry_round = 1
+    engine.retry_rounds = {"d0": 1}
     engine._make_folders("replies", "attempts")
     assert asyncio.run(engine._prepare(["d0"])) == {"d0"}
     worker = FolderReplyStore(engine._folder / "replies")
     worker.refresh()
     pending = Debate(Document("d0", {"text": "Text of d0. The staff were kind."}), settings(), world)
     for _ in range(3):
-        found = [asyncio.run(find_reply(store.fetch, pending.pending[0], settings(), 1)) for store in (world, worker)]
+        found = [
+            asyncio.run(find_reply(store.fetch, pending.pending[0], settings(), engine.retry_rounds))
+            for store in (world, worker)
+        ]
         assert found[0] == found[1]
         pending.send([found[0][1] or Reply()])
 

@@ -45,7 +45,7 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
         job = {
             "run_id": "r0001",
             "settings": settings.model_dump(mode="json"),
-            "retry_round": 0,
+            "retry_rounds": {},
             "connections": [connection.model_dump(mode="json")],
             "limits": {},
             "prices": {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")},
@@ -70,7 +70,7 @@ def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
     job = {
         "run_id": "r0001",
         "settings": run_settings.model_dump(mode="json"),
-        "retry_round": 0,
+        "retry_rounds": {},
         "connections": [],
         "limits": {"fake": Limits(tokens_per_minute=1000, at_once=2).model_dump(mode="json")},
         "prices": {},

@@ -189,7 +189,7 @@ def test_short_limited_and_other_runs_stay_in_one_process(monkeypatch: pytest.Mo
     world, enough = World(), worker_pool_engine.MIN_DOCUMENTS
     assert is_faster(world.work(builtin_settings(), enough))
     assert not is_faster(world.work(builtin_settings(), enough - 1))
-    assert not is_faster(world.work(builtin_settings(), enough, retry_round=1))
+    assert not is_faster(world.work(builtin_settings(), enough, retry_rounds={"d0": 1}))
     assert not is_faster(world.work(builtin_settings(pace=40), enough))
     assert not is_faster(world.work(builtin_settings(handling=ErrorHandling(requests_per_minute=60)), enough))
     assert not is_faster(world.work(settings(), enough))

@@ -103,7 +103,7 @@ def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
     assert (run.turns, run.calls, run.cached_calls) == (3, 2, 1)
     assert (run.prompt_tokens, run.completion_tokens, run.cost_usd) == (20, 10, 0.75)
     work = project.store.runs.work(run_id)
-    assert (work.todo, work.run, work.retry_round) == (("d3",), run, 0)
+    assert (work.todo, work.run, work.retry_rounds) == (("d3",), run, {})
     assert project.store.runs.all() == [run]
 
 
@@ -217,11 +217,11 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
         debate(project, run_id, document_id, values)
     debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
     work = project.store.runs.work(run_id, retry_unresolved=True)
-    assert (work.todo, work.retry_round, work.run.calls) == (("d1", "d2"), 1, 8)
+    assert (work.todo, work.retry_rounds, work.run.calls) == (("d1", "d2"), {"d1": 1, "d2": 1}, 8)
     assert (work.run.verdicts, work.run.unresolved, work.run.failed) == (1, 0, 1)
     assert project.store.transcripts.of(run_id, ["d1"]) == []
     assert superseded(project, "d1") == [True, True]
-    assert project.store.runs.work(run_id).retry_round == 1
+    assert project.store.runs.work(run_id).retry_rounds == {"d1": 1, "d2": 1}
 
     debate(project, run_id, "d1", GOOD, retry=1)
     run = project.store.runs.get(run_id)
@@ -229,7 +229,7 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     assert [turn.reply.key[-1] for turn in project.store.transcripts.of(run_id, ["d1"])] == ["1", "1"]
     assert superseded(project, "d1") == [False, False, True, True]
     # The first retry left no unresolved document, so the number of retries does not rise.
-    assert project.store.runs.work(run_id, retry_unresolved=True).retry_round == 1
+    assert project.store.runs.work(run_id, retry_unresolved=True).retry_rounds == {"d2": 1}
 
 
 def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
@@ -238,6 +238,14 @@ def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
     debate(project, run_id, "d1", OPEN)
     assert project.store.runs.retryable(run_id) == 1
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
+
+
+def test_documents_added_after_a_retry_were_not_retried(project, run_id):
+    debate(project, run_id, "d0", OPEN)
+    project.store.runs.work(run_id, retry_unresolved=True)
+    project.store.runs.extend(run_id, ["later"])
+    work = project.store.runs.work(run_id)
+    assert (work.todo[-1], work.retry_rounds) == ("later", {"d0": 1})
 
 
 def test_failed_retry_restores_the_verdict_with_its_turns_and_annotations(project, run_id):
@@ -287,7 +295,7 @@ def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
     debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ()
     work = project.store.runs.work(run_id, retry_failed=True)
-    assert (work.todo, work.retry_round, work.run.failed) == (("d3",), 0, 0)
+    assert (work.todo, work.retry_rounds, work.run.failed) == (("d3",), {}, 0)
     debate(project, run_id, "d3")
     run = project.store.runs.get(run_id)
     assert (run.verdicts, run.failed, run.turns, run.calls, run.cached_calls) == (4, 0, 8, 8, 0)
