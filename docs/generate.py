@@ -124,6 +124,7 @@ MEANINGS: Mapping[str, str] = {
     "cached": "TRUE if the reply was taken from the project",
     "cached_tokens": "prompt tokens that the provider had cached",
     "certainty": "probability of the value, 0 to 1",
+    "classifiers.last_event": "`seq` of the last event before it was trained",
     "codebook_version": "number of the codebook's version",
     "completion_tokens": "tokens of the reply",
     "connection": "name of the connection to the server",
