@@ -516,9 +516,9 @@ class SessionState:
 
 
 def run_slow(work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-    """Call a function that may take long, in a callback. Callbacks of other tabs are called meanwhile.
+    """Call a slow function in a callback, while callbacks of other tabs may run.
 
-    It must not change settings that it has read before.
+    The function must not change a setting that it has read before, because another tab may change it meanwhile.
     """
     callback_turn.release()
     try:

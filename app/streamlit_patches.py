@@ -61,7 +61,7 @@ _call_callbacks = SessionState.on_script_will_rerun
 _run_callback = SessionState._run_callback_and_record_rerun
 _mark_for_delete = MediaFileMetadata.mark_for_delete
 _tab_turns: dict[int, threading.RLock] = {}
-"""By id of the state of a tab, held while its callbacks are called, also during their slow work."""
+"""A lock for each tab, by the id of its state: held while its callbacks are called, also during slow work."""
 
 DOWNLOAD_SECONDS = 60.0
 """Time in seconds that a generated file is kept after the first run of a page."""

@@ -107,9 +107,9 @@ class BatchJobs(Protocol):
     """Record of submitted batches, so that no request is submitted twice, even after a crash."""
 
     async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
-        """Return the jobs that have not been collected of all runs with this ``batch_dir``, oldest first.
+        """Return the open jobs of all runs with this ``batch_dir``, oldest first.
 
-        Jobs elsewhere would look as if they were lost.
+        Jobs in another place would seem to be lost.
         """
 
     async def begin(self, job: BatchJob) -> None:

@@ -357,7 +357,7 @@ class ReplyBuilder:
         self._comment = comment
 
     def note_lines(self, count: int) -> None:
-        """Note that so many lines were read.
+        """Count lines that were read.
 
         Raises Stalled or TimedOut if only comments or empty events arrived for too long, Runaway if they do not end.
         """

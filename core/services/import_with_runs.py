@@ -51,7 +51,7 @@ def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, 
 
 
 def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, document_ids: Sequence[str]) -> Import:
-    """Store the documents of a file in the project, and add some of them to a run."""
+    """Store the documents of a file in the project, and add those with ``document_ids`` to a run."""
     stored = store_documents(session, preview)
     session.store.runs.extend(run_id, document_ids, rejected=len(preview.built.rejected))
     return stored

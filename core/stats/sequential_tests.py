@@ -31,7 +31,7 @@ from core.stats.sampling import WeightedSample, kept_shares
 FIRST_DRAWS = 20
 """Number of random draws before the first interval of a sequence."""
 _UNSEEN = 1.5
-"""Errors of documents with equal chances that the variance has beyond those observed."""
+"""Errors that the variance allows for beyond those observed, if all documents have the same chance."""
 POWER = 0.8
 """Chance to show a bound that holds, for which reviews are planned."""
 

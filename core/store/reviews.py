@@ -273,7 +273,7 @@ decided every item.
 def hidden_verdicts(
     connection: DatabaseConnection, run_id: str | None, actor: str, document_ids: Sequence[str]
 ) -> dict[str, bool]:
-    """Return those of the documents whose verdict is hidden from ``actor``. The value is True for a second reading."""
+    """Return the documents whose verdict is hidden from ``actor``: True for a second reading, False for a blind one."""
     rows = connection.rows(
         f"SELECT document_id, bool_or(is_second) FROM ({HIDDEN_VERDICTS}) GROUP BY document_id".format(
             among="list_contains($ids, document_id)"

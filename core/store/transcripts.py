@@ -178,7 +178,7 @@ class Transcripts(ReadRepository):
         return [(messages[cause], count) for cause, count in counted.most_common(3)]
 
     def cut_replies(self, run_id: str) -> CutReplies:
-        """Return how many documents of a run have a reply that was cut by its output limit in its last attempt."""
+        """Return the number of documents of a run with a reply that its output limit cut in the last attempt."""
         ((documents, failed, unresolved, limits, roles),) = self._connection.rows(_CUT_REPLIES, {"run": run_id})
         return CutReplies(documents, failed, unresolved, tuple(sorted(limits or ())), tuple(sorted(roles or ())))
 
