@@ -80,7 +80,7 @@ def run_with_streamed_replies(page: Page) -> None:
 def evaluate_against_gold(page: Page) -> None:
     """Open Evaluate: without reviews, gold is the reference."""
     visit(page, "Evaluate")
-    page.get_by_text("Macro F1", exact=True).wait_for()
+    page.get_by_role("list").get_by_text("Macro F1", exact=True).wait_for()
 
 
 def download_flips(page: Page) -> None:

@@ -353,7 +353,7 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     delayed = False
     for message in held:
         lines[-1].send(message)
-    page.get_by_text("Macro F1", exact=True).wait_for()
+    page.get_by_role("list").get_by_text("Macro F1", exact=True).wait_for()
 
 
 def test_columns_of_many_reviewers_fit_beside_the_grid(open_tab, entrance, tab):
