@@ -197,7 +197,7 @@ MEANINGS: Mapping[str, str] = {
     "verdict": "reply of the last role",
     "verdicts.verdict": "the verdict with its reasons and notes, as JSON",
     "superseded_verdicts.verdict": "the verdict with its reasons and notes, as JSON",
-    "superseded_verdicts.turns": "keys of the replies of its debate, as JSON; empty in files of an older Moot",
+    "superseded_verdicts.turns": "turns and keys of its replies, as JSON; empty in files of an older Moot",
     "superseded_verdicts.annotations": "annotations of its debate, as JSON; empty if there are none",
     "version": "number of the version, from 1",
     "value": "JSON; of an item `true`, `3`, or the id of the chosen label in quotation marks",

@@ -91,7 +91,8 @@ class Annotations(Repository):
         last_event = "0" if reference == GOLD and is_own(annotator) else "(SELECT max(seq) FROM events)"
         return self._connection.rows(
             f"""
-            SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT count(*) FROM superseded_verdicts),
+            SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT sum(retry) FROM runs),
+                   (SELECT count(*) FROM superseded_verdicts),
                    (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}
             """
         )[0]

@@ -244,7 +244,8 @@ def _restore_verdict(cursor: Cursor, failed: VerdictReached) -> VerdictReached |
     reasons = {item: reason for item, value in verdict.values.items() if value is None}
     restored = replace(failed, verdict=replace(verdict, reasons=reasons))
     cursor.execute(
-        f"UPDATE turns SET superseded = NOT list_contains($keys, key) WHERE {of_debate}", debate | {"keys": load(turns)}
+        f"UPDATE turns SET superseded = NOT list_contains($turns::VARCHAR[], turn || ' ' || key) WHERE {of_debate}",
+        debate | {"turns": load(turns)},
     )
     cursor.execute(f"DELETE FROM annotations WHERE {of_debate}", debate)
     rows = [{"run_id": failed.run_id, "document_id": failed.document_id, **row} for row in load(annotations)]

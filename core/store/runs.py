@@ -428,7 +428,8 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     annotation = "{'annotator': annotator, 'turn': turn, 'item': item, 'value': value, 'reason': reason}"
     cursor.execute(
         f"""INSERT INTO superseded_verdicts
-        SELECT *, (SELECT to_json(list(key)) FROM turns WHERE {own} AND NOT superseded),
+        SELECT *, (SELECT coalesce(to_json(list(turn || ' ' || key)), '[]')
+            FROM turns WHERE {own} AND NOT superseded),
             (SELECT to_json(list({annotation})) FROM annotations WHERE {own} AND turn IS NOT NULL)
         FROM verdicts WHERE {condition}""",
         params,

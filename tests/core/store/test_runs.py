@@ -253,12 +253,15 @@ def test_failed_retry_restores_the_verdict_with_its_turns_and_annotations(projec
     debate(project, run_id, "d1", OPEN)
     values = run_values(project, run_id)
     transcript = project.store.transcripts.of(run_id, ["d0"])
+    bases = {project.store.annotations.basis()}
     for retry in (1, 2):
         assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d0", "d1", "d2", "d3")
         for document_id in ("d0", "d1"):
             debate(project, run_id, document_id, OPEN, error=ReplyError("stalled", "silence"), retry=retry)
         assert sorted(run_values(project, run_id)) == sorted(values)
         assert project.store.transcripts.of(run_id, ["d0"]) == transcript
+        bases.add(project.store.annotations.basis())
+    assert len(bases) == 3, "scores are not those of an earlier state"
     verdict = project.store.transcripts.verdict(run_id, "d0").verdict
     assert (verdict.status, verdict.values, verdict.reasons) == ("unresolved", OPEN, {B: "The retry failed: silence"})
     run = project.store.runs.get(run_id)
