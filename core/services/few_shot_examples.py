@@ -20,7 +20,6 @@ from core.debate.protocol_spec import SIMILARITY_PARAM
 from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import EmbedTexts, FindExamples, LoadDocuments, no_examples
 from core.errors import ModelError, UsageError
-from core.formatting import plural
 from core.llm import embeddings
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunRow, RunSettings
@@ -108,13 +107,12 @@ def _of_codebook(
     return {document: values for document, values in allowed if values}
 
 
-def require_unshown(store: Store, run_id: str, document_ids: Collection[str]) -> None:
-    """Raise UsageError if documents to add to a run are in its frozen pool."""
-    shown = (store.precedents.frozen(run_id) or {}).keys() & set(document_ids)
-    if shown:
+def require_other_examples(store: Store, run_id: str, document_ids: Collection[str]) -> None:
+    """Raise UsageError if the documents to add to a run are all examples of its frozen pool."""
+    pool = store.precedents.frozen(run_id)
+    if pool and pool.keys() <= set(document_ids):
         raise UsageError(
-            f"{run_id} shows {len(shown):,} of the new documents as {plural(len(shown), 'an example', 'examples')}, so "
-            f"it cannot debate {plural(len(shown), 'it', 'them')}.",
+            f"All examples of {run_id} are among the new documents, so it would go on without an example.",
             "Start a new run on all documents, without --resume.",
         )
 

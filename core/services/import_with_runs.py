@@ -46,7 +46,7 @@ def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, 
     existing = set(session.store.runs.document_ids(run_id))
     selected = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])
     new = [document for document in selected if document not in existing]
-    few_shot_examples.require_unshown(session.store, run_id, new)
+    few_shot_examples.require_other_examples(session.store, run_id, new)
     return new
 
 

@@ -115,7 +115,8 @@ def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
             continue
         for theta in (plan.theta, max(rates[document] for document in used)):
             selected = _ambiguous_ids(ids, rates, theta)
-            if used in (selected[: len(used)], fixed_sample(selected, len(used))):
+            is_choice = len(selected) < len(rates)  # all documents of a vote are not a choice of ambiguous ones
+            if is_choice and used in (selected[: len(used)], fixed_sample(selected, len(used))):
                 limit = len(used) if len(used) < len(selected) else None
                 return replace(plan, ambiguous=prepass, theta=theta, limit=limit)
     return replace(plan, limit=len(used) if len(used) < len(ids) else None)

@@ -45,7 +45,7 @@ def test_run_is_extended_by_the_first_documents_of_a_file(workspace: Workspace, 
     assert session.store.documents.count() == 3
 
 
-def test_run_is_not_extended_by_its_examples(workspace: Workspace, tmp_path: Path) -> None:
+def test_run_is_not_extended_by_all_of_its_examples(workspace: Workspace, tmp_path: Path) -> None:
     session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
     source = ImportOptions((path,), ColumnMapping("text", id="id"), gold_same_names=True)
     path.write_text("id,text,Service\na,The room was clean.,0\nb,Friendly staff.,1\n", encoding="utf-8")
@@ -55,7 +55,7 @@ def test_run_is_not_extended_by_its_examples(workspace: Workspace, tmp_path: Pat
     path.write_text("id,text,Service\na,The room was clean.,0\nc,We slept.,0\nb,Friendly staff.,1\n", encoding="utf-8")
     preview = preview_file(source, BOOK, session)
     assert import_with_runs.new_documents(session, run.run_id, preview, Plan(limit=2)) == ["c"]
-    with pytest.raises(UsageError, match="r0001 shows 1 of the new documents as an example"):
+    with pytest.raises(UsageError, match="All examples of r0001 are among the new documents"):
         import_with_runs.new_documents(session, run.run_id, preview, Plan())
 
 
@@ -80,3 +80,21 @@ def test_run_on_ambiguous_documents_is_extended_by_such_documents(workspace: Wor
     plan = import_with_runs.extension_plan(session, later, None)
     assert plan.ambiguous == vote.run_id
     assert import_with_runs.new_documents(session, later.run_id, preview, plan) == ["c"]
+
+
+def test_run_on_all_documents_of_a_vote_is_extended_by_any(workspace: Workspace, tmp_path: Path) -> None:
+    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
+    path.write_text("id,text\na,Friendly staff.\nb,We slept.\nc,The room was clean.\n", encoding="utf-8")
+    preview = preview_file(ImportOptions((path,), ColumnMapping("text", id="id")), BOOK, session)
+    import_with_runs.store_documents(session, preview)
+    settings = make_settings(BOOK, params={"method": "vote", "k": 2}).model_copy(update={"protocol": "single"})
+    vote, present = session.store.runs.create(settings, ["b", "c"]), dict.fromkeys(BOOK.items, True)
+
+    async def debates() -> None:
+        for id in ("b", "c"):
+            await store_debate(session.project, vote.run_id, id, {"one": present, "two": present}, present)
+        await session.project.sink.state(vote.run_id, "done")
+
+    asyncio.run(debates())
+    later = session.store.runs.create(make_settings(BOOK), ["b", "c"])
+    assert not import_with_runs.extension_plan(session, later, None).ambiguous
