@@ -10,11 +10,12 @@ from pathlib import Path
 
 from core.codebook import Codebook, Label
 from core.documents import Document, Value
-from core.runs import RunRow
+from core.runs import EngineSettings, RoleModel, RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 from core.services.runs import planning
 from core.services.workspace import Workspace
+from tests.servers.running import stats
 
 BOOK = Codebook(
     name="Hotel",
@@ -62,6 +63,18 @@ def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> li
     return planning.create_runs(
         session, settings, session.store.documents.ids()[: plan.limit], iterations=plan.iterations
     )
+
+
+def pause_with_open_batch(session: ProjectSession, server: str) -> RunRow:
+    """Run the documents as a batch at the connection ``mine``, and return the run, paused while the server holds it."""
+    model = RoleModel(connection="mine", model="m")
+    plan = planning.Plan(protocol="single", default_model=model, engine=EngineSettings(name="batch"))
+    (run,) = queue_runs(session, plan)
+    future = session.start_or_resume(run.run_id)
+    until(lambda: stats(server)["statuses"] == ["in_progress"])
+    session.pause(run.run_id)
+    future.result(30)
+    return run
 
 
 def annotate(session: ProjectSession, protocol: str = "single") -> RunRow:

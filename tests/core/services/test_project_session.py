@@ -21,7 +21,7 @@ from core.services.live_state import ClientCursor, status_of
 from core.services.project_session import KEPT_LIVE_RUNS, PAUSED, ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.core.services.sessions import BOOK, annotate, queue_runs, studio, until
+from tests.core.services.sessions import BOOK, annotate, pause_with_open_batch, queue_runs, studio, until
 from tests.each_row import each_row
 from tests.servers.running import batch_server, configure, stats
 
@@ -245,13 +245,7 @@ def test_stopping_a_paused_batch_run_cancels_its_batches(tmp_path: Path) -> None
     with batch_server() as server, studio(tmp_path) as (workspace, session):
         configure(server, hold=True)
         workspace.use_connection("mine", f"{server}/v1")
-        model = RoleModel(connection="mine", model="m")
-        plan = planning.Plan(protocol="single", default_model=model, engine=EngineSettings(name="batch"))
-        (run,) = queue_runs(session, plan)
-        future = session.start_or_resume(run.run_id)
-        until(lambda: stats(server)["statuses"] == ["in_progress"])
-        session.pause(run.run_id)
-        future.result(30)
+        run = pause_with_open_batch(session, server)
         assert stats(server)["statuses"] == ["in_progress"], "its replies are collected when the run resumes"
         session.stop(run.run_id)
         assert (session.state(run.run_id), stats(server)["statuses"]) == ("stopped", ["cancelled"])

@@ -11,13 +11,13 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.llm import connections
 from core.llm.model_info import ModelCard
-from core.runs import EngineSettings, RoleModel
+from core.runs import RoleModel
 from core.services import models
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.app.studio import button, html, open_page, studio
-from tests.core.services.sessions import annotate, fill, queue_runs, until
+from tests.core.services.sessions import annotate, fill, pause_with_open_batch
 from tests.core.store.helpers import set_gold
 from tests.servers.running import batch_server, configure, llama_cpp, mock_llm, stats
 
@@ -136,13 +136,7 @@ def test_removal_of_a_connection_offers_to_cancel_its_batches(workspace: Workspa
     with batch_server() as server:
         configure(server, hold=True)
         models.add(workspace, "mine", f"{server}/v1")
-        model = RoleModel(connection="mine", model="m")
-        plan = planning.Plan(protocol="single", default_model=model, engine=EngineSettings(name="batch"))
-        (run,) = queue_runs(session, plan)
-        future = session.start_or_resume(run.run_id)
-        until(lambda: stats(server)["statuses"] == ["in_progress"])
-        session.pause(run.run_id)
-        future.result(30)
+        run = pause_with_open_batch(session, server)
         at = open_page("models")
         assert f"Open at mine: 1 batch of {run.title} in hotel." in html(at)
         button(at, "Stop the runs, cancel their batches and remove")
