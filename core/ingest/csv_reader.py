@@ -206,8 +206,8 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
     if escaped:
         head = _double_quotes(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
-    d = re.escape(dialect.delimiter)
-    quoted = re.match(rf'"[^"\r\n]*"(?:{d}"[^"\r\n]*")*[\r\n]+"', head) is not None
+    delimiter = re.escape(dialect.delimiter)
+    quoted = re.match(rf'"[^"\r\n]*"(?:{delimiter}"[^"\r\n]*")*[\r\n]+"', head) is not None
     dialect = replace(dialect, escaped=escaped, quoted=quoted)
     header = source.header
     if head.startswith(_MARK) and source.delimiter is None and header is None:

@@ -70,7 +70,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
             if builder.finish_reason:
                 await http.drain(response)
                 return
-        builder.note_lines(len(lines))
+        builder.count_lines(len(lines))
 
 
 def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities) -> int:

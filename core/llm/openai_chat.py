@@ -59,7 +59,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
                 return
             events.read(line)
         reading.is_last = builder.is_complete
-        builder.note_lines(len(lines))  # some servers send comments while their backend does not answer
+        builder.count_lines(len(lines))  # some servers send comments while their backend does not answer
     body = bytes(events.buffered) or events.stray
     events.take_buffered()
     if (body or events.message) and not builder.has_choices:

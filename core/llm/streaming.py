@@ -356,7 +356,7 @@ class ReplyBuilder:
             self._received_at = time.monotonic()
         self._comment = comment
 
-    def note_lines(self, count: int) -> None:
+    def count_lines(self, count: int) -> None:
         """Count lines that were read.
 
         Raises Stalled or TimedOut if only comments or empty events arrived for too long, Runaway if they do not end.

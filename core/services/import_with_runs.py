@@ -41,7 +41,7 @@ def extension_plan(session: ProjectSession, run: RunRow, limit: int | None) -> p
 def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, plan: planning.Plan) -> list[str]:
     """Return the ids of the documents of a file that the plan selects and the run does not have.
 
-    Raises UsageError if no document is ambiguous, and if the run shows some of the documents as examples.
+    Raises UsageError if no document is ambiguous, and if all examples of the run are among the new documents.
     """
     existing = set(session.store.runs.document_ids(run_id))
     selected = ambiguity.select_documents(session, plan, [document.id for document in preview.built.documents])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -285,12 +286,9 @@ class AuthorDraft:
         job raises the errors of ``submit`` and ``reply_in_chat``.
         """
         if self.job is None:
-            self.text, self.sent_text, is_chat = "", self.text, self.is_chat
-
-            def work(report: OnStep) -> None:
-                self._send(session, author, is_chat, report)
-
-            self.job = Job(lambda report: in_thread(lambda: work(report), "moot-authors"), "Preparing questions")
+            self.text, self.sent_text = "", self.text
+            work = partial(self._send, session, author, self.is_chat)
+            self.job = Job(lambda report: in_thread(partial(work, report), "moot-authors"), "Preparing questions")
 
     def _send(self, session: ProjectSession, author: str, is_chat: bool, report: OnStep) -> None:
         before = self.messages if is_chat else ()

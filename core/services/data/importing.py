@@ -475,7 +475,7 @@ def options_record(draft: ImportDraft) -> dict[str, Any]:
 
 
 MAX_MISSPELT = 5
-"""Names that are shown."""
+"""Most misspelt names in a message."""
 MISSPELLING_RATIO = 10
 """A name that may be misspelt is at least this many times rarer than the name that was meant."""
 SIMILARITY = 0.8
