@@ -269,6 +269,8 @@ class DatabaseConnection:
 
 _open_files: WeakValueDictionary[tuple[int, int] | None, DatabaseConnection] = WeakValueDictionary()
 """Open project files of this process by device and inode: a file can have several names, or be moved."""
+_opening = threading.Lock()
+"""Held while a file is opened, so that two names of one file cannot be opened at the same time."""
 
 
 class ReadRepository:
@@ -325,33 +327,34 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     resolved = Path(path).expanduser().resolve()
     if not create and not resolved.exists():
         raise ProjectError(f"There is no project at {resolved}.", "Check the path.")
-    lock = ProjectLock(resolved, url)
-    earlier = data_files(resolved)
-    created = resolved not in earlier
-    root: Cursor | None = None
-    try:
-        if not created and (other := _open_files.get(_identity(resolved))) is not None:
-            raise ProjectError(
-                f"{resolved} is another name of {other.path}, which is open.",
-                "Use the open project, or close it first.",
-            )
-        root = _connect(resolved)
-        migrations.migrate(root, path=str(resolved))
-        if (run_id := migrations.foreign_run(root)) is not None:
-            raise ProjectError(
-                f"{run_id!r} in {resolved} is not the name of a run.", "Another program changed the file."
-            )
-    except BaseException as error:
-        if root is not None:
-            root.close()
-        for file in set(data_files(resolved)).difference(earlier) if created else ():
-            with suppress(OSError):
-                file.unlink()
-        lock.forget()
-        if isinstance(error, duckdb.Error):
-            raise translate_error(error, resolved) from error
-        raise
-    return DatabaseConnection(resolved, root, lock, created=created)
+    with _opening:
+        lock = ProjectLock(resolved, url)
+        earlier = data_files(resolved)
+        created = resolved not in earlier
+        root: Cursor | None = None
+        try:
+            if not created and (other := _open_files.get(_identity(resolved))) is not None:
+                raise ProjectError(
+                    f"{resolved} is another name of {other.path}, which is open.",
+                    "Use the open project, or close it first.",
+                )
+            root = _connect(resolved)
+            migrations.migrate(root, path=str(resolved))
+            if (run_id := migrations.foreign_run(root)) is not None:
+                raise ProjectError(
+                    f"{run_id!r} in {resolved} is not the name of a run.", "Another program changed the file."
+                )
+        except BaseException as error:
+            if root is not None:
+                root.close()
+            for file in set(data_files(resolved)).difference(earlier) if created else ():
+                with suppress(OSError):
+                    file.unlink()
+            lock.forget()
+            if isinstance(error, duckdb.Error):
+                raise translate_error(error, resolved) from error
+            raise
+        return DatabaseConnection(resolved, root, lock, created=created)
 
 
 def check_path(path: Path) -> None:

@@ -337,6 +337,35 @@ def test_open_file_is_not_opened_under_another_name(path, rename):
         assert renamed.store.settings.get("a") == 1
 
 
+def test_file_with_two_names_is_opened_once_by_two_threads(path, monkeypatch):
+    Project(path).close()
+    other = path.with_name("other.duckdb")
+    os.link(path, other)
+    connect, results = database._connect, []
+
+    def open_other():
+        try:
+            results.append(Project(other))
+        except ProjectError as error:
+            results.append(error)
+
+    thread = threading.Thread(target=open_other)
+
+    def connect_slowly(file):
+        if file == path:
+            thread.start()
+            thread.join(0.5)  # it waits until this file is open
+        return connect(file)
+
+    monkeypatch.setattr(database, "_connect", connect_slowly)
+    with Project(path):
+        thread.join()
+        (result,) = results
+        if isinstance(result, Project):
+            result.close()
+    assert "is another name of" in str(result)
+
+
 @pytest.mark.parametrize("attack", [deleted, moved, replaced])
 def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     project = Project(path)
