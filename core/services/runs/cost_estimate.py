@@ -10,7 +10,7 @@ from typing import Any
 from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
-from core.engine.pending_turns import Debate, PendingTurn
+from core.engine.pending_turns import Debate, PendingTurn, find_reply
 from core.formatting import format_count
 from core.llm.model_library import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
@@ -132,7 +132,12 @@ def stored_requests(session: ProjectSession, settings: RunSettings, document_ids
         debate = Debate(document, settings, session.models)
         requests += [pending for pending in debate.pending if not pending.role_model.is_builtin]
         debate.close()
-    stored = sum(session.project.replies.contains(pending.key(0)) for pending in requests)
+
+    async def find_replies() -> int:
+        fetch = session.project.replies.fetch
+        return sum([(await find_reply(fetch, pending, settings, {}))[1] is not None for pending in requests])
+
+    stored = session.engine.submit(find_replies()).result()
     drawn = f" of 1 in {every:,} documents" if every > 1 else ""
     return f"Stored already: {stored:,} of {format_count(len(requests), 'first request')}{drawn}." if stored else ""
 

@@ -26,6 +26,7 @@ from core.services.runs.cost_estimate import (
 )
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
 from tests.servers.running import mock_llm
+from tests.servers.scripted import Scripted, reply_with
 
 OPENAI = RoleModel(connection="openai", model="gpt-4.1-mini")
 
@@ -161,6 +162,29 @@ def test_first_requests_with_a_stored_reply_are_counted(tmp_path: Path) -> None:
         shown = stored_requests(session, settings, ids)
         assert shown == "Stored already: 17 of 17 first requests of 1 in 3 documents."
         assert stored_requests(session, planning.project_settings(session, planning.Plan()), ids) == ""
+
+
+def test_reply_that_a_smaller_limit_cut_is_not_counted_as_stored(session: ProjectSession) -> None:
+    ids = session.store.documents.ids()[:1]
+    with Scripted(reply_with("The aspects", "length")) as server:
+        session.models.add(parse_connection("local", server.url))
+        role_model = RoleModel(connection="local", model="m")
+        settings = planning.project_settings(session, planning.Plan(protocol="single", default_model=role_model))
+        small, large = (
+            settings.model_copy(
+                update={
+                    "role_models": {
+                        role: model.model_copy(update={"sampling": Sampling(default_limit=limit)})
+                        for role, model in settings.role_models.items()
+                    }
+                }
+            )
+            for limit in (1000, 5000)
+        )
+        (run,) = planning.create_runs(session, small, ids)
+        session.start_or_resume(run.run_id).result(30)
+    assert stored_requests(session, small, ids) == "Stored already: 1 of 1 first request."
+    assert stored_requests(session, large, ids) == ""
 
 
 def test_prompts_are_rendered_again_if_the_codebook_or_the_sampling_changed(session: ProjectSession) -> None:
