@@ -232,11 +232,15 @@ def resume_run(
             )
         added = import_with_runs.new_documents(session, run_id, extension, plan)
     if row.ended - retried < row.documents + len(added):
-        if budget is not None and budget != row.budget_usd:
-            control.set_budget(session, run_id, budget)
-        control.check_budget(session, run_id)
+        new_budget = None if budget == row.budget_usd else budget
+        if new_budget is None:
+            control.check_budget(session, run_id)
+        else:
+            control.check_new_budget(session, run_id, new_budget)
         _note_kept_addresses(session, row.settings, run_id)
         _preflight(session, row.settings)
+        if new_budget is not None:
+            control.set_budget(session, run_id, new_budget)
     if extension is not None:
         _extend_run(session, row, extension, added)
     return _execute(session, [run_id], **retry)

@@ -128,10 +128,15 @@ def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> Non
 
 
 def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
-    """Set a run's budget from its next start on.
+    """Set a run's budget from its next start on. Raises UsageError as ``check_new_budget`` does."""
+    check_new_budget(session, run_id, budget_usd)
+    session.store.runs.raise_budget(run_id, budget_usd)
 
-    Raises UsageError for a budget that is already spent, for a model without a known price, and if the run has replies
-    of an unknown price.
+
+def check_new_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
+    """Raise UsageError if a run cannot have this budget.
+
+    It may be spent already, a model may have no known price, and the run may have replies of an unknown price.
     """
     row = session.run(run_id)
     planning.require_prices(row.settings, session.models)
@@ -142,7 +147,6 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
         )
     if budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
-    session.store.runs.raise_budget(run_id, budget_usd)
 
 
 def check_budget(session: ProjectSession, run_id: str) -> None:

@@ -210,6 +210,15 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
 
 
+def test_budget_is_not_raised_if_the_preflight_fails(folder: Path) -> None:
+    with Scripted(debating()) as server:
+        priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
+        annotate(folder, *priced, "--budget", "0.0005", code=3)
+    refused = annotate(folder, *priced, "--resume", "r0001", "--budget", "1", code=2)
+    assert "Check that the server is running" in refused.stderr
+    assert rows(folder, "SELECT after FROM events WHERE kind = 'budget'") == []
+
+
 def test_run_with_an_unknown_cost_takes_no_budget(folder: Path) -> None:
     with Scripted(debating()) as server:
         assert annotate(folder, *toy(server.url, "--limit", "1")).json["cost_usd"] is None
