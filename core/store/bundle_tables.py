@@ -141,12 +141,15 @@ def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
 
 
 def _clear_locations(root: Cursor) -> None:
-    """Clear the locations in the settings of all runs and in the stored plans."""
+    """Clear the locations in the settings of all runs and in the stored plans, and close the batches in a folder."""
     for table, key, column in (("runs", "run_id", "settings"), ("settings", "name", "value")):
         for row, text in root.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
             settings = orjson.loads(text)
             if (cleared := _without_locations(settings)) != settings:
                 root.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [dump(cleared), row])
+                if table == "runs":
+                    close = "UPDATE batches SET outcome = 'not in the bundle' WHERE outcome IS NULL AND run_id = ?"
+                    root.execute(close, [row])
 
 
 def _without_locations(settings: Any) -> Any:

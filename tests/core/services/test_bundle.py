@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import zipfile
@@ -11,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import parquet
 
+from core.engine.interfaces import BatchJob
 from core.errors import InputError, ProjectError
-from core.runs import EngineSettings, Template
+from core.runs import EngineSettings, RoleModel, Template
 from core.services import bundle, export
 from core.services.review import actions
 from core.services.runs import planned_comparison, planning
@@ -60,6 +62,22 @@ def test_restored_project_names_no_folder_and_no_cluster_of_another_machine(sess
         assert project.store.runs.get(run_id).settings == settings
         assert project.store.runs.get(other).settings.engine == EngineSettings(name="ray", ray_workers=3)
         assert project.store.settings.get(planning.PLAN_SETTING)["engine"]["batch_dir"] == ""
+
+
+def test_restored_project_has_no_open_batch_in_a_folder(session, run_id, tmp_path):
+    settings = session.store.runs.get(run_id).settings
+    jobs = session.project.jobs
+    for folder in ("", str(tmp_path)):
+        engine = EngineSettings(name="batch", batch_dir=folder)
+        run = session.store.runs.create(settings.model_copy(update={"engine": engine}), ["d0"])
+        job = BatchJob(f"{run.run_id}-1", run.run_id, RoleModel(connection="openai", model="m"), ("key",))
+        asyncio.run(jobs.begin(job))
+    with bundle.write_bundle(session, tmp_path / "all.zip").open("rb") as file:
+        path = bundle.open_bundle(file, tmp_path / "again.duckdb")
+    with Project(path) as project:
+        assert [job.name for job in asyncio.run(project.jobs.open_jobs(""))] == [
+            job.name for job in asyncio.run(jobs.open_jobs(""))
+        ]
 
 
 def test_bundle_is_readable_without_moot(session, run_id, packed):
