@@ -107,7 +107,7 @@ class BatchJobs(Protocol):
     """Record of submitted batches, so that no request is submitted twice, even after a crash."""
 
     async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
-        """Return the open jobs of all runs with this ``batch_dir``, oldest first.
+        """Return the open jobs of all runs whose ``batch_dir`` names this folder, oldest first.
 
         Jobs in another place would seem to be lost.
         """

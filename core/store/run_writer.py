@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from core.debate.events import VerdictReached
@@ -287,16 +288,19 @@ class BatchJobStore(Repository):
     """The ``BatchJobs`` of the engine. No method blocks its loop."""
 
     async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
-        rows = await asyncio.to_thread(
-            self._connection.rows,
-            "SELECT name, run_id, connection, model, base_url, remote_id, list(key) FROM batches "
-            "JOIN batch_requests USING (name) JOIN runs USING (run_id) "
-            "WHERE outcome IS NULL AND settings ->> '$.engine.batch_dir' = ? GROUP BY ALL ORDER BY min(unix_time)",
-            [folder],
+        return await asyncio.to_thread(self._open_jobs, folder)
+
+    def _open_jobs(self, folder: str) -> Sequence[BatchJob]:
+        rows = self._connection.rows(
+            "SELECT name, run_id, connection, model, base_url, remote_id, list(key), settings ->> '$.engine.batch_dir' "
+            "FROM batches JOIN batch_requests USING (name) JOIN runs USING (run_id) "
+            "WHERE outcome IS NULL GROUP BY ALL ORDER BY min(unix_time)"
         )
+        place = _place(folder)
         return [
             BatchJob(name, run_id, RoleModel(connection=connection, model=model, base_url=url), tuple(keys), remote_id)
-            for name, run_id, connection, model, url, remote_id, keys in rows
+            for name, run_id, connection, model, url, remote_id, keys, other in rows
+            if _place(other) == place
         ]
 
     def count_paused(self, connection: str) -> dict[str, int]:
@@ -324,3 +328,8 @@ class BatchJobStore(Repository):
 
     async def _set(self, sql: str, params: list[str]) -> None:
         await asyncio.wrap_future(self._writer.call(lambda cursor: cursor.execute(sql, params)))
+
+
+def _place(folder: str) -> Path | None:
+    """Return the folder that a ``batch_dir`` names, None for the Batch API of a server."""
+    return Path(folder).expanduser().resolve() if folder else None

@@ -616,6 +616,15 @@ def test_run_leaves_the_file_of_a_run_with_another_folder_open(tmp_path: Path) -
     assert hand.resume().json["verdicts"] == 6
 
 
+def test_run_waits_for_the_file_of_a_run_that_names_its_folder_by_another_path(tmp_path: Path) -> None:
+    hand = Hand(tmp_path)
+    link = tmp_path / "link"
+    link.symlink_to(hand.files)
+    other = run(tmp_path, "http://127.0.0.1:9", *hand.batch[:3], f"batch_dir={link}", code=3)
+    assert hand.source.name in other.stderr
+    assert list(hand.files.iterdir()) == [hand.source]
+
+
 def test_run_with_a_folder_leaves_a_batch_at_the_server_open(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, hold=True)
