@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from app.pages import PageName
     from core.runs import RunRow
     from core.services.data.importing import ImportDraft
-    from core.services.lab.suggestions import Proposal
     from core.services.lab.trials import Trial
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
@@ -322,13 +321,11 @@ class LabState:
     """Error of the last change that could not be tested, else None."""
     errors_run: Value[str | None] = Value(None)
     """Widget: run whose errors are the source of suggestions. None for the latest trial or run."""
-    proposal: Value[Proposal | None] = Value(None)
-    """Rewrite that a model proposed, until the user accepts or dismisses it."""
 
     def select_subject(self, subject: str) -> None:
         """Select the template or the definitions to edit."""
         if subject != self.subject:
-            for value in (LabState.note, LabState.proposal, LabState.problem):
+            for value in (LabState.note, LabState.problem):
                 value.reset()
         self.subject = subject
 

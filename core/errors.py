@@ -5,6 +5,7 @@
     MootError
     |- UsageError            a command or form has an invalid value
     |  `- NothingChanged     there is no change to test; not a mistake
+    |- WorkStopped           the user stopped the work; not a mistake
     |- InputError            a file cannot be read as data
     |- CodebookError         a codebook cannot be used
     |- PromptError           a template cannot be found or rendered
@@ -53,6 +54,10 @@ class NoSuchRun(UsageError):
 
 class NothingChanged(UsageError):
     """There is no change to test. Pages show this as information, not as an error."""
+
+
+class WorkStopped(MootError):
+    """The user stopped the work. Pages show this as information, not as an error."""
 
 
 class InputError(MootError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import streamlit as st
 
 from app.state import NoticeKind, state
-from core.errors import MootError, NothingChanged
+from core.errors import MootError, NothingChanged, WorkStopped
 from core.formatting import join_names, plural
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def notice(kind: NoticeKind, head: str, text: str = "") -> None:
 
 
 def error_box(error: MootError) -> None:
-    """Draw the message and the remedy of an error. ``NothingChanged`` is drawn as information."""
+    """Draw the message and the remedy of an error. What is not a mistake is drawn as information."""
     notice(_kind(error), error.message, error.remedy)
 
 
@@ -48,7 +48,7 @@ def error_notice(error: MootError) -> None:
 
 
 def _kind(error: MootError) -> NoticeKind:
-    return "info" if isinstance(error, NothingChanged) else "error"
+    return "info" if isinstance(error, NothingChanged | WorkStopped) else "error"
 
 
 @contextmanager

@@ -11,8 +11,10 @@ from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
 from app.state import reset_widgets
+from app.widgets.alerts import error_notices
 from core.formatting import format_clock
 from core.services.background_jobs import Job
+from core.services.project_session import ProjectSession
 
 T = TypeVar("T")
 
@@ -26,12 +28,29 @@ MAX_COLUMNS = 7
 """Most columns of a table that has any interval on the line of its value."""
 
 
+def running_job(session: ProjectSession, name: str, finish: Callable[[Any], None]) -> Job[Any] | None:
+    """Return the job of this name that is running, None without one.
+
+    If it has ended, pass its result to ``finish``, or show its error at the top, and rerun the page.
+    """
+    job = session.jobs.get(name)
+    if job is not None and job.wait(JOB_WAIT):
+        session.jobs.pop(name, None)  # another tab may have done it meanwhile
+        with error_notices():
+            finish(job.result())
+        st.rerun()
+    return job
+
+
 @st.fragment(run_every=0.5)
-def job_progress(job: Job[Any]) -> None:
-    """Draw the progress of a job. Rerun the page when the job ends."""
+def job_progress(job: Job[Any], key: str) -> None:
+    """Draw the progress of a job, and a button that stops it if it can be stopped. Rerun the page when the job ends."""
     if job.wait(0.0):
         st.rerun()
-    st.progress(job.share, job.step)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.progress(job.share, job.step, width="stretch")
+        if job.can_stop:
+            button("Stop", f"{key}-stop", job.stop, icon="stop")
 
 
 def saved(at: float | None, verb: str = "Saved") -> None:

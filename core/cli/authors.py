@@ -60,11 +60,11 @@ def authors_command(
         if chats is not None:
             console.print_message(f"{format_count(files.import_chats(session, chats), 'text')} imported")
         for spec in models:
-            console.print_message(f"{spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
+            count = workspace.engine.submit(annotate(session, spec, copies=copies)).result()
+            console.print_message(f"{spec} gave {format_count(count, 'new answer')}")
         if predictor is not None:
-            console.print_message(
-                f"{predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}"
-            )
+            count = workspace.engine.submit(run_predictivity(session, predictor)).result()
+            console.print_message(f"{predictor} predicted {format_count(count, 'answer')}")
         if output is not None:
             console.print_message(f"answers written to {files.save_labels(session, output)}")
         report = to_json(author_report(session))

@@ -6,11 +6,11 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent import futures
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Generic, TypeAlias, TypeVar
 
-from core.errors import MootError
+from core.errors import MootError, WorkStopped
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +20,9 @@ OnStep: TypeAlias = Callable[[float, str], None]
 
 
 def in_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Start work in a daemon thread of its own and return its future result."""
+    """Start work in a daemon thread of its own and return its future result, which cannot be cancelled."""
     future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
@@ -50,8 +51,24 @@ class Job(Generic[T]):
         return self._future.done()
 
     def result(self) -> T:
-        """Return the result, waiting for it if necessary. Raises the error that ended the job."""
-        return self._future.result()
+        """Return the result, waiting for it if necessary.
+
+        Raises the error that ended the job, and WorkStopped if it was stopped.
+        """
+        try:
+            return self._future.result()
+        except CancelledError:
+            remedy = "Replies received by then are stored, and are not paid for again."
+            raise WorkStopped("The work was stopped.", remedy) from None
+
+    @property
+    def can_stop(self) -> bool:
+        """True until the job ends, if the engine does its work. A thread cannot be stopped."""
+        return not (self._future.running() or self._future.done())
+
+    def stop(self) -> None:
+        """Cancel the job and its calls in flight. Does nothing if it cannot be stopped."""
+        self._future.cancel()
 
     def _report(self, share: float, step: str) -> None:
         self.share, self.step = min(1.0, share), step

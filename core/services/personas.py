@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from core.formatting import format_count, format_money, one_line
 from core.ingest.read import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
-from core.services.background_jobs import Job, OnStep, in_thread
+from core.services.background_jobs import OnStep
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan, require_prices, uses_project_personas, with_defaults
 from core.store.saved_versions import PersonaSetVersion
@@ -226,13 +227,11 @@ def with_personas(
     return replace(plan, params=params, budget_usd=budget), remarks
 
 
-class GenerationJobs(dict[Path, Job[GeneratedPersonas]]):
-    """Persona generation of each project file that is running or whose result was not shown yet."""
+JOB = "a model writes personas"
+"""Name of the job in a project."""
 
 
-def start(
-    session: ProjectSession, codebook: Codebook, role_model: RoleModel, wanted: GenerationSettings
-) -> Job[GeneratedPersonas]:
+def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, wanted: GenerationSettings) -> None:
     """Start generating personas from the project's sources, which become the draft. UsageError without sources."""
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
 
@@ -245,14 +244,14 @@ def start(
 
         generation = generate(session, sources, codebook, role_model, wanted, on_progress)
 
-        def finish() -> GeneratedPersonas:
-            generated = generation.result()
-            save_draft(session, generated.extraction.persona_set)
+        async def finish() -> GeneratedPersonas:
+            generated = await asyncio.wrap_future(generation)
+            await asyncio.to_thread(save_draft, session, generated.extraction.persona_set)
             return generated
 
-        return in_thread(finish, "moot-personas")
+        return session.engine.submit(finish())
 
-    return Job(begin, words(0, 0))
+    session.start_job(JOB, begin, words(0, 0))
 
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
@@ -28,7 +28,7 @@ from core.llm.batch_servers import BatchLibrary
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, RunRow, State, StopReason
 from core.services import few_shot_examples
-from core.services.background_jobs import Prefetcher
+from core.services.background_jobs import Job, OnStep, Prefetcher
 from core.services.classifier_training import ClassifierTrainer, Embedder
 from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.project import Project, Store
@@ -85,12 +85,14 @@ class ProjectSession:
         self.prefetcher = Prefetcher()
         self.active_sweeps: dict[int, threading.Event] = {}
         """By number of each sweep that runs in this process, the event that pauses it."""
+        self.jobs: dict[str, Job[Any]] = {}
+        """By a sentence that says what it does, each job of a page that is running or whose end was not shown yet."""
         self._live_runs: dict[str, LiveRunState] = {}
         self._engines: dict[str, Engine] = {}
         self._futures: dict[str, Future[RunStatus]] = {}
         self._listeners: list[Listener] = []
         self._starting = threading.Lock()
-        """Held while a run is started or ended, so that a run that is being started can be ended, too."""
+        """Held while a run or job is started or ended, so that what is being started can be ended, too."""
         self._guard = threading.Lock()
         """Held only to look up or change which runs are active: the engine's loop waits for it."""
         self._run_lock = asyncio.Lock()
@@ -239,6 +241,8 @@ class ProjectSession:
     def _end_work(self) -> None:
         with self._guard:
             engines, futures = list(self._engines.values()), list(self._futures.values())
+        for job in self.jobs.values():
+            job.stop()
         for run_engine in engines:
             end = run_engine.interrupt if run_engine.settings.is_builtin else partial(run_engine.pause, INTERRUPTED)
             self.engine.loop.call_soon_threadsafe(end)
@@ -331,9 +335,20 @@ class ProjectSession:
         return run_id in self.open_runs()
 
     @property
-    def is_busy(self) -> bool:
-        """True while a run is active or queued, or a sweep is; those of the Lab included."""
-        return bool(self.open_runs() or self.active_sweeps)
+    def activity(self) -> str:
+        """What is done now, such as "a run is active"; empty for nothing. Runs and sweeps of the Lab included."""
+        if self.open_runs() or self.active_sweeps:
+            return "a run is active"
+        return next((name for name, job in list(self.jobs.items()) if not job.wait(0)), "")
+
+    def start_job(self, name: str, start: Callable[[OnStep], Future[Any]], step: str) -> None:
+        """Start a job, unless one of this name is running or its end was not shown yet. Raises the errors of ``start``.
+
+        ``name`` is a sentence that says what the job does, ``step`` its first step.
+        """
+        with self._starting:
+            if name not in self.jobs:
+                self.jobs[name] = Job(start, step)
 
     def open_runs(self) -> tuple[str, ...]:
         """Return the ids of active and queued runs in their order, with lab runs."""

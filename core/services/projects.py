@@ -138,7 +138,7 @@ def archived() -> tuple[ListedProject, ...]:
 
 
 def set_archived(workspace: Workspace, path: Path, *, archived: bool) -> None:
-    """Archive a project, which closes it, or offer it again. Raises UsageError while one of its runs is active."""
+    """Archive a project, which closes it, or offer it again. Raises UsageError while it is in use."""
     with _closed(workspace, path) if archived else nullcontext():
         preferences.update(lambda saved: saved.with_archived(path, archived=archived))
 
@@ -176,14 +176,15 @@ class DeletedProject:
 def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
     """Rename a project and return its new path. An open project is closed and opened again.
 
-    Raises UsageError for an invalid or taken name and while a run is active, and ProjectLocked if another Moot has the
-    project open.
+    Raises UsageError for an invalid or taken name and while a run or job is active, and ProjectLocked if another Moot
+    has the project open.
     """
     target = project_path(name, path.parent, but=path)
     if target.name == path.name:  # Windows ignores case when it compares paths
         return path
     with _closed(workspace, path, reopen=target):
         _move(path, target)
+        workspace.move_shared(path, target)
         preferences.update(lambda saved: saved.with_moved(path, target))
     return target
 
@@ -276,12 +277,12 @@ def reveal_project(path: Path) -> None:
 def _closed(workspace: Workspace, path: Path, *, reopen: Path | None = None) -> Iterator[None]:
     """Close a project, and keep it closed, while its files are moved or copied; then open ``reopen`` if it was open.
 
-    After an error the project itself is opened again. Raises UsageError while a run is active, ProjectLocked if another
-    Moot has the project open, and OSErrors as Moot's own.
+    After an error the project itself is opened again. Raises UsageError while a run or job is active, ProjectLocked if
+    another Moot has the project open, and OSErrors as Moot's own.
     """
     with workspace.reserved(path) as session:
-        if session is not None and session.is_busy:
-            raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
+        if session is not None and (activity := session.activity):
+            raise UsageError(f"{session.name} is in use: {activity}.", "Stop this first, or wait until it ends.")
         workspace.close_project(path)
         try:
             with ExitStack() as held:

@@ -38,7 +38,7 @@ class Workspace:
         default = embeddings.MINILM if embeddings.available() else ""
         self.models.embedder_spec = default if saved.vectors is None else saved.vectors
         preferences.recall_capabilities(self.models)
-        self._shared: dict[type, object] = {}
+        self._shared: dict[tuple[type, Path | None], object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
         self._reservations: dict[Path, threading.RLock] = {}
         self._guard = threading.Lock()
@@ -66,12 +66,22 @@ class Workspace:
         with reservation:
             yield self._sessions.get(path)
 
-    def shared(self, kind: type[T]) -> T:
-        """Return the workspace's one instance of ``kind``, created on first use: process-wide state of a service."""
+    def shared(self, kind: type[T], path: Path | None = None) -> T:
+        """Return the one instance of ``kind`` of the workspace, or of a project file, created on first use.
+
+        It is state of a service that all tabs share, in memory only.
+        """
         with self._guard:
-            if kind not in self._shared:
-                self._shared[kind] = kind()
-            return cast(T, self._shared[kind])
+            if (kind, path) not in self._shared:
+                self._shared[kind, path] = kind()
+            return cast(T, self._shared[kind, path])
+
+    def move_shared(self, path: Path, target: Path) -> None:
+        """Keep the shared state of a project whose file is now ``target``."""
+        with self._guard:
+            for kind, of in list(self._shared):
+                if of == path:
+                    self._shared[kind, target] = self._shared.pop((kind, of))
 
     def sessions(self) -> tuple[ProjectSession, ...]:
         """Return the open projects in the order in which they were opened."""
@@ -99,7 +109,9 @@ class Workspace:
         with self.reserved(session.path):
             copy = session.rescue()
             self._forget(session)
-        return self.open(copy, create=False)
+        opened = self.open(copy, create=False)
+        self.move_shared(session.path, opened.path)
+        return opened
 
     def recent(self) -> tuple[Path, ...]:
         """Return the recently opened projects that still exist and are not archived, the latest first."""

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from app import context
 from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
-from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.elements import JOB_WAIT, button, job_progress, line, literal, saved, segments, table
+from app.widgets.alerts import error_boxes, notice
+from app.widgets.elements import button, job_progress, line, literal, running_job, saved, segments, table
 from app.widgets.layout import empty, header, panel
 from core.author_labelling.questions import AUTHOR, MAX_ASKED, ConversationMessage, Question, Submission
 from core.author_labelling.screening import EXCLUSIONS
@@ -42,7 +42,8 @@ def main() -> None:
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
         draft = _draft(session, author)
-        if state.authors.view != "Write" or not (draft.text or draft.job):  # unsent text is in memory only
+        is_sending = labelling.sending_job(author) in session.jobs
+        if state.authors.view != "Write" or not (draft.text or is_sending):  # unsent text is in memory only
             saved(state.saved_at.get("authors"))
     match state.authors.view:
         case "Answer for others":
@@ -61,7 +62,7 @@ def main() -> None:
 
 
 def _draft(session: ProjectSession, author: str) -> labelling.AuthorDraft:
-    return context.workspace().shared(labelling.AuthorDrafts).of(session, author)
+    return context.workspace().shared(labelling.AuthorDrafts, session.path).of(author)
 
 
 def _no_codebook() -> None:
@@ -119,9 +120,7 @@ def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> Non
 def _write(session: ProjectSession, current: labelling.AuthorLabelling, author: str) -> None:
     """Draw what an author writes, and the questions about the text that was sent last."""
     draft = _draft(session, author)
-    job = draft.job  # another tab of the author may finish it meanwhile
-    if job is not None and job.wait(JOB_WAIT):
-        _finish(draft, job)
+    job = running_job(session, labelling.sending_job(author), lambda _: state.note_saved("authors"))
     left, right = st.columns((1, 1.15), gap="small")
     submission = next(
         (submission for submission in current.submissions(author) if submission.document_id == draft.document_id), None
@@ -161,7 +160,7 @@ def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft
         send = partial(draft.send, session, author)
         button("Send", "authors-send", state.once, "send", send, icon="send", type="primary", disabled=is_sending)
         if job is not None:
-            job_progress(job)
+            job_progress(job, "authors-send")
             st.text(draft.sent_text)
         masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
@@ -169,15 +168,6 @@ def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft
             notice("info", f"{kinds} will be masked", masked.text)
         if draft.is_chat:
             line(labelling.model_notice(settings.model))
-
-
-def _finish(draft: labelling.AuthorDraft, job: Job[None]) -> None:
-    """Show the questions about the text that was sent, or the error, and rerun the page."""
-    draft.job = None
-    with error_notices():
-        job.result()
-        state.note_saved("authors")
-    st.rerun()
 
 
 def _sent(draft: labelling.AuthorDraft, submission: Submission | None) -> None:

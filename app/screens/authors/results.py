@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import with_default
-from app.widgets.alerts import error_boxes
-from app.widgets.elements import download, line, literal, table
+from app.state import state, with_default
+from app.widgets.elements import download, job_progress, line, literal, running_job, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import DisplayedMetric, estimate_html, metric_strip, share_html
 from core.formatting import MISSING, format_count, format_duration, format_number, format_percent, plural
 from core.services.author_labelling import files, labelling, report
+from core.services.background_jobs import OnStep
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.stats.intervals import Estimate, Interval, format_interval
@@ -137,7 +139,7 @@ def comparison_panel(session: ProjectSession) -> None:
             help="By the model. For three models with one each, as in the paper, let each answer once.",
         )
         work = partial(report.annotate, copies=int(copies))
-        _run(session, "Let a model answer", "authors-annotate", "new answer", work)
+        _run(session, "Let a model answer", "authors-annotate", "new answer", report.ANNOTATION_JOB, work)
 
 
 def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None:
@@ -163,28 +165,40 @@ def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None
             )
         else:
             line("Not run yet. It predicts answers of authors who answered more than five questions.")
-        _run(session, "Run the test", "authors-predict", "prediction", report.run_predictivity)
+        job, work = report.PREDICTIVITY_JOB, report.run_predictivity
+        _run(session, "Run the test", "authors-predict", "prediction", job, work)
 
 
 def _share_markup(share: float | None, interval: list[float] | None) -> Markup:
     return share_html(Estimate(share, Interval(*interval) if interval else None))
 
 
-def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[..., int]) -> None:
-    """Draw a choice of model and a button that runs work with it, with progress."""
+def _run(
+    session: ProjectSession, label: str, key: str, unit: str, name: str, work: Callable[..., Coroutine[Any, Any, int]]
+) -> None:
+    """Draw a choice of model and a button that starts work with it as the job ``name``, or the progress of the job."""
+
+    def finish(count: int) -> None:
+        state.set_notice("ok", f"{label}: {format_count(count, unit)}")
+
+    job = running_job(session, name, finish)
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     specs = dict.fromkeys((planning.DEFAULT_ROLE_MODEL.spec, labelling.load_settings(session).model))
-    spec = left.selectbox("Model", list(specs), key=f"{key}-model", accept_new_options=True)
-    if right.button(label, key=key, width="stretch"):
-        with error_boxes():
-            bar = st.progress(0.0, label)
+    is_running = job is not None
+    model: dict[str, Any] = {"key": f"{key}-model", "accept_new_options": True, "disabled": is_running}
+    spec = left.selectbox("Model", list(specs), **model)
+    if job is not None:
+        job_progress(job, key)
+    if right.button(label, key=key, width="stretch", disabled=is_running):
 
-            def progress(done: int, total: int) -> None:
-                bar.progress(min(1.0, done / max(1, total)), f"{done:,} of {total:,}")
+        def start(report: OnStep) -> Future[int]:
+            def report_with_model(share: float, step: str) -> None:
+                report(share, f"{literal(str(spec))}: {step}")
 
-            count = work(session, str(spec), progress=progress)
-            st.toast(f"{format_count(count, unit)} by {literal(str(spec))}")
-            st.rerun()
+            return session.engine.submit(work(session, str(spec), report=report_with_model))
+
+        session.start_job(name, start, literal(str(spec)))
+        st.rerun()
 
 
 def _clicks(results: report.AuthorReport) -> None:

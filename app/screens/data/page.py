@@ -385,6 +385,7 @@ class ImportPage:
             self.pending.job = importing.start_import(preview, lambda: projects.create_project(workspace, name))
         else:
             self.pending.job = importing.start_import(preview, lambda: session)
+            session.jobs[self.pending.activity] = self.pending.job
 
 
 def pending_import_notices(pending: Sequence[PendingImport]) -> None:
@@ -403,10 +404,12 @@ def show_job(pending: PendingImport, job: Job[Any]) -> None:
     """Draw the progress of an import that was started, or finish it."""
     if not job.wait(JOB_WAIT):
         layout.write_url(import_id=pending.id)
-        header("Data", f"{pending.draft.name} is being imported")
-        job_progress(job)
+        header("Data", pending.activity)
+        job_progress(job, "data-import")
         return
     pending.job = None  # also after an unexpected error, which would otherwise end each visit of the page
+    if (importing_into := context.current_project()) is not None:
+        importing_into.jobs.pop(pending.activity, None)
     try:
         session, stored = job.result()
     except MootError as error:

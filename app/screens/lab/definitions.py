@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from functools import partial
 from html import escape
 
 import streamlit as st
 
+from app import context
 from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes
 from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
-from app.widgets.elements import button, discard_popover, fold, heading, icon_button, line, literal, saved, segments
+from app.widgets.elements import (
+    button,
+    discard_popover,
+    fold,
+    heading,
+    icon_button,
+    job_progress,
+    line,
+    literal,
+    running_job,
+    saved,
+    segments,
+)
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.run_picker import run_words
 from core.codebook import Label
 from core.errors import MootError
 from core.formatting import format_count, format_price
+from core.services.background_jobs import OnStep
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.evaluation import annotation_arrays
@@ -186,17 +201,30 @@ def _rewrite(session: ProjectSession, plan: Plan, status: CodebookStatus, run_id
     if not status.codebook.labels:
         line(NO_LABELS, "q")
         return
+    rewrite = _shared_rewrite(session)
+    if job := running_job(session, suggestions.REWRITE_JOB, partial(setattr, rewrite, "proposal")):
+        job_progress(job, "lab-rewrite")
+        return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = select_label(status.codebook, key="lab-rewrite-label", width=220)
         name = literal(role_model.spec)
         pressed = st.button("Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {name}")
     if pressed:
-        state.lab.proposal = None
-        with error_boxes(), st.spinner(f"{name} is writing"):
-            state.lab.proposal = suggestions.propose_rewrite(session, plan, label_id, run_id=run_id)
-    proposal = state.lab.proposal
+        rewrite.proposal = None
+
+        def start(_report: OnStep) -> Future[suggestions.Proposal]:
+            return suggestions.propose_rewrite(session, plan, label_id, run_id=run_id)
+
+        with error_boxes():
+            session.start_job(suggestions.REWRITE_JOB, start, f"{name} is writing")
+            st.rerun()
+    proposal = rewrite.proposal
     if proposal is not None and proposal.before.id in status.codebook.label_names:  # it may be deleted meanwhile
         _proposal(session, proposal, status.codebook.label(proposal.before.id), run_id)
+
+
+def _shared_rewrite(session: ProjectSession) -> suggestions.Rewrite:
+    return context.workspace().shared(suggestions.Rewrite, session.path)
 
 
 def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: Label, run_id: str | None) -> None:
@@ -221,16 +249,16 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: La
             accept, kind = ("Accept", "secondary") if pays else ("Accept anyway", "tertiary")
             accept_field = partial(_accept_field, session, proposal, part)
             button(accept, f"lab-take-{part}", accept_field, type=kind, disabled=is_edited, help=help)
-            button("Dismiss", f"lab-leave-{part}", _dismiss_field, proposal, part, type="tertiary")
+            button("Dismiss", f"lab-leave-{part}", _dismiss_field, session, proposal, part, type="tertiary")
 
 
-def _dismiss_field(proposal: suggestions.Proposal, part: str) -> None:
-    state.lab.proposal = suggestions.dismiss_field(proposal, part)
+def _dismiss_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:
+    _shared_rewrite(session).proposal = suggestions.dismiss_field(proposal, part)
 
 
 def _accept_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:
     try:
-        state.lab.proposal = suggestions.accept_field(session, proposal, part)
+        _shared_rewrite(session).proposal = suggestions.accept_field(session, proposal, part)
         state.note_saved("codebook")
     except (MootError, KeyError) as error:
         state.set_notice("error", "The change could not be applied", str(error))

@@ -14,10 +14,9 @@ from markupsafe import Markup
 from app import context
 from app.pages import open_page
 from app.state import PersonasState, bound, state, with_default
-from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.alerts import error_boxes, notice
 from app.widgets.codebook_versions import note_field, version_rows
 from app.widgets.elements import (
-    JOB_WAIT,
     adding_field,
     button,
     discard_popover,
@@ -28,6 +27,7 @@ from app.widgets.elements import (
     job_progress,
     line,
     literal,
+    running_job,
     saved,
 )
 from app.widgets.file_import import draft_upload, names_and_contents
@@ -61,9 +61,7 @@ CONTEXT_CHARACTERS = 160
 
 def main() -> None:
     session = context.require_project()
-    job = _jobs().get(session.path)
-    if job is not None and job.wait(JOB_WAIT):
-        _finish(session, job)
+    job = running_job(session, personas.JOB, _finish)
     status = personas.persona_status(session)
     _top(session, status)
     left, middle, right = st.columns((1.05, 1.1, 1.5), gap="small")
@@ -75,10 +73,6 @@ def main() -> None:
     with right:
         _editor(session, status.personas, edited)
         _history(session, status)
-
-
-def _jobs() -> personas.GenerationJobs:
-    return context.workspace().shared(personas.GenerationJobs)
 
 
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
@@ -155,7 +149,7 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
                 key = f"source-remove-{name}"  # by number, the next document would get this button
                 icon_button("close", "Remove this document", key, personas.remove_source, session, name)
         if job is not None:  # also if its documents were removed meanwhile
-            job_progress(job)
+            job_progress(job, "persona-generation")
         elif not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
         else:
@@ -189,20 +183,14 @@ def _generation(session: ProjectSession) -> None:
         with error_boxes():
             role_model = RoleModel.parse(str(spec), sampling=plan.default_model.sampling)
             chosen = replace(wanted, groups=int(groups), dimensions=int(per_group))
-            _jobs()[session.path] = personas.start(session, codebook, role_model, chosen)
+            personas.start(session, codebook, role_model, chosen)
             st.rerun()
 
 
-def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> None:
-    """Set a notice about the generated personas, or an error notice, and rerun the page."""
-    _jobs().pop(session.path, None)
-    with error_notices():
-        generated = job.result()
-        state.note_saved("personas")
-        state.set_notice(
-            "ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it."
-        )
-    st.rerun()
+def _finish(generated: personas.GeneratedPersonas) -> None:
+    """Set a notice about the generated personas."""
+    state.note_saved("personas")
+    state.set_notice("ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it.")
 
 
 def _task(session: ProjectSession, current: PersonaSet) -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -47,7 +46,7 @@ from core.errors import ModelError, UsageError
 from core.formatting import format_problem
 from core.hashing import digest
 from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
-from core.services.background_jobs import Job, OnStep, in_thread
+from core.services.background_jobs import OnStep, in_thread
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs.planning import DEFAULT_ROLE_MODEL, with_defaults
@@ -224,7 +223,7 @@ def submit(
             seed=len(current.log),
             **settings.model_dump(include={"k", "m", "min_relevant", "predictors_first"}),
         )
-        submission = run_step(session, step, current.codebook, settings.model)
+        submission = session.engine.submit(run_step(session, step, current.codebook, settings.model)).result()
         if not submission.predictions:
             submission = replace(submission, excluded="nothing relevant")
     session.store.author_log.append([submission], documents=[] if rule else [document_of(submission, len(earlier))])
@@ -244,7 +243,7 @@ def reply_in_chat(session: ProjectSession, submission: Submission) -> Conversati
     """Return the configured model's reply to a text. Raises ModelError."""
     current, settings = load_labelling(session), load_settings(session)
     step = requests.reply_in_chat(submission, current.features, requests.load_templates())
-    reply = run_step(session, step, current.codebook, settings.model)
+    reply = session.engine.submit(run_step(session, step, current.codebook, settings.model)).result()
     return ConversationMessage("assistant", mask(without_reasoning(reply.text).strip(), settings.names).text)
 
 
@@ -266,8 +265,6 @@ class AuthorDraft:
         self.conversation = ""
         self.document_id = ""
         """The text that was sent last and is asked about."""
-        self.job: Job[None] | None = None
-        """Preparation of the questions that is running or whose end was not shown yet."""
 
     def renew(self) -> None:
         """Start a new text or conversation."""
@@ -285,10 +282,13 @@ class AuthorDraft:
         Ignored while an earlier text is being sent. A text that could not be stored becomes the unsent text again. The
         job raises the errors of ``submit`` and ``reply_in_chat``.
         """
-        if self.job is None:
+        name = sending_job(author)
+        if name not in session.jobs:
             self.text, self.sent_text = "", self.text
             work = partial(self._send, session, author, self.is_chat)
-            self.job = Job(lambda report: in_thread(partial(work, report), "moot-authors"), "Preparing questions")
+            session.start_job(
+                name, lambda report: in_thread(partial(work, report), "moot-authors"), "Preparing questions"
+            )
 
     def _send(self, session: ProjectSession, author: str, is_chat: bool, report: OnStep) -> None:
         before = self.messages if is_chat else ()
@@ -305,12 +305,17 @@ class AuthorDraft:
             self.messages = (*self.messages, reply_in_chat(session, submission))
 
 
-class AuthorDrafts(dict[tuple[Path, str], AuthorDraft]):
-    """The drafts by project file and author."""
+def sending_job(author: str) -> str:
+    """Return the name of the job that prepares questions about a text of an author."""
+    return f"a model prepares questions for {author}"
 
-    def of(self, session: ProjectSession, author: str) -> AuthorDraft:
-        """Return the draft of an author in a project."""
-        return self.setdefault((session.path, author), AuthorDraft())
+
+class AuthorDrafts(dict[str, AuthorDraft]):
+    """The drafts of a project by author."""
+
+    def of(self, author: str) -> AuthorDraft:
+        """Return the draft of an author."""
+        return self.setdefault(author, AuthorDraft())
 
 
 def answer(
@@ -444,7 +449,7 @@ STEP_SECONDS = 180.0
 """Longest wait for the requests about one text or question."""
 
 
-def run_step(
+async def run_step(
     session: ProjectSession,
     step: Step[T],
     codebook: Codebook,
@@ -453,7 +458,7 @@ def run_step(
     seconds: float | None = None,
     errors_as_replies: tuple[type[ModelError], ...] = (),
 ) -> T:
-    """Run a generator of requests with one model for all roles, wait for it, and return its result.
+    """Run a generator of requests with one model for all roles and return its result.
 
     Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None); errors of the classes ``errors_as_replies``
     are replies of the step. Replies that were paid for before are reused.
@@ -464,7 +469,7 @@ def run_step(
         role_models=dict.fromkeys(requests.ROLES, role_model(session, spec)),
         templates=requests.load_templates(),
     )
-    work = run_standalone(
+    result, _ = await run_standalone(
         step,
         settings,
         session.models,
@@ -472,7 +477,6 @@ def run_step(
         seconds=seconds or STEP_SECONDS,
         errors_as_replies=errors_as_replies,
     )
-    result, _ = session.engine.submit(work).result()
     return result
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -17,8 +18,9 @@ from core.author_labelling.recommendation import ClickRate, click_rates
 from core.author_labelling.selection import keywords
 from core.debate.context import run_parallel
 from core.errors import ContextTooLong, EmptyReply, LengthLimit, Refused, Runaway
-from core.formatting import MISSING, format_money
+from core.formatting import MISSING, format_count, format_money
 from core.services.author_labelling.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
+from core.services.background_jobs import OnStep
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends
@@ -101,19 +103,19 @@ def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
 # -- annotations by models
 
 
-OnProgress = Callable[[int, int], None]
-"""Called with the work done and all work."""
-
-
 UNANSWERABLE = (Refused, ContextTooLong, EmptyReply, LengthLimit, Runaway)
 """Errors that concern one question, and do not stop the others."""
 
 
-def _quiet(_done: int, _of: int) -> None:
+ANNOTATION_JOB = "a model answers questions of authors"
+"""Name of the job in a project."""
+
+
+def _quiet(_share: float, _step: str) -> None:
     """Report nothing."""
 
 
-def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progress: OnProgress = _quiet) -> int:
+async def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, report: OnStep = _quiet) -> int:
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
@@ -124,18 +126,17 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     group = model_group(spec)
     if group == BUILT_IN:
         copies = 1
-    questions = load_labelling(session).analysed
-    added = 0
+    questions = (await asyncio.to_thread(load_labelling, session)).analysed
+    templates, added = requests.load_templates(), 0
     for done_so_far, asked_question in enumerate(questions.values()):
-        progress(done_so_far, len(questions))
+        report(done_so_far / len(questions), f"{done_so_far:,} of {format_count(len(questions), 'question')}")
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]
         done = asked_question.annotators.get(group, {})
         if not asked_question.question.options or all(name in done for name in names):
             continue
-        step = requests.annotate(
-            asked_question.source, asked_question.question, requests.load_templates(), copies=copies
-        )
-        replies = run_step(session, step, asked_question.question.codebook, spec, errors_as_replies=UNANSWERABLE)
+        step = requests.annotate(asked_question.source, asked_question.question, templates, copies=copies)
+        codebook = asked_question.question.codebook
+        replies = await run_step(session, step, codebook, spec, errors_as_replies=UNANSWERABLE)
         answers = [
             Answer(
                 asked_question.question.id,
@@ -149,7 +150,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
             for name, (option, reply) in zip(names, replies, strict=True)
             if name not in done
         ]
-        session.store.author_log.append(answers)
+        await asyncio.to_thread(session.store.author_log.append, answers)
         added += len(answers)
     return added
 
@@ -157,12 +158,18 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
 # -- predictivity
 
 
-def run_predictivity(session: ProjectSession, spec: str, *, progress: OnProgress = _quiet) -> int:
-    """Predict answers with a model from earlier answers of each source, store the result, and return the predictions.
+PREDICTIVITY_JOB = "a model predicts answers of authors"
+"""Name of the job in a project."""
 
-    Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
+
+async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep = _quiet) -> int:
+    """Predict answers with a model from earlier answers of each source, and store the result.
+
+    Returns the number of predictions, zero without an author of more than five answered questions. Replies are paid for
+    once. Raises as ``annotate``.
     """
-    tasks = comparison.predictivity_tasks(load_labelling(session).analysed.values())
+    analysed = (await asyncio.to_thread(load_labelling, session)).analysed
+    tasks = await asyncio.to_thread(comparison.predictivity_tasks, analysed.values())
     options: list[str | None] = []
     templates = requests.load_templates()
     # Tasks of a question follow each other. They are read with its options as the codebook.
@@ -173,7 +180,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: OnProgress
             requests.annotate(asked_question.source, asked_question.question, templates, earlier=task.earlier)
             for task in tasks_of_question
         ]
-        results = run_step(
+        results = await run_step(
             session,
             run_parallel(*steps),
             asked_question.question.codebook,
@@ -182,9 +189,10 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: OnProgress
             errors_as_replies=UNANSWERABLE,
         )
         options += [option for ((option, _),) in results]
-        progress(len(options), len(tasks))
-    data = {"model": spec, "results": [asdict(result) for result in comparison.predictivity(tasks, options)]}
-    session.store.settings.set(PREDICTIVITY_SETTING, data)
+        report(len(options) / len(tasks), f"{len(options):,} of {format_count(len(tasks), 'prediction')}")
+    outcome = await asyncio.to_thread(comparison.predictivity, tasks, options)
+    data = {"model": spec, "results": [asdict(result) for result in outcome]}
+    await asyncio.to_thread(session.store.settings.set, PREDICTIVITY_SETTING, data)
     return len(tasks)
 
 

@@ -551,6 +551,11 @@ class PendingImport:
         self.job: Job[tuple[ProjectSession, Import]] | None = None
         self._built: tuple[ImportDraft, Hashable, ImportPreview] | None = None
 
+    @property
+    def activity(self) -> str:
+        """A sentence that says what the job does."""
+        return f"{self.draft.name} is being imported"
+
     def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
         """Return the preview, built once until draft, codebook, project, or its documents or gold change.
 

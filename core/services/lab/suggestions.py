@@ -7,6 +7,7 @@ The user accepts or dismisses each change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, TypeAlias
@@ -292,13 +293,25 @@ def rewrite_model(plan: planning.Plan) -> RoleModel | None:
     return next((role_model for role_model in role_models if not role_model.is_builtin), None)
 
 
+REWRITE_JOB = "a model rewrites a label"
+"""Name of the job in a project."""
+
+
+class Rewrite:
+    """The rewrite that all tabs of a project show, in memory only."""
+
+    def __init__(self) -> None:
+        self.proposal: Proposal | None = None
+        """What a model proposed, until the next request."""
+
+
 def propose_rewrite(
     session: ProjectSession, plan: planning.Plan, label_id: str, *, run_id: str | None = None
-) -> Proposal:
-    """Request a proposal and wait for it; a proposal on the same definition and errors is reused without cost.
+) -> Future[Proposal]:
+    """Request a proposal; a proposal on the same definition and errors is reused without cost.
 
-    The errors are those of ``run_id``, or of ``latest_scored_run`` if None. Raises UsageError without a language model,
-    a ModelError if it does not answer, and MootError if the reply cannot be read.
+    The errors are those of ``run_id``, or of ``latest_scored_run`` if None. Raises UsageError without a language model.
+    The future raises a ModelError if the model does not answer, and MootError if the reply cannot be read.
     """
     role_model = rewrite_model(plan)
     if role_model is None:
@@ -312,11 +325,14 @@ def propose_rewrite(
     )
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
-    reply, spent = session.engine.submit(
-        run_standalone(_single(ask), settings, session.models, session.project.replies, seconds=REWRITE_TIMEOUT)
-    ).result()
-    after, why = parse_proposal(reply.text, label)
-    return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)
+
+    async def run() -> Proposal:
+        replies = session.project.replies
+        reply, spent = await run_standalone(_single(ask), settings, session.models, replies, seconds=REWRITE_TIMEOUT)
+        after, why = parse_proposal(reply.text, label)
+        return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)
+
+    return session.engine.submit(run())
 
 
 def _single(request: Request) -> Step[Reply]:

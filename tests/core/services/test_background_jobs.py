@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import logging
 import threading
+from concurrent.futures import Future
 
-from core.errors import ProjectError
-from core.services.background_jobs import Prefetcher
+import pytest
+
+from core.errors import ProjectError, WorkStopped
+from core.services.background_jobs import Job, Prefetcher, in_thread
+
+
+def test_job_of_the_engine_is_stopped_and_says_so() -> None:
+    job: Job[None] = Job(lambda _: Future(), "Waiting")
+    assert job.can_stop
+    job.stop()
+    assert not job.can_stop
+    with pytest.raises(WorkStopped):
+        job.result()
+
+
+def test_job_in_a_thread_goes_on_to_its_end() -> None:
+    release = threading.Event()
+    job = Job(lambda _: in_thread(lambda: release.wait(10), "test"), "Waiting")
+    assert not job.can_stop
+    job.stop()
+    release.set()
+    assert job.result()
 
 
 def test_only_the_latest_waiting_task_runs() -> None:

@@ -19,6 +19,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import ProjectError, ProjectLocked, StorageFull, UsageError
 from core.services import preferences, projects
+from core.services.author_labelling.labelling import AuthorDrafts
 from core.services.data import sample_projects
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -321,11 +322,30 @@ def test_project_with_an_active_run_of_the_lab_is_not_moved(tmp_path: Path) -> N
         settings = planning.project_settings(session, planning.Plan(protocol="single", pace=1.0))
         run = session.store.runs.create(settings, session.store.documents.ids(), purpose="lab")
         status = session.start_or_resume(run.run_id)
-        with pytest.raises(UsageError, match="A run of hotel is active"):
+        with pytest.raises(UsageError, match="hotel is in use: a run is active"):
             rename(workspace, session.path)
         session.stop(run.run_id)
         status.result()
         rename(workspace, session.path)
+
+
+def test_project_with_an_active_job_is_neither_moved_nor_copied(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "one")
+    session.start_job("a model writes personas", lambda _: Future(), "Waiting")
+    for change in (rename, projects.duplicate_project, projects.delete_project):
+        with pytest.raises(UsageError, match="one is in use: a model writes personas"):
+            change(workspace, session.path)
+    session.jobs["a model writes personas"].stop()
+    rename(workspace, session.path)
+
+
+def test_rename_keeps_an_unsent_text(workspace: Workspace) -> None:
+    path = projects.create_project(workspace, "one").path
+    workspace.shared(AuthorDrafts, path).of("p1").text = "My first"
+    path = projects.rename_project(workspace, path, "two")
+    assert workspace.shared(AuthorDrafts, path).of("p1").text == "My first"
+    again = projects.create_project(workspace, "one").path
+    assert workspace.shared(AuthorDrafts, again).of("p1").text == ""
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")

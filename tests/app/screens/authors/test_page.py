@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
+from aiohttp import web
 
-from app import context
 from core.author_labelling import requests
 from core.author_labelling.questions import Submission
 from core.codebook import Codebook, Label, Scale
 from core.debate.turns import Step
+from core.llm.connections import parse_connection
 from core.services.author_labelling import labelling
 from core.services.author_labelling.report import COPIES
 from core.services.background_jobs import Job
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, until_shown
+from tests.servers.scripted import Scripted, reply_with
 
 BOOK = Codebook(
     unit="message",
@@ -115,13 +119,12 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
 def test_questions_are_shown_in_two_tabs_of_an_author(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
-    draft = context.workspace().shared(labelling.AuthorDrafts).of(session, "p1")
     wait = Job.wait
 
     def wait_while_the_other_tab_finishes(job: Job[None], seconds: float) -> bool:
         has_ended = wait(job, seconds)
         if has_ended:
-            draft.job = None
+            session.jobs.clear()
         return has_ended
 
     monkeypatch.setattr(Job, "wait", wait_while_the_other_tab_finishes)
@@ -234,6 +237,34 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     button(at, question.options[1])
     show(at, "Results")
     assert ">1 agrees</td>" in html(at)
+
+
+def test_model_answers_in_the_background_and_can_be_stopped(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    labelling.save_settings(session, reading_seconds=0, m=1)
+    author = labelling.give_consent(session, "p1")
+    (question,) = labelling.submit(session, author, "The report is due tomorrow and not done.").questions
+    labelling.answer(session, question.id, author, choice=question.options[0], seconds=6)
+    answered = threading.Event()
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.to_thread(answered.wait, 30)
+        return await reply_with("The label is 1")(request, body)
+
+    with Scripted(behave) as server:
+        session.models.add(parse_connection("slow", server.url))
+        labelling.save_settings(session, model="slow/m")  # AppTest cannot enter a new option
+        at = show(open_page("authors"), "Results")
+        at.selectbox(key="authors-annotate-model").set_value("slow/m").run()
+        at.button(key="authors-annotate").click().run()
+        for tab in (at, show(open_page("authors"), "Results")):
+            assert [bar.proto.text for bar in tab.get("progress")] == [r"slow\/m: 0 of 1 question"]
+        at.button(key="authors-annotate-stop").click().run()
+        assert "The work was stopped." in until_shown(at, "was stopped")
+        assert "<td>models</td>" not in html(at)
+        at.button(key="authors-annotate").click().run()
+        answered.set()
+        assert "Let a model answer: 3 new answers" in until_shown(at, "<td>models</td>")
 
 
 def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession) -> None:

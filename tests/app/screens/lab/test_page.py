@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import Future
 from string import ascii_lowercase
 from typing import Any
 
@@ -12,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from app import context
 from app.screens.lab import prompt
 from app.widgets.codebook_versions import SAVE_HELP
 from core.baseline.lexicon import FULL_LIST
@@ -22,8 +24,7 @@ from core.runs import RoleModel
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.label_keywords import UNUSED_DESCRIPTION
-from core.services.lab import history, sweeps, trials
-from core.services.lab.suggestions import Proposal
+from core.services.lab import history, suggestions, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -510,13 +511,41 @@ def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: Proje
     assert sweeps.all_sweeps(filled) == []
 
 
+def test_reload_shows_a_rewrite_that_is_being_written_and_then_its_proposal(
+    filled: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planning.save_plan(filled, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
+    reply: Future[suggestions.Proposal] = Future()
+    monkeypatch.setattr(suggestions, "propose_rewrite", lambda *_, **__: reply)
+
+    def lab() -> AppTest:
+        at = open_page("lab")
+        at.session_state["lab_definitions_view"] = "suggestions"
+        return at.run()
+
+    at = lab()
+    at.button(key="lab-rewrite").click().run()
+    reloaded = lab()
+    for tab in (at, reloaded):
+        assert [bar.proto.text for bar in tab.get("progress")] == [r"openai\/gpt\-4\.1 is writing"]
+        assert tab.button(key="lab-rewrite-stop")
+    first = BOOK.labels[0]
+    better = first.model_copy(update={"description": "Better words."})
+    reply.set_result(suggestions.Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False))
+    for tab in (reloaded, at, lab()):
+        assert "Better words." in re.sub(r"<[^>]+>", "", html(tab.run()))
+    at.button(key="lab-leave-description").click().run()
+    assert "All changes are decided." in html(reloaded.run())
+
+
 def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> None:
     planning.save_plan(filled, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
     first, second = BOOK.labels
     better = first.model_copy(update={"description": "Better words."})
     at = open_page("lab")
     at.session_state["lab_definitions_view"] = "suggestions"
-    at.session_state["lab_proposal"] = Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False)
+    rewrite = context.workspace().shared(suggestions.Rewrite, filled.path)
+    rewrite.proposal = suggestions.Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False)
     assert "Better words." in re.sub(r"<[^>]+>", "", html(at.run()))
     assert not at.button(key="lab-take-description").disabled
     codebooks.save_draft(filled, codebooks.change_label(BOOK, first.id, description="My words."))

@@ -13,8 +13,6 @@ from core.engine.standalone_run import Spent
 from core.errors import UsageError
 from core.files import shipped_folder
 from core.services import personas
-from core.services import workspace as workspaces
-from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
 from core.services.project_session import ProjectSession
@@ -233,7 +231,7 @@ def test_reload_shows_a_generation_and_its_result_which_no_page_has_to_wait_for(
     tabs.append(open_page("personas"))
     for at in tabs[1:]:
         assert [bar.proto.text for bar in at.run().get("progress")] == ["0 of 0 answers; more may follow"]
-    (job,) = workspaces.current().shared(personas.GenerationJobs).values()
+    (job,) = session.jobs.values()
     generated = personas.add_persona(personas.persona_status(session).personas, "Guests")
     replies.set_result(personas.GeneratedPersonas(PersonaExtraction(generated, (), ()), Spent()))
     job.result()
@@ -244,8 +242,7 @@ def test_reload_shows_a_generation_and_its_result_which_no_page_has_to_wait_for(
 
 def test_generation_goes_on_in_sight_when_its_documents_are_removed(session: ProjectSession) -> None:
     personas.add_sources(session, [("guests.txt", b"Guests want a clean room.")])
-    jobs = workspaces.current().shared(personas.GenerationJobs)
-    jobs[session.path] = Job(lambda _: Future(), "Reading guests.txt")
+    session.start_job(personas.JOB, lambda _: Future(), "Reading guests.txt")
     at = open_page("personas")
     at.button(key="icon-source-remove-guests.txt").click().run()
     assert [bar.proto.text for bar in at.get("progress")] == ["Reading guests.txt"]

@@ -108,29 +108,27 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
 
 
 def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) -> None:
-    drafts = labelling.AuthorDrafts()
-    draft = drafts.of(session, "ada")
-    assert drafts.of(session, "ada") is draft is not drafts.of(session, "bo")
+    drafts, job_name = labelling.AuthorDrafts(), labelling.sending_job("ada")
+    draft = drafts.of("ada")
+    assert drafts.of("ada") is draft is not drafts.of("bo")
     draft.text, draft.is_chat = TEXT, True
     draft.send(session, "ada")
-    assert draft.job is not None
     with pytest.raises(UsageError, match="not agreed"):
-        draft.job.result()
+        session.jobs.pop(job_name).result()
     assert (draft.text, draft.messages) == (TEXT, ())
-    draft.job = None
     author = labelling.give_consent(session, "ada")
     draft.send(session, author)
-    job = draft.job
+    job = session.jobs[job_name]
     draft.send(session, author)
-    assert draft.job is job
+    assert session.jobs.pop(job_name) is job
     job.result()
     (submission,) = labelling.load_labelling(session).submissions(author)
     assert (draft.text, draft.document_id) == ("", submission.document_id)
     assert [message.role for message in draft.messages] == ["author", "assistant"]
-    draft.text, draft.job = "The call is tomorrow.", None
+    draft.text = "The call is tomorrow."
     draft.send(session, author)
     draft.text = "The call is tomorrow. Or"
-    draft.job.result()
+    session.jobs[job_name].result()
     assert draft.text == "The call is tomorrow. Or"
     draft.renew()
     assert (draft.messages, draft.conversation, draft.document_id) == ((), "", "")
@@ -139,7 +137,7 @@ def test_draft_is_sent_once_and_stays_if_it_is_refused(session: ProjectSession) 
 def test_refused_text_is_kept_before_a_text_that_the_author_began(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draft = labelling.AuthorDrafts().of(session, "ada")
+    draft = labelling.AuthorDrafts().of("ada")
 
     def refuse(*_text: object, **_options: object) -> None:
         draft.text = "Then I"
@@ -148,9 +146,8 @@ def test_refused_text_is_kept_before_a_text_that_the_author_began(
     monkeypatch.setattr(labelling, "submit", refuse)
     draft.text = TEXT
     draft.send(session, "ada")
-    assert draft.job is not None
     with pytest.raises(UsageError):
-        draft.job.result()
+        session.jobs[labelling.sending_job("ada")].result()
     assert draft.text == f"{TEXT}\n\nThen I"
 
 

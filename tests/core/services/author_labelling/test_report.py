@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from core.errors import ExportError, InputError
+from core.errors import ExportError, InputError, WorkStopped
 from core.files import shipped_folder
 from core.formatting import MISSING
 from core.llm.connections import parse_connection
@@ -22,6 +23,7 @@ from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot
+from tests.core.services.sessions import until
 from tests.servers import faults
 from tests.servers.scripted import Behaviour, Scripted, reply_with
 
@@ -75,8 +77,8 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
 
 
 def test_builtin_annotator_answers_each_question_once(session: ProjectSession) -> None:
-    assert annotate(session, "builtin/lexical") == 63
-    assert annotate(session, "builtin/lexical") == 0
+    assert session.engine.submit(annotate(session, "builtin/lexical")).result() == 63
+    assert session.engine.submit(annotate(session, "builtin/lexical")).result() == 0
     group = next(group for group in author_report(session).groups if group.group == "built-in")
     assert (group.labels, group.kappa.value, group.cost_usd) == (60, None, 0)
 
@@ -162,6 +164,36 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
 
     with Scripted(behave) as server:
         session.models.add(parse_connection("lab", server.url))
-        assert annotate(session, "lab/m", copies=1) == len(questions)
+        assert session.engine.submit(annotate(session, "lab/m", copies=1)).result() == len(questions)
     group = next(group for group in author_report(session).groups if group.group == "models")
     assert 0 < group.unresolved < group.questions
+
+
+def test_stopped_model_keeps_its_answers(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "chats.duckdb")
+    files.load_sample(session)
+    requested = 0
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        nonlocal requested
+        requested += 1
+        if requested == 3:
+            await asyncio.sleep(60)
+        return await reply_with("The label is 1")(request, body)
+
+    with Scripted(behave) as server:
+        session.models.add(parse_connection("slow", server.url))
+        session.start_job(
+            "answers", lambda report: session.engine.submit(annotate(session, "slow/m", copies=1, report=report)), ""
+        )
+        job = session.jobs["answers"]
+        until(lambda: requested == 3)
+        assert 0 < job.share < 1
+        job.stop()
+        with pytest.raises(WorkStopped):
+            job.result()
+        assert session.activity == ""
+        questions = [each for each in load_labelling(session).analysed.values() if each.question.options]
+        assert sum("models" in each.annotators for each in questions) == 2
+        again = session.engine.submit(annotate(session, "slow/m", copies=1)).result()
+        assert (again, requested) == (len(questions) - 2, len(questions) + 1)

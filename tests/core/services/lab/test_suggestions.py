@@ -67,7 +67,7 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         with pytest.raises(UsageError, match="built-in"):
             suggestions.propose_rewrite(session, planning.Plan(), service.id)
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
-        proposal = suggestions.propose_rewrite(session, plan, service.id)
+        proposal = suggestions.propose_rewrite(session, plan, service.id).result()
         prompt = server.requests[0]["messages"][-1]["content"]
         assert "A gondolier sang" in prompt
         assert "was not given" in prompt
@@ -78,7 +78,7 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         assert suggestions.dismiss_field(proposal, "description").changes == {}
         assert codebooks.codebook_status(session).codebook.label(service.id).description == ""
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        assert suggestions.propose_rewrite(session, plan, service.id).cached
+        assert suggestions.propose_rewrite(session, plan, service.id).result().cached
         assert len(server.requests) == 1
 
 
