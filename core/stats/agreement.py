@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -159,35 +159,7 @@ def with_interval(
     ``MIN_CORRELATED_UNITS`` independent units (of a difference: two), where all answers of each unit agree, and if the
     coefficient is undefined without some unit.
     """
-    coded = _nominal(answers)
-    rows, inverse, counts = distinct_rows(coded)
-    patterns, times = answers[rows], counts.astype(np.float64)
-    estimate = coefficient(patterns, times)
-    used = np.flatnonzero((coded[rows] >= 0).sum(axis=1) >= 2)
-    is_used = np.isin(inverse, used)
-    unit = np.unique((np.arange(len(answers)) if groups is None else groups)[is_used], return_inverse=True)[1]
-    units = int(unit.max(initial=-1)) + 1
-    if estimate is None or units < (2 if shape == "signed" else MIN_CORRELATED_UNITS):
-        return Estimate(estimate, None)
-    pattern_index, by_part = inverse[is_used], len(used) > _MAX_PATTERNS
-    if by_part:
-        part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
-        size, frequency = int(part.max()) + 1, np.ones(int(part.max()) + 1)
-        left_out = (
-            np.bincount(pattern_index[part == number], None, len(rows)).astype(np.float64) for number in range(size)
-        )
-    else:
-        size, frequency = round(times[used].sum()), times[used]
-        left_out = ((np.arange(len(rows)) == pattern).astype(np.float64) for pattern in used)
-    values = np.array([coefficient(patterns, times - removed) for removed in left_out], dtype=np.float64)
-    if np.isnan(values).any():
-        return Estimate(estimate, None)
-    changes = (size - 1) / size * (values - frequency @ values / size)
-    if groups is not None and not by_part:
-        changes = np.bincount(unit, changes[np.searchsorted(used, pattern_index)]).astype(np.float64)
-        size, frequency = units, np.ones(units)
-    variance = size / (size - 1) * float(frequency @ changes**2)
-    return Estimate(estimate, interval(shape, estimate, Spread(variance, t_quantile(units - 1))))
+    return _jackknife(answers[None], lambda *rows: (coefficient(*rows),), lambda values: values[:, 0], groups, shape)
 
 
 def over_items(disagreement: Disagreement, answers: Numbers, groups: Codes | None = None) -> Estimate:
@@ -197,33 +169,61 @@ def over_items(disagreement: Disagreement, answers: Numbers, groups: Codes | Non
     The answers of all items in one table would agree beyond chance by the items' frequencies alone. The interval is
     that of ``with_interval``: a unit is left out of all items at once.
     """
-    used = ((~np.isnan(answers)).sum(axis=2) >= 2).any(axis=1)
-    if not used.any():
+
+    def beyond_chance(sums: Numbers) -> Numbers:
+        return np.asarray(1 - sums[:, 0] / np.where(sums[:, 1] > TINY, sums[:, 1], np.nan))
+
+    return _jackknife(answers.swapaxes(0, 1), disagreement, beyond_chance, groups, "correlation")
+
+
+def _jackknife(
+    items: npt.NDArray[Any],
+    statistics: Callable[[npt.NDArray[Any], Numbers], Sequence[float | None]],
+    coefficient: Callable[[Numbers], Numbers],
+    groups: Codes | None,
+    shape: Shape,
+) -> Estimate:
+    """Return a coefficient of answers ``[item, unit, rater]`` with its interval.
+
+    ``statistics`` are those of an item: their sums ``[part, statistic]`` over the items give the ``coefficient``,
+    ``[part]``, NaN where it is undefined.
+    """
+    if not items.size:
         return Estimate()
-    unit = np.unique(np.flatnonzero(used) if groups is None else groups[used], return_inverse=True)[1]
+    is_used, patterns = np.zeros(items.shape[1], dtype=np.bool_), []
+    for item in items:
+        coded = _nominal(item)
+        is_used |= (coded >= 0).sum(axis=1) >= 2
+        rows, inverse, counts = distinct_rows(coded)
+        patterns.append((item[rows], inverse, counts.astype(np.float64)))
+    unit = np.unique((np.arange(len(is_used)) if groups is None else groups)[is_used], return_inverse=True)[1]
     units = int(unit.max(initial=-1)) + 1
-    items = [(item, *distinct_rows(_nominal(item))) for item in answers.swapaxes(0, 1)]
-    part = None
-    if max((len(rows) for _, rows, *_ in items), default=0) > _MAX_PATTERNS:
-        part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
-    full, left_out = np.zeros(2), np.zeros((len(unit) if part is None else int(part.max()) + 1, 2))
-    for item, rows, inverse, counts in items:
-        patterns, times, inverse = item[rows], counts.astype(np.float64), inverse[used]
-        full += disagreement(patterns, times)
-        if part is None:
-            left_out += np.array([disagreement(patterns, times - one) for one in np.eye(len(rows))])[inverse]
-        else:
-            removed = (np.bincount(inverse[part == number], None, len(rows)) for number in range(len(left_out)))
-            left_out += np.array([disagreement(patterns, times - times_out) for times_out in removed])
-    estimate = _beyond_chance(*full.tolist())
-    if estimate is None or units < MIN_CORRELATED_UNITS or (left_out[:, 1] <= TINY).any():
+    full = np.array([statistics(rows, times) for rows, _, times in patterns], dtype=np.float64).sum(axis=0)
+    estimate = float(coefficient(full[None])[0])
+    if np.isnan(estimate):
+        return Estimate()
+    if units < (2 if shape == "signed" else MIN_CORRELATED_UNITS):
         return Estimate(estimate)
-    values, size = 1 - left_out[:, 0] / left_out[:, 1], len(left_out)
+    part = None
+    if max(len(np.unique(inverse[is_used])) for _, inverse, _ in patterns) > _MAX_PATTERNS:
+        part = np.random.default_rng(0).permutation(units)[unit] % min(units, _PARTS)
+    sums = np.zeros((len(unit) if part is None else int(part.max()) + 1, len(full)))
+    for rows, inverse, times in patterns:
+        if part is None:
+            left_out, number = np.unique(inverse[is_used], return_inverse=True)
+            removed = np.eye(len(times))[left_out]
+        else:
+            number = np.arange(len(sums))
+            removed = np.array([np.bincount(inverse[is_used][part == index], None, len(times)) for index in number])
+        sums += np.array([statistics(rows, times - one) for one in removed], dtype=np.float64)[number]
+    values, size = coefficient(sums), len(sums)
+    if np.isnan(values).any():
+        return Estimate(estimate)
     changes = (size - 1) / size * (values - values.mean())
     if part is None:
         changes, size = np.bincount(unit, changes), units
     variance = size / (size - 1) * float((changes**2).sum())
-    return Estimate(estimate, interval("correlation", estimate, Spread(variance, t_quantile(units - 1))))
+    return Estimate(estimate, interval(shape, estimate, Spread(variance, t_quantile(units - 1))))
 
 
 def mid_ranks(values: Numbers, weights: Numbers) -> Numbers:
