@@ -508,29 +508,12 @@ _VARIANT_SOURCES = {
 }
 """Source of a single annotator's method, or of a preset that is not from its protocol's paper."""
 
-_CITATIONS = {
-    "maada_ecj": "Maada et al. 2025",
-    "tseng_experts": "Tseng et al. 2025",
-    "chen_majeval": "Chen et al. 2025",
-    "ma_authors": "Ma et al., 2025",
-    "courtroom": "Courtroom-LLM 2024",
-    "liu_geval": "Liu et al. 2023",
-    "chan_chateval": "Chan et al. 2023",
-    "desraj1956": "Des Raj, 1956",
-    "farquhar2021": "Farquhar et al., 2021",
-    "deville1992": "Deville and Särndal, 1992",
-    "saerndal1992": "Särndal et al., 1992",
-    "korn1998": "Korn and Graubard, 1998",
-    "waudbysmith2024": "Waudby-Smith et al., 2024",
-    "angelopoulos2021": "Angelopoulos et al., 2021",
-    "angelopoulos2023": "Angelopoulos et al., 2023",
-    "egami2023": "Egami et al., 2023",
-}
-"""Citations in the methods of entries of ``manuscript.bib``. The other entries belong to every paper."""
-
 
 def _bibliography(methods: str) -> dict[str, str]:
-    """Return the entries that the methods cite."""
-    texts = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
-    entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in texts}
-    return {key: entry for key, entry in entries.items() if _CITATIONS.get(key, "") in methods}
+    """Return the entries of ``manuscript.bib`` that the methods cite, and those without a citation above them."""
+    entries = {}
+    for text in Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n"):
+        citation, _, entry = text.partition("@")
+        if citation.strip("% \n") in methods:
+            entries[entry[entry.index("{") + 1 : entry.index(",")]] = f"@{entry}"
+    return entries
