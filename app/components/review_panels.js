@@ -51,7 +51,7 @@ import { avatar, findRole } from "./roles.js";
  * @property {string} error
  * @property {string} ended Status of the verdict; "open" before the end of the debate.
  */
-/** @typedef {{ documents: number, decided: number, urgent: number, seconds: number | null }} Progress */
+/** @typedef {{ documents: number, decided: number, urgent: number | null, seconds: number | null }} Progress */
 /** @typedef {(item: string, value: Value) => void} OnChange */
 
 const DECIDED = "Submitted or discarded by you, of all documents of this run with an ended debate";
@@ -99,10 +99,11 @@ export function progressNodes({ documents, decided, urgent, seconds }) {
   const bar = el("i");
   bar.style.width = `${documents ? (100 * decided) / documents : 0}%`;
   const time = seconds && urgent ? ` (about ${formatDuration(seconds * urgent)})` : "";
+  const reasons = urgent === null ? "" : `, ${formatCount(urgent)} with a reason${time}`;
   return [
     el("span", { title: DECIDED }, el("b", "", formatCount(decided)), ` of ${formatCount(documents)} decided`),
     el("span", "progress-bar", bar),
-    el("span", "muted", `${formatCount(documents - decided)} waiting, ${formatCount(urgent)} with a reason${time}`),
+    el("span", "muted", `${formatCount(documents - decided)} waiting${reasons}`),
   ];
 }
 

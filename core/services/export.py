@@ -7,7 +7,7 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import fields
 from itertools import islice
@@ -133,11 +133,18 @@ def zipped_files(session: ProjectSession, run_id: str, format: str) -> list[str]
 
 @cached_until_commit
 def preview(
-    session: ProjectSession, run_id: str, format: str, rows: int = 5, *, other_runs: Sequence[str] = ()
+    session: ProjectSession,
+    run_id: str,
+    format: str,
+    rows: int = 5,
+    *,
+    other_runs: Sequence[str] = (),
+    actor: str | None = None,
 ) -> pd.DataFrame | str:
     """Return the first documents (or turns) of each run as the format's own writer writes them: a table, or text.
 
-    Of JSON, the text is the first two objects. Empty for a media type that cannot be shown.
+    Documents whose verdict is hidden from the reviewer ``actor`` are left out. Of JSON, the text is the first two
+    objects. Empty for a media type that cannot be shown.
     """
     import pandas as pd
     import pyarrow.parquet as pq
@@ -147,8 +154,10 @@ def preview(
     per_run = math.ceil(rows / len(runs))
     first: list[Any] = []
     for run in runs:
-        with closing(_items(session, [run], file_format, batch=per_run)) as items:
-            first += islice(items, per_run)
+        hidden = hidden_verdicts(session, run.run_id, actor) if actor is not None else frozenset()
+        if run.documents > len(hidden):
+            with closing(_items(session, [run], file_format, batch=per_run, without=hidden)) as items:
+                first += islice(items, per_run)
     file = io.BytesIO()
     file_format.write(first, runs[0].settings.codebook, _columns(session, runs), file)
     file.seek(0)
@@ -164,6 +173,12 @@ def preview(
             return "\n\n".join(json.dumps(item, indent=2, ensure_ascii=False) for item in islice(objects, 2))
         case text:
             return file.getvalue().decode() if text.startswith("text/") else ""
+
+
+@cached_until_commit
+def hidden_verdicts(session: ProjectSession, run_id: str, actor: str) -> frozenset[str]:
+    """Return the documents of a run whose verdict is hidden from a reviewer."""
+    return session.store.reviews.hidden(actor, run_id)
 
 
 def duckdb_example(session: ProjectSession) -> str:
@@ -192,20 +207,27 @@ def count_replaced(session: ProjectSession, run: RunRow) -> int:
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: ExportFormat, *, batch: int = 1000
+    session: ProjectSession,
+    runs: Sequence[RunRow],
+    format: ExportFormat,
+    *,
+    batch: int = 1000,
+    without: Set[str] = frozenset(),
 ) -> Generator[Any, None, None]:
+    """Yield the rows or turns of the runs, without those of the documents ``without``."""
     for run in runs:
         if format.takes == "turns":
-            yield from _turns(session, run, min(batch, BATCH))
+            yield from _turns(session, run, min(batch, BATCH), without)
         else:
-            yield from _rows(session, run, batch)
+            yield from _rows(session, run, batch, without)
 
 
-def _rows(session: ProjectSession, run: RunRow, batch: int) -> Generator[ExportRow, None, None]:
+def _rows(session: ProjectSession, run: RunRow, batch: int, without: Set[str]) -> Generator[ExportRow, None, None]:
     reviews = session.store.reviews
     # an open generator would hold its cursor
     with closing(session.store.document_records.stream(run.run_id, batch=batch)) as stream:
-        for records in stream:
+        for streamed in stream:
+            records = [record for record in streamed if record.document.id not in without]
             ids = [record.document.id for record in records]
             notes, flagged = reviews.notes_by_reviewer(ids), reviews.flagged(ids)
             for id, record in zip(ids, records, strict=True):
@@ -267,8 +289,10 @@ def _evidence(record: DocumentRecord) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(quote for quotes in record.evidence.values() for quote in quotes))
 
 
-def _turns(session: ProjectSession, run: RunRow, batch: int) -> Generator[dict[str, Any], None, None]:
-    ids = iter(session.store.runs.document_ids(run.run_id))
+def _turns(
+    session: ProjectSession, run: RunRow, batch: int, without: Set[str]
+) -> Generator[dict[str, Any], None, None]:
+    ids = (id for id in session.store.runs.document_ids(run.run_id) if id not in without)
     while chunk := list(islice(ids, batch)):
         for turn in session.store.transcripts.of(run.run_id, chunk):
             yield _turn_record(turn, run)

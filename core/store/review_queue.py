@@ -208,12 +208,12 @@ marked AS (
 lines AS (
     SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{PENDING}') AS review_status,
            review_status.unix_time AS changed_at, {{quotes}} AS quotes, {{supported}} AS supported,
-           {{certainty}} AS certainty, least({{certainty}}, {{own}}) AS least_certain,
+           {{certainty}} AS certainty, if({{hidden}}, NULL, least({{certainty}}, {{own}})) AS least_certain,
            coalesce(skipped, false) AS skipped, {{hidden}} AS hidden,
-           {{from_debate}} | if({{near}}, {_BITS["near"]}, 0)
+           if({{hidden}}, 0, {{from_debate}} | if({{near}}, {_BITS["near"]}, 0)
            | if({{certainty}} < {UNSURE_CERTAINTY}, {_BITS["classifier"]}, 0)
            | if({{outdated}} AND review_status.status = 'Submitted', {_BITS["stale"]}, 0)
-           | if(flagged, {_BITS["flagged"]}, 0) AS reasons
+           | if(flagged, {_BITS["flagged"]}, 0)) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
@@ -323,8 +323,8 @@ class ReviewProgress:
     documents: int
     decided: int
     """Submitted or discarded."""
-    urgent: int
-    """Not decided, with a reason for review."""
+    urgent: int | None
+    """Not decided, with a reason for review. None while the verdict of any of them is hidden: reasons tell of it."""
     seconds: float | None
     """Median of the last fifty that were submitted, None before the first."""
 
@@ -413,10 +413,11 @@ class ReviewQueue(ReadRepository):
 
     def progress(self, view: Viewpoint) -> ReviewProgress:
         """Return the reviewer's progress."""
-        lines, params = self._lines(view)
+        lines, params = self._lines(view, hidden=True)
         counted = self._connection.rows(
             f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status IN ('Submitted', 'Discarded')),
-                count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')) FROM lines""",
+                count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')),
+                count(*) FILTER (hidden AND review_status IN ('Pending', 'Draft')) FROM lines""",
             params,
         )[0]
         pace = self._connection.value(
@@ -424,8 +425,8 @@ class ReviewQueue(ReadRepository):
             "AND ($actor IS NULL OR actor = $actor) AND seconds > 0 ORDER BY seq DESC LIMIT 50)",
             {"run": view.run_id, "actor": view.actor},
         )
-        documents, decided, urgent = counted
-        return ReviewProgress(documents, decided, urgent, pace)
+        documents, decided, urgent, hidden = counted
+        return ReviewProgress(documents, decided, None if hidden else urgent, pace)
 
     def _lines(
         self,
@@ -438,7 +439,8 @@ class ReviewQueue(ReadRepository):
     ) -> tuple[str, dict[str, Any]]:
         """Return SQL up to ``lines`` with its parameters.
 
-        Without ``reasons`` lines lack them, quotes and certainty; without ``hidden`` no line is hidden.
+        Without ``reasons`` lines lack them, quotes and certainty. Hidden lines have no reasons; without ``hidden`` no
+        line is hidden.
         """
         review_status, params = _review_status(view)
         has_neighbours, has_certainties = self._connection.rows(
@@ -493,7 +495,7 @@ class ReviewQueue(ReadRepository):
             tests.append("list_contains($review_statuses, review_status)")
             params["review_statuses"] = list(wanted.review_statuses)
         if wanted.reasons:
-            tests.append(f"NOT hidden AND reasons & {sum(_BITS[reason] for reason in wanted.reasons)} > 0")
+            tests.append(f"reasons & {sum(_BITS[reason] for reason in wanted.reasons)} > 0")
         if wanted.words is not None:
             tests.append("words BETWEEN $min_words AND $max_words")
             params["min_words"], params["max_words"] = wanted.words

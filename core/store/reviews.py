@@ -202,6 +202,12 @@ class Reviews(Repository):
         sql = "SELECT document_id FROM current_marks WHERE item = 'flag' AND document_id IN (SELECT unnest(?))"
         return frozenset(self._connection.column(sql, [list(document_ids)]))
 
+    def hidden(self, actor: str, run_id: str) -> frozenset[str]:
+        """Return the documents of a run whose verdict is hidden from this reviewer."""
+        sql = f"SELECT document_id FROM ({HIDDEN_VERDICTS.format(among='true')})"
+        in_run = "document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+        return frozenset(self._connection.column(f"{sql} WHERE {in_run}", {"actor": actor, "run": run_id}))
+
     def is_hidden(self, document_id: str, actor: str, run_id: str) -> bool:
         """Return True while the verdict is hidden from this reviewer."""
         return document_id in hidden_verdicts(self._connection, run_id, actor, [document_id])

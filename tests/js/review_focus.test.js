@@ -386,6 +386,12 @@ const keyPress = (/** @type {string} */ key) => {
   return settled();
 };
 
+test("a blind review has no count of documents with a reason", async () => {
+  const row = { id: "d1", skipped: false, reasons: [], text_start: "text", sampling: null, status: "Pending" };
+  await openView(() => ({ rows: [row], total: 1, documents: 1, decided: 0, urgent: null, seconds: 30 }));
+  assert.equal(document.querySelector(".keys .muted").textContent, "1 waiting");
+});
+
 test("a discarded and a reopened document change the number of decided ones", async () => {
   const row = { skipped: false, reasons: [], text_start: "text", sampling: null, status: "Pending" };
   /** @type {string[]} */

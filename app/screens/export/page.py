@@ -8,8 +8,9 @@ import streamlit as st
 from markupsafe import Markup
 
 from app import context
+from app.state import state
 from app.widgets import layout
-from app.widgets.elements import download, facts, literal, table
+from app.widgets.elements import download, facts, line, literal, table
 from app.widgets.run_picker import baseline_models, run_date, run_picker, runs_or_empty_page, selected_run
 from core.codebook import are_comparable
 from core.documents import ReviewStatus
@@ -122,10 +123,14 @@ def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, 
                 type="primary",
                 key="export-download",
             )
-        shown = export.preview(session, run.run_id, format_name, other_runs=others)
+        actor = state.review.actor
+        shown = export.preview(session, run.run_id, format_name, other_runs=others, actor=actor)
+        is_hiding = any(export.hidden_verdicts(session, run_id, actor) for run_id in (run.run_id, *others))
+        if is_hiding:
+            line("Without documents whose verdict Review hides from you. The file has all of them.")
         if isinstance(shown, str):
             st.code(
-                shown or ("No turns yet." if format.takes == "turns" else "No preview."),
+                shown or ("No turns yet." if format.takes == "turns" and not is_hiding else "No preview."),
                 language=None,
                 height=460,
                 wrap_lines=True,

@@ -234,7 +234,7 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
             "Blind review",
             settings.blind,
             help="Hides the verdict until you have decided. Filters by label or reason leave out hidden documents. "
-            "Other pages, such as Data and Export, still show verdicts and gold.",
+            "Other pages, such as Data and Run, and exported files still show verdicts and gold.",
             **bound(BLIND, settings.blind, lambda blind: change(blind=blind)),
         )
         _blind_report(session, run)

@@ -17,7 +17,7 @@ from core.runs import RunDetails
 from core.services import bundle, export
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import evaluation
-from core.services.review import actions, agreement, browser_data
+from core.services.review import actions, agreement, browser_data, queue
 from core.store.annotations import decode_value
 from core.store.project import Project
 from tests import documented
@@ -336,6 +336,19 @@ def test_preview_is_the_beginning_of_the_file(session, run_id):
     assert export.preview(session, run_id, "parquet", rows=2)["id"][0] == "d0"
     assert '"document_id": "d0"' in export.preview(session, run_id, "jsonl")
     assert '"extractor on d0"' in export.preview(session, run_id, "transcript")
+
+
+def test_preview_leaves_out_what_a_blind_review_hides(session, run_id):
+    queue.save_review_settings(session, queue.ReviewSettings(blind=True))
+    assert export.hidden_verdicts(session, run_id, "ann") == {f"d{number}" for number in range(7)}
+    decide(session, run_id, {"d2": {"a": True, "b": False}}, actions.Attribution("ann"))
+    shown = export.preview(session, run_id, "csv", rows=2, actor="ann")
+    assert list(shown["id"]) == ["d2", "d7"], "d7 has no verdict that could be hidden"
+    transcript = export.preview(session, run_id, "transcript", actor="ann")
+    assert '"extractor on d2"' in transcript
+    assert '"extractor on d0"' not in transcript
+    assert list(export.preview(session, run_id, "csv", rows=2)["id"]) == ["d0", "d1"]
+    assert len(export.export_bytes(session, run_id, "jsonl").splitlines()) == 8
 
 
 def test_documented_format_is_written_and_previewed(session, run_id, tmp_path, monkeypatch):

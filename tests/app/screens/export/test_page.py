@@ -6,9 +6,10 @@ import asyncio
 
 from core.documents import Document
 from core.services.project_session import ProjectSession
+from core.services.review import queue
 from core.store.project import Project
 from tests.app.studio import html, open_page
-from tests.core.services.sessions import fill, queue_runs
+from tests.core.services.sessions import annotate, fill, queue_runs
 from tests.core.store.helpers import make_reply, make_turn, store_debate
 
 
@@ -22,6 +23,22 @@ def test_debates_that_have_begun_are_not_called_not_started(session: ProjectSess
     shown = html(open_page("export"))
     assert "<td>With a verdict</td><td>1</td>" in shown
     assert "<td>Not debated yet</td><td>3</td>" in shown
+
+
+def test_preview_says_that_it_hides_verdicts_in_a_blind_review(session: ProjectSession) -> None:
+    fill(session)
+    run = annotate(session)
+    note = "Without documents whose verdict Review hides from you."
+    shown = html(open_page("export"))
+    assert note not in shown
+    assert "d0" in shown
+    queue.save_review_settings(session, queue.ReviewSettings(blind=True))
+    shown = html(at := open_page("export"))
+    assert note in shown
+    assert "d0" not in shown
+    assert f"<td>With a verdict</td><td>{run.verdicts}</td>" in shown
+    at.radio(key="export-format").set_value("transcript").run()
+    assert "No preview." in [code.value for code in at.code]
 
 
 def test_replaced_documents_are_named_as_those_of_transcripts_alone(session: ProjectSession, project: Project) -> None:

@@ -53,6 +53,19 @@ def test_filters_find_only_documents_whose_verdict_the_reviewer_may_see(session,
     assert found(session, run, label="a") == ["d0", "d2"]
 
 
+def test_order_and_counts_do_not_tell_of_hidden_reasons(session, run):
+    by_position = found(session, run)
+    progress = browser_data.progress(session, run, actor="ann")
+    assert found(session, run, sort="reasons") != by_position
+    assert progress["urgent"] > 0
+    queue.save_review_settings(session, queue.ReviewSettings(blind=True))
+    for sort in ("reasons", "certainty"):
+        assert found(session, run, sort=sort) == by_position
+    assert browser_data.progress(session, run, actor="ann") == progress | {"urgent": None}
+    decide(session, run.run_id, {id: {"a": False, "b": False} for id in by_position}, ANN)
+    assert browser_data.progress(session, run, actor="ann")["urgent"] == 0, "no verdict is hidden any more"
+
+
 def test_filters_leave_out_second_readings(session, run):
     assert "d2" in found(session, run, label="a", actor="bob")
     decide(session, run.run_id, {"d2": {"a": False, "b": False}}, ANN)
