@@ -220,8 +220,8 @@ def resume_run(
     row = console.known_run(session, run_id)
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
-    retried = retry["retry_failed"] * row.failed
-    retried += session.store.runs.retryable(run_id) if retry["retry_unresolved"] else 0
+    retryable = session.store.runs.retryable(run_id)
+    retried = sum(count for status, count in retryable.items() if status in retries)
     added: list[str] = []
     if extension is not None:
         plan = import_with_runs.extension_plan(session, row, limit)
@@ -458,14 +458,15 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
             console.print_message(f"{row.run_id}: {warning}")
         for message, count in session.store.transcripts.causes(row.run_id, "failed") if row.failed else ():
             console.print_message(f"{row.run_id}: {count} failed: {message}")
-        if row.failed > cut.failed and row.state == "done":
+        retryable = session.store.runs.retryable(row.run_id)
+        if retryable["failed"] > cut.failed and row.state == "done":
             console.print_message(f"{_resume_options(row.run_id)} asks again for the failed documents")
         if row.unresolved and row.state == "done":
             for reason, count in session.store.transcripts.causes(row.run_id, "unresolved"):
                 console.print_message(f"{row.run_id}: {count} unresolved: {reason}")
             words = f"moot export --run {row.run_id} --format jsonl has the reason of each document"
             # a word list replies the same again
-            if not row.settings.is_builtin and session.store.runs.retryable(row.run_id) > cut.unresolved:
+            if not row.settings.is_builtin and retryable["unresolved"]:
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
         if cut.failed or cut.unresolved:  # a retry has the same limit

@@ -236,7 +236,8 @@ def _pilot(
         last = state = None
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
-        hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
+        failed = session.store.runs.retryable(last.run_id)["failed"]
+        hint = f"Press Retry {failed:,} failed. If they fail again, press Test at the connection on Models."
         return PathStep("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."

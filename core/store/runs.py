@@ -231,13 +231,16 @@ class Runs(Repository):
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
         return Work(run.model_copy(update={"settings": settings}), tuple(todo), dict(retry_rounds))
 
-    def retryable(self, run_id: str) -> int:
-        """Return how many unresolved documents have a failed or unreadable reply, which a retry requests again.
+    def retryable(self, run_id: str) -> dict[str, int]:
+        """Return how many documents a retry debates again, by their status.
 
-        A retry of the others, such as a tie of votes, would find the same replies. Replaced documents do not count.
+        Of unresolved documents, those with a failed or unreadable reply count, which is requested again. A retry of the
+        others would find the same replies, as of a tie of votes, or be cut by the same output limit. Replaced documents
+        do not count.
         """
-        count = f"SELECT count(*) FROM verdicts WHERE run_id = $run AND status = 'unresolved' AND {_RETRYABLE}"
-        return int(self._connection.value(count, {"run": run_id}))
+        query = f"SELECT status, count(*) FROM verdicts WHERE run_id = $run AND {_RETRYABLE} GROUP BY status"
+        counts = dict(self._connection.rows(query, {"run": run_id}))
+        return {"failed": counts.get("failed", 0), "unresolved": counts.get("unresolved", 0)}
 
     def extend(self, run_id: str, document_ids: Sequence[str], *, rejected: int = 0) -> None:
         """Add documents at the end of the run, except those that it has.
@@ -405,11 +408,16 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
 
 
 _RETRYABLE = """document_id IN (SELECT id FROM documents) AND (status <> 'unresolved' OR document_id IN (
-    SELECT document_id FROM turns
-    WHERE run_id = $run AND NOT superseded AND form <> 'text' AND reading ->> '$.problem' <> ''
-    UNION ALL SELECT document_id FROM attempts ANTI JOIN replies USING (key) WHERE run_id = $run
+    SELECT document_id FROM turns JOIN replies USING (key)
+    WHERE turns.run_id = $run AND NOT superseded AND form <> 'text' AND reading ->> '$.problem' <> ''
+        AND finish_reason <> 'length'
+    UNION ALL SELECT document_id FROM attempts ANTI JOIN replies USING (key)
+    WHERE run_id = $run AND kind <> 'length limit'
 ))"""
-"""SQL condition of verdicts that a retry may change. Replaced documents cannot be debated again."""
+"""SQL condition of verdicts that a retry may change.
+
+Replaced documents cannot be debated again. A reply that its output limit cut would be cut again.
+"""
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:

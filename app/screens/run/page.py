@@ -188,13 +188,14 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         "judge, only the judge is paid."
     )
     button("Run again", "again", set_up_rerun, icon="redo", help=help)
-    if run.failed:
+    if failed := overview.retryable.get("failed"):
         retry = partial(run_slow, control.resume, *of_run, retry_failed=True)
-        button(f"Retry {run.failed:,} failed", "retry-failed", retry, icon="replay")
-    if overview.retryable and not run.settings.is_builtin:  # a word list replies the same again
+        button(f"Retry {failed:,} failed", "retry-failed", retry, icon="replay")
+    unresolved = overview.retryable.get("unresolved")
+    if unresolved and not run.settings.is_builtin:  # a word list replies the same again
         retry = partial(run_slow, control.resume, *of_run, retry_unresolved=True)
         help = "Ask again for replies that failed or could not be read; the others are kept"
-        button(f"Retry {overview.retryable:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
+        button(f"Retry {unresolved:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:

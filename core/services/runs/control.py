@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.errors import UsageError
 from core.formatting import format_money
@@ -31,8 +31,8 @@ class RunOverview:
     """Time of the last reply."""
     open_debates: int = 0
     """Number of unfinished debates with replies."""
-    retryable: int = 0
-    """Number of unresolved documents with a failed or unreadable reply, which a retry requests again."""
+    retryable: Mapping[str, int] = field(default_factory=dict)
+    """Number of documents that a retry debates again, by their status."""
     truncation: str = ""
     """Warning about replies that reached their output limit."""
     kept_addresses: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
 
 
 @cached_until_commit
-def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, CutReplies, int]:
+def _stored_debates(session: ProjectSession, run_id: str) -> tuple[float | None, int, CutReplies, Mapping[str, int]]:
     """Return the time of the last reply, the number of open debates, the cut replies and the retryable documents."""
     debates = session.store.transcripts
     retryable = session.store.runs.retryable(run_id)

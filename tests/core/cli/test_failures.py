@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from core.documents import Document
 from core.engine import call_limits, retries
 from core.errors import ProjectError, StorageFull
 from core.runs import RunRow
 from core.store.database import DatabaseConnection
+from core.store.project import Project
 from core.store.runs import Runs
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
@@ -102,10 +104,23 @@ def test_cut_replies_are_counted_by_document_after_a_retry(folder: Path) -> None
     with Scripted(debating(extractor=cut_below_4000)) as server:
         first = annotate(folder, *toy(server.url, *SHORT, "--limit", "3"))
         again = annotate(folder, *toy(server.url, *SHORT, "--resume", "r0001", "--retry", "unresolved"))
-    assert (first.json["calls"], again.json["calls"]) == (5, 9)
+    assert (first.json["calls"], again.json["calls"]) == (5, 7)
     for result in (first, again):
         assert "For 1 of 3 documents, a reply reached the output limit of 2,000 tokens" in result.stderr
         assert "--retry unresolved asks again" in result.stderr  # for the unreadable reply
+
+
+def test_replaced_documents_that_failed_are_not_retried(folder: Path) -> None:
+    with Scripted(debating(critic=answer(500, "Out of memory."))) as server:
+        failed = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
+        assert "--resume r0001" in failed.stderr
+        with Project(folder / "p.duckdb") as project:
+            project.store.documents.replace_all([Document("new", {"text": "Another text."})])
+        requests = len(server.requests)
+        again = annotate(folder, *toy(server.url, "--limit", "2", "--resume", "r0001"), code=1)
+        assert len(server.requests) == requests, "nothing is tested that is not needed"
+    assert again.json["failed"] == 2
+    assert "asks again" not in again.stderr
 
 
 def test_cut_replies_are_rerun_with_a_larger_limit_and_not_retried(folder: Path) -> None:

@@ -236,7 +236,7 @@ def test_documents_whose_replies_were_all_read_are_not_retried(project, run_id):
     tie = store_debate(project, run_id, "d0", {"extractor": GOOD, "judge": GOOD}, OPEN)
     asyncio.run(tie)
     debate(project, run_id, "d1", OPEN)
-    assert project.store.runs.retryable(run_id) == 1
+    assert project.store.runs.retryable(run_id) == {"failed": 0, "unresolved": 1}
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d1", "d2", "d3")
 
 
@@ -275,7 +275,7 @@ def test_replaced_documents_keep_their_verdicts_in_a_retry(project, run_id):
         debate(project, run_id, document_id)
     values = run_values(project, run_id)
     project.store.documents.replace_all([Document("z", {"text": "another"})])
-    assert project.store.runs.retryable(run_id) == 0
+    assert project.store.runs.retryable(run_id) == {"failed": 0, "unresolved": 0}
     work = project.store.runs.work(run_id, retry_unresolved=True, retry_failed=True)
     assert (work.todo, work.run.unresolved, work.run.failed) == ((), 1, 1)
     assert run_values(project, run_id) == values

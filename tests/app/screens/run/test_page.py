@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -14,8 +15,10 @@ from app.screens.run import setup
 from app.state import state
 from app.widgets.elements import literal
 from core.codebook import Codebook, Label
+from core.debate.events import VerdictReached
+from core.debate.turns import ReplyError, Verdict
 from core.llm.connections import parse_connection
-from core.runs import RoleModel, RunDetails, StopCode, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunDetails, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -453,6 +456,22 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
         assert "Retry 4 unresolved" in labels(at)
         at.button(key="retry-unresolved").click().run()
         until(lambda: session.state(run.run_id) == "done" and len(server.requests) == 2 * requests, 30)
+
+
+def test_retry_counts_failed_documents_that_the_project_still_has(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = queue_runs(session)
+    documents = session.store.documents.load(session.store.documents.ids())
+    verdict = Verdict(dict.fromkeys(run.settings.codebook.items), error=ReplyError("stalled", "silence"))
+    for document in documents:
+        reached = VerdictReached(run.run_id, document.id, verdict, time.time())
+        session.engine.submit(session.project.sink.verdict(reached)).result()
+    session.project._writer.do(set_state(run.run_id, "done", NOT_STOPPED, 1.0))
+    assert "Retry 4 failed" in labels(open_page("run"))
+    session.store.documents.replace_all(documents[:1])
+    assert "Retry 1 failed" in labels(open_page("run"))
+    session.store.documents.replace_all([replace(documents[0], id="new")])
+    assert not any("failed" in label for label in labels(open_page("run")))
 
 
 def test_word_list_is_not_asked_for_unresolved_documents_again(session: ProjectSession) -> None:
