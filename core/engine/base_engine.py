@@ -326,13 +326,11 @@ class Engine(ABC):
             await self._commit(reached)
 
     async def _commit(self, reached: VerdictReached) -> None:
+        writing = asyncio.ensure_future(self.sink.verdict(reached))
         try:
-            reached = await self.sink.verdict(reached)
-        except asyncio.CancelledError:
-            if self._pending is not None:  # stopped: the store writes a queued verdict although nobody waits for it
-                self._count(reached)
-            raise
-        self._count(reached)
+            await asyncio.shield(writing)
+        finally:  # a stop does not cancel the write: the verdict counts as the store returns it
+            self._count(await writing)
 
     def _count(self, reached: VerdictReached) -> None:
         self.totals.conclude(reached.verdict.status, time.monotonic())

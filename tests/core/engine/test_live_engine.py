@@ -490,10 +490,10 @@ def test_verdict_that_is_being_written_when_the_run_stops_is_counted() -> None:
     write = world.verdict
     live = world.run(world.work(settings(concurrency=1), count=9))
 
-    async def stop_while_writing(reached: VerdictReached) -> None:
-        await write(reached)
+    async def stop_while_writing(reached: VerdictReached) -> VerdictReached:
         live.stop(NOW)
-        await asyncio.sleep(5)
+        await asyncio.sleep(0.01)
+        return await write(reached)
 
     world.verdict = stop_while_writing
     status = asyncio.run(live.run())
@@ -644,6 +644,20 @@ def test_full_disk_at_the_last_held_verdict_pauses_the_run() -> None:
     assert status.state == "paused"
     assert world.states[-1][0] == "paused"
     assert isinstance(world.events[-1], RunStatus)
+
+
+def test_verdict_that_is_restored_while_the_run_is_stopped_counts_as_restored() -> None:
+    class Restoring(World):
+        async def verdict(self, reached: VerdictReached) -> VerdictReached:
+            engine.stop(StopReason("user", "by you"))
+            await asyncio.sleep(0.01)
+            return await super().verdict(replace(reached, verdict=replace(reached.verdict, error=None)))
+
+    world = Restoring(lambda *_: errors.Refused("no"))
+    engine = world.run(world.work(settings(), count=1))
+    status = asyncio.run(engine.run())
+    assert (status.unresolved, status.failed) == (1, 0)
+    assert [event.verdict.error for event in world.events if isinstance(event, VerdictReached)] == [None]
 
 
 def test_runaway_reply_is_not_retried() -> None:
