@@ -222,6 +222,7 @@ def resume_run(
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retryable = session.store.runs.retryable(run_id)
     retried = sum(count for status, count in retryable.items() if status in retries)
+    retried += session.store.runs.paused_retries(run_id)
     added: list[str] = []
     if extension is not None:
         plan = import_with_runs.extension_plan(session, row, limit)

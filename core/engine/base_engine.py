@@ -203,7 +203,8 @@ class Engine(ABC):
             await asyncio.gather(ticker, return_exceptions=True)
             state, reason = self._pending or ("done", NOT_STOPPED)
             with contextlib.suppress(Exception):  # a second error must not hide the one that ended the run
-                await self.sink.state(self.run_id, state, reason, self._untimed_seconds())
+                for restored in await self.sink.state(self.run_id, state, reason, self._untimed_seconds()):
+                    self._count(restored)
             self.totals.in_flight = 0
             status = self.totals.status(state, time.monotonic(), reason)
             self.publish(status)

@@ -84,8 +84,13 @@ class RunSink(Protocol):
     def add_seconds(self, run_id: str, seconds: float) -> None:
         """Add to the run's time, without waiting for it."""
 
-    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
-        """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time."""
+    async def state(
+        self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0
+    ) -> Sequence[VerdictReached]:
+        """Return once the run's state, and everything queued before, is on disk. Add ``seconds`` to the run's time.
+
+        If the run is paused, stopped or failed, restore and return the verdicts before retries that have not ended.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from core.files import atomic_write
 from core.llm.connections import Connection, Limits
 from core.llm.model_library import ModelLibrary
 from core.llm.prices import Price
-from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason
+from core.runs import RunRow, RunSettings
 
 ATTEMPTS = "attempts"
 """Folder in a job's folder with the failed attempts that are not merged yet."""
@@ -59,8 +59,9 @@ class _WorkerSink:
     def add_seconds(self, run_id: str, seconds: float) -> None:
         """Do nothing."""
 
-    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
+    async def state(self, *_: object, **__: object) -> Sequence[VerdictReached]:
         """Do nothing."""
+        return ()
 
 
 class DebateWorker:

@@ -84,6 +84,7 @@ class Project:
             self._check_contents()
             self.replies = Replies(self._connection, self._writer)
             self.sink = RunWriter(self._connection, self._writer)
+            self.sink.recover()
             self.jobs = BatchJobStore(self._connection, self._writer)
             undo.pop_all()
 

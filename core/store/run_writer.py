@@ -94,10 +94,12 @@ class RunWriter(Repository):
         return turn.cached and superseded is None
 
     async def verdict(self, reached: VerdictReached) -> VerdictReached:
-        if reached.verdict.error is not None:
-            restored = await asyncio.wrap_future(self._writer.call(partial(_restore_verdict, failed=reached)))
-            if restored is not None:
-                return restored
+        if (error := reached.verdict.error) is not None:
+            restore = partial(
+                _restore_verdicts, run_id=reached.run_id, document_id=reached.document_id, failure=error.message
+            )
+            if restored := await asyncio.wrap_future(self._writer.call(restore)):
+                return restored[0]
         queued = self._queued[reached.run_id].pop(reached.document_id, [])
         await asyncio.wrap_future(self._writer.insert(_insert_verdicts, [(reached, queued)]))
         return reached
@@ -121,9 +123,15 @@ class RunWriter(Repository):
             lambda cursor: cursor.execute("UPDATE runs SET seconds = seconds + ? WHERE run_id = ?", [seconds, run_id])
         )
 
-    async def state(self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
+    async def state(
+        self, run_id: str, state: State, reason: StopReason = NOT_STOPPED, seconds: float = 0.0
+    ) -> Sequence[VerdictReached]:
+        def write(cursor: Cursor) -> Sequence[VerdictReached]:
+            set_state(run_id, state, reason, seconds)(cursor)
+            return _restore_verdicts(cursor, run_id) if state in ("paused", "stopped", "failed") else ()
+
         queued: list[Future[None]] = list(chain.from_iterable(self._queued.pop(run_id, defaultdict(list)).values()))
-        await asyncio.wrap_future(self._writer.call(set_state(run_id, state, reason, seconds)))
+        restored = await asyncio.wrap_future(self._writer.call(write))
         for earlier in (self._existing, self._unused):
             earlier.pop(run_id, None)
         for turn in queued:
@@ -132,6 +140,11 @@ class RunWriter(Repository):
             turns = await asyncio.to_thread(self._connection.rows, _UNFINISHED, [run_id])
             self._existing[run_id] = {(document, turn, key): superseded for document, turn, key, superseded in turns}
             self._unused[run_id] = set(await asyncio.to_thread(self._connection.column, _UNUSED, [run_id]))
+        return restored
+
+    def recover(self) -> None:
+        """Restore the verdicts before retries that a dead process left. Called once when the project is opened."""
+        self._writer.do(partial(_restore_verdicts, run_id=None))
 
     def _keep_text(self, text: str) -> Future[None]:
         """Write a text unless it is stored or queued. Return a future that is done once it is on disk."""
@@ -228,34 +241,64 @@ def _insert_verdicts(
     )
 
 
-def _restore_verdict(cursor: Cursor, failed: VerdictReached) -> VerdictReached | None:
-    """Restore the unresolved verdict before a failed retry, with its turns and annotations; None if there was none."""
-    debate = {"run": failed.run_id, "document": failed.document_id}
-    of_debate = "run_id = $run AND document_id = $document"
-    earlier = cursor.execute(
-        "SELECT verdict, unix_time, turns, coalesce(annotations, '[]') FROM superseded_verdicts "
-        f"WHERE {of_debate} AND status = 'unresolved' AND turns IS NOT NULL ORDER BY unix_time DESC LIMIT 1",
-        debate,
-    ).fetchall()
-    if not earlier or failed.verdict.error is None:
-        return None
-    text, unix_time, turns, annotations = earlier[0]
-    verdict = verdict_of(text)
-    reason = f"The retry failed: {failed.verdict.error.message}"
-    reasons = {item: reason for item, value in verdict.values.items() if value is None}
-    restored = replace(failed, verdict=replace(verdict, reasons=reasons))
+_EARLIER = """
+    SELECT run_id, document_id, verdict, unix_time, turns, coalesce(annotations, '[]') AS annotations
+    FROM superseded_verdicts ANTI JOIN verdicts USING (run_id, document_id)
+    WHERE ($run IS NULL OR run_id = $run) AND ($document IS NULL OR document_id = $document)
+        AND status = 'unresolved' AND turns IS NOT NULL
+    QUALIFY row_number() OVER (PARTITION BY run_id, document_id ORDER BY unix_time DESC) = 1
+"""
+"""The latest unresolved verdicts of documents that are being retried, and what belongs to them."""
+
+
+def _restore_verdicts(
+    cursor: Cursor, run_id: str | None, document_id: str | None = None, failure: str = ""
+) -> list[VerdictReached]:
+    """Restore and return the unresolved verdicts before a retry, with their turns and annotations.
+
+    They are those of a document, of a run or (None) of all runs, without documents that have a verdict again. If the
+    retry failed, ``failure`` is the new reason. Otherwise it was paused: the verdicts stay in ``superseded_verdicts``,
+    too, so that it continues when the run resumes.
+    """
+    params = {"run": run_id, "document": document_id}
+    earlier = cursor.execute(_EARLIER, params).fetchall()
+    if not earlier:
+        return []
     cursor.execute(
-        f"UPDATE turns SET superseded = NOT list_contains($turns::VARCHAR[], turn || ' ' || key) WHERE {of_debate}",
-        debate | {"turns": load(turns)},
+        f"""UPDATE turns SET superseded = NOT list_contains(from_json(earlier.turns, '["VARCHAR"]'), turn || ' ' || key)
+        FROM ({_EARLIER}) AS earlier
+        WHERE turns.run_id = earlier.run_id AND turns.document_id = earlier.document_id""",
+        params,
     )
-    cursor.execute(f"DELETE FROM annotations WHERE {of_debate}", debate)
-    rows = [{"run_id": failed.run_id, "document_id": failed.document_id, **row} for row in load(annotations)]
-    insert(cursor, "annotations", _ANNOTATION, [tuple(row[name] for name in _ANNOTATION) for row in rows])
     cursor.execute(
-        f"DELETE FROM superseded_verdicts WHERE {of_debate} AND unix_time = $time", debate | {"time": unix_time}
+        f"DELETE FROM annotations USING ({_EARLIER}) AS earlier "
+        "WHERE annotations.run_id = earlier.run_id AND annotations.document_id = earlier.document_id",
+        params,
     )
-    _insert_verdicts(cursor, [(restored, ())], keys_may_exist=True)
+    of_turns = [
+        {"run_id": run, "document_id": document, **row}
+        for run, document, _, _, _, annotations in earlier
+        for row in load(annotations)
+    ]
+    insert(cursor, "annotations", _ANNOTATION, [tuple(row[name] for name in _ANNOTATION) for row in of_turns])
+    restored = [
+        VerdictReached(run, document, verdict_of(text), unix_time) for run, document, text, unix_time, _, _ in earlier
+    ]
+    if failure:
+        cursor.executemany(
+            "DELETE FROM superseded_verdicts WHERE run_id = ? AND document_id = ? AND unix_time = ?",
+            [(reached.run_id, reached.document_id, reached.unix_time) for reached in restored],
+        )
+        restored = [_retry_failed(reached, failure) for reached in restored]
+    _insert_verdicts(cursor, [(reached, ()) for reached in restored], keys_may_exist=True)
     return restored
+
+
+def _retry_failed(reached: VerdictReached, failure: str) -> VerdictReached:
+    """Return an unresolved verdict with the failure of a retry as its reason."""
+    undecided = [item for item, value in reached.verdict.values.items() if value is None]
+    reasons = dict.fromkeys(undecided, f"The retry failed: {failure}")
+    return replace(reached, verdict=replace(reached.verdict, reasons=reasons), unix_time=time.time())
 
 
 def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:

@@ -210,11 +210,11 @@ class Runs(Repository):
 
         ``retry_unresolved`` and ``retry_failed`` first move the verdicts of those documents to ``superseded_verdicts``,
         so that the documents are debated again, and pause a run that was done or stopped. Of unresolved documents, only
-        those that ``retryable`` counts are retried. Replaced documents keep their verdicts. Raises NoSuchRun for an
-        unknown run.
+        those that ``retryable`` counts are retried. Replaced documents keep their verdicts. A retry that was paused or
+        stopped continues. Raises NoSuchRun for an unknown run.
         """
         statuses = ["unresolved"] * retry_unresolved + ["failed"] * retry_failed
-        if statuses:
+        if statuses or self.paused_retries(run_id):
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
         run = self.require(run_id)
         unended = (
@@ -241,6 +241,10 @@ class Runs(Repository):
         query = f"SELECT status, count(*) FROM verdicts WHERE run_id = $run AND {_RETRYABLE} GROUP BY status"
         counts = dict(self._connection.rows(query, {"run": run_id}))
         return {"failed": counts.get("failed", 0), "unresolved": counts.get("unresolved", 0)}
+
+    def paused_retries(self, run_id: str) -> int:
+        """Return how many documents have their earlier verdicts until the run resumes, which continues their retry."""
+        return int(self._connection.value(f"SELECT count(*) FROM verdicts WHERE {_PAUSED_RETRY}", {"run": run_id}))
 
     def extend(self, run_id: str, document_ids: Sequence[str], *, rejected: int = 0) -> None:
         """Add documents at the end of the run, except those that it has.
@@ -420,17 +424,25 @@ Replaced documents cannot be debated again. A reply that its output limit cut wo
 """
 
 
+_PAUSED_RETRY = """run_id = $run AND document_id IN (SELECT id FROM documents) AND (document_id, unix_time) IN (
+    SELECT (document_id, unix_time) FROM superseded_verdicts WHERE run_id = $run
+)"""
+"""SQL condition of verdicts that were restored when the retry of their documents was paused or stopped."""
+
+
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     """Move verdicts with these statuses to ``superseded_verdicts``, so that their documents are debated again.
 
+    Documents whose retry was paused or stopped are debated again, too: their restored verdicts are there already.
     Turns of all documents without a verdict are marked superseded. A turn that is replayed with the same reply becomes
     current again.
     """
-    condition = f"run_id = $run AND list_contains($statuses, status) AND {_RETRYABLE}"
+    continued = cursor.execute(f"DELETE FROM verdicts WHERE {_PAUSED_RETRY} RETURNING 1", {"run": run_id}).fetchall()
+    condition = f"run_id = $run AND list_contains($statuses::VARCHAR[], status) AND {_RETRYABLE}"
     params: Mapping[str, Any] = {"run": run_id, "statuses": list(statuses)}
     rows = cursor.execute(f"SELECT DISTINCT status FROM verdicts WHERE {condition}", params).fetchall()
     moved = {status for (status,) in rows}
-    if not moved:
+    if not moved and not continued:
         return
     own = "run_id = $run AND document_id = verdicts.document_id"
     annotation = "{'annotator': annotator, 'turn': turn, 'item': item, 'value': value, 'reason': reason}"
@@ -446,7 +458,8 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     unended = "run_id = $run AND document_id NOT IN (SELECT document_id FROM verdicts WHERE run_id = $run)"
     cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})
     cursor.execute(f"DELETE FROM annotations WHERE {unended}", {"run": run_id})
-    cursor.execute("UPDATE runs SET retry = retry + ? WHERE run_id = ?", [int("unresolved" in moved), run_id])
+    is_retry = bool(continued) or "unresolved" in moved
+    cursor.execute("UPDATE runs SET retry = retry + ? WHERE run_id = ?", [int(is_retry), run_id])
     _reopen(cursor, run_id)
 
 

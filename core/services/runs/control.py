@@ -29,6 +29,8 @@ class RunOverview:
     error: BaseException | None
     last_reply: float | None = None
     """Time of the last reply."""
+    paused_retries: int = 0
+    """Number of documents that have a verdict, but whose retry continues when the run resumes."""
     open_debates: int = 0
     """Number of unfinished debates with replies."""
     retryable: Mapping[str, int] = field(default_factory=dict)
@@ -40,8 +42,8 @@ class RunOverview:
 
     @property
     def unfinished(self) -> int:
-        """Number of documents that are not finished."""
-        return self.run.documents - self.run.ended
+        """Number of documents that the run still debates."""
+        return self.run.documents - self.run.ended + self.paused_retries
 
 
 def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
@@ -53,6 +55,7 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
+    overview = replace(overview, paused_retries=session.store.runs.paused_retries(run_id))
     last_reply, open_debates, cut, retryable = _stored_debates(session, run_id)
     truncation = describe_truncation(row, cut)
     addresses = rerun.kept_addresses(row.settings, session.models) if overview.unfinished else ()

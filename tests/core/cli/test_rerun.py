@@ -17,6 +17,7 @@ from core.documents import Document
 from core.services import prompt_templates
 from core.services.review import actions
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
+from tests.servers.faults import LASTING
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
 from tests.servers.scripted import Scripted, reply_with
 
@@ -181,6 +182,20 @@ def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> Non
         assert (again["unresolved"], again["documents"], again["calls"]) == (3, 3, 2 * result["calls"])
     assert rows(tmp_path, "SELECT count(*) FROM superseded_verdicts") == [(3,)]
     annotate(tmp_path, "--retry", "failed", code=2)
+
+
+def test_labels_before_a_paused_retry_are_kept_and_the_retry_continues(tmp_path: Path) -> None:
+    write(tmp_path, *(f"Text {index}." for index in range(5)))
+    with Scripted(reply_with("I cannot decide.")) as server:
+        model = ("--protocol", "single", "--connection", f"lab={server.url}", "--model", "lab/m")
+        assert annotate(tmp_path, *model).json["unresolved"] == 5
+        resume = (*model[2:4], "--resume", "r0001")
+        server.behave, _ = LASTING["quota spent"]
+        paused = annotate(tmp_path, *resume, "--retry", "unresolved", code=3).json
+        assert (paused["status"], paused["unresolved"]) == ("paused", 5)
+        server.behave = reply_with("The aspects present in this review are: none")
+        result = annotate(tmp_path, *resume).json
+    assert (result["status"], result["verdicts"], result["unresolved"]) == ("done", 5, 0)
 
 
 def test_tie_without_a_failed_vote_is_retried_with_this_vote_alone(tmp_path: Path) -> None:

@@ -176,6 +176,9 @@ class World:
     def add_seconds(self, run_id: str, seconds: float) -> None:
         self.seconds.append(seconds)
 
-    async def state(self, run_id: str, state: State, halt: StopReason = NOT_STOPPED, seconds: float = 0.0) -> None:
+    async def state(
+        self, run_id: str, state: State, halt: StopReason = NOT_STOPPED, seconds: float = 0.0
+    ) -> Sequence[VerdictReached]:
         self.states.append((state, halt))
         self.seconds.append(seconds)
+        return ()

@@ -12,7 +12,7 @@ import pytest
 
 from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
-from core.debate.turns import Reply, Request
+from core.debate.turns import Reply, Request, Verdict
 from core.documents import Document, Precedents
 from core.engine import base_engine, model_calls, retries
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
@@ -20,7 +20,7 @@ from core.engine.pending_turns import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta
-from core.runs import NOT_STOPPED, RoleModel, RunSettings, Sampling, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunSettings, Sampling, State, StopReason
 from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
 
 NOW = StopReason("user", "now")
@@ -658,6 +658,19 @@ def test_verdict_that_is_restored_while_the_run_is_stopped_counts_as_restored() 
     status = asyncio.run(engine.run())
     assert (status.unresolved, status.failed) == (1, 0)
     assert [event.verdict.error for event in world.events if isinstance(event, VerdictReached)] == [None]
+
+
+def test_verdicts_that_are_restored_when_the_run_pauses_are_counted() -> None:
+    class Restoring(World):
+        async def state(self, run_id: str, state: State, *rest: Any) -> Sequence[VerdictReached]:
+            await super().state(run_id, state, *rest)
+            verdict = Verdict(dict.fromkeys(CODEBOOK.items))
+            return (
+                [VerdictReached(run_id, f"d{index}", verdict, 0.0) for index in range(5)] if state == "paused" else ()
+            )
+
+    status = drive(Restoring(lambda *_: errors.ServerFault("no")), count=5)
+    assert (status.state, status.unresolved, status.failed) == ("paused", 5, 0)
 
 
 def test_runaway_reply_is_not_retried() -> None:

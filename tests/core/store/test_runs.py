@@ -268,6 +268,64 @@ def test_failed_retry_restores_the_verdict_with_its_turns_and_annotations(projec
     assert (run.unresolved, run.failed) == (2, 0)
 
 
+def half_retried(project, run_id):
+    """Debate two documents without a decision, and retry them until the first one has a decision."""
+    for document_id in ("d0", "d1"):
+        debate(project, run_id, document_id, OPEN)
+    before = run_values(project, run_id), project.store.transcripts.of(run_id, ["d1"])
+    project.store.runs.work(run_id, retry_unresolved=True)
+    debate(project, run_id, "d0", GOOD, retry=1)
+
+    async def begin():
+        await project.replies.commit(make_reply("begun", run_id=run_id))
+        project.sink.turn(make_turn(run_id, "d1", 0, "extractor", "begun", values=GOOD))
+
+    asyncio.run(begin())
+    return before
+
+
+@pytest.mark.parametrize("state", ["paused", "stopped", "failed"])
+def test_verdicts_before_a_paused_retry_are_restored_until_it_continues(project, run_id, state):
+    values, transcript = half_retried(project, run_id)
+    (restored,) = asyncio.run(project.sink.state(run_id, state))
+    assert (restored.document_id, restored.verdict.values) == ("d1", OPEN)
+    of_d1 = [row for row in values if row[0] == "d1"]
+    assert sorted(row for row in run_values(project, run_id) if row[0] == "d1") == sorted(of_d1)
+    assert project.store.transcripts.of(run_id, ["d1"]) == transcript
+    run = project.store.runs.get(run_id)
+    assert (run.state, run.verdicts, run.unresolved) == (state, 1, 1)
+    assert project.store.runs.paused_retries(run_id) == 1
+
+    basis = project.store.annotations.basis()
+    work = project.store.runs.work(run_id)
+    assert (work.todo, work.retry_rounds, work.run.unresolved) == (("d1", "d2", "d3"), {"d1": 1}, 0)
+    assert project.store.runs.paused_retries(run_id) == 0
+    debate(project, run_id, "d1", GOOD, retry=1)
+    assert project.store.runs.get(run_id).verdicts == 2
+    assert asyncio.run(project.sink.state(run_id, state)) == []
+    assert project.store.annotations.basis() != basis
+
+
+def test_replaced_document_keeps_the_verdict_before_a_paused_retry(project, run_id):
+    half_retried(project, run_id)
+    asyncio.run(project.sink.state(run_id, "paused"))
+    project.store.documents.replace_all([Document("z", {"text": "another"})])
+    assert project.store.runs.paused_retries(run_id) == 0
+    project.store.runs.work(run_id)
+    assert project.store.runs.get(run_id).unresolved == 1
+
+
+def test_verdicts_before_a_retry_are_restored_after_a_crash(project, run_id):
+    values, _ = half_retried(project, run_id)
+    flush(project)
+    project.close()
+    with Project(project.path) as again:
+        of_d1 = [row for row in values if row[0] == "d1"]
+        assert sorted(row for row in run_values(again, run_id) if row[0] == "d1") == sorted(of_d1)
+        assert again.store.runs.get(run_id).unresolved == 1
+        assert again.store.runs.work(run_id).todo == ("d1", "d2", "d3")
+
+
 def test_replaced_documents_keep_their_verdicts_in_a_retry(project, run_id):
     for document_id, error in (("d0", None), ("d1", ReplyError("stalled", "silence"))):
         debate(project, run_id, document_id, OPEN, error=error)

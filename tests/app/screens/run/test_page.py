@@ -458,6 +458,22 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
         until(lambda: session.state(run.run_id) == "done" and len(server.requests) == 2 * requests, 30)
 
 
+def test_paused_retry_can_be_resumed(session: ProjectSession) -> None:
+    fill(session)
+    with Scripted(reply_with("I cannot decide.")) as server:
+        session.models.add(parse_connection("lab", server.url))
+        plan = planning.Plan(protocol="single").with_role_model("annotator", RoleModel.parse("lab/m"))
+        (run,) = queue_runs(session, plan)
+        session.start_or_resume(run.run_id).result(30)
+        session.store.runs.work(run.run_id, retry_unresolved=True)
+        session.engine.submit(session.project.sink.state(run.run_id, "paused", StopReason("user", ""))).result()
+        at = open_page("run")
+        assert session.run(run.run_id).unresolved == 4
+        server.behave = reply_with("The aspects present in this review are: none")
+        at.button(key="resume").click().run()
+        until(lambda: session.run(run.run_id).verdicts == 4, 30)
+
+
 def test_retry_counts_failed_documents_that_the_project_still_has(session: ProjectSession) -> None:
     fill(session)
     (run,) = queue_runs(session)
