@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, get_args
@@ -150,7 +150,7 @@ def annotate_file(
     ):
         console.print_message(overflow.sentence(settings))
     session = existing or workspace.open(path)
-    plan, messages = personas.with_personas(session, plan, sources, codebook)
+    plan, messages, spent = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         console.print_message(message)
     if count := to_import.other_ids:
@@ -161,7 +161,8 @@ def annotate_file(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
         console.print_message(note)
-    return _execute(session, [row.run_id for row in rows])
+    outcome = _execute(session, [row.run_id for row in rows])
+    return outcome if spent is None else replace(outcome, result={**outcome.result, "personas": asdict(spent)})
 
 
 def _print_reading(built: BuiltDocuments, kept_in: str = "") -> None:

@@ -203,17 +203,17 @@ def generate(
 
 def with_personas(
     session: ProjectSession, plan: Plan, sources: Sequence[Path], codebook: Codebook
-) -> tuple[Plan, list[str]]:
-    """Return the plan with personas generated from these files, and notes on them.
+) -> tuple[Plan, list[str], Spent | None]:
+    """Return the plan with personas generated from these files, notes on them, and what they cost.
 
     The personas are saved as a version, and the plan's budget is what they leave of it. Without files, given personas
-    of a panel are saved and the plan is unchanged. Blocks until the personas are generated.
+    of a panel are saved, the plan is unchanged and nothing is paid (None). Blocks until the personas are generated.
     """
     if not sources:
         if protocols.find(plan.protocol).uses_personas and plan.params.get(PERSONAS):
             persona_set = personas.parse_persona_set(str(plan.params[PERSONAS]))
             session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
-        return plan, []
+        return plan, [], None
     files = [(path.name, path) for path in sources]
     texts = [SourceDocument(name, text) for name, text in _read_texts(session, files)]
     role_model, budget = plan.role_model(FAMILY), plan.budget_usd
@@ -224,7 +224,7 @@ def with_personas(
     version = session.store.personas.save(making.extraction.persona_set, note=f"made from {names}", keep_draft=True)
     remarks = [f"personas v{version}: {making.words}", *making.extraction.notes]
     params = {**plan.params, PERSONAS: making.extraction.persona_set.text}
-    return replace(plan, params=params, budget_usd=budget), remarks
+    return replace(plan, params=params, budget_usd=budget), remarks, making.spent
 
 
 JOB = "a model writes personas"

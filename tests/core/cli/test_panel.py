@@ -110,10 +110,14 @@ def test_generated_personas_are_paid_from_the_budget(tmp_path: Path) -> None:
         refused = rate(tmp_path, *options, "--budget", "0.0001", code=2)
         assert "does not suffice to generate the personas" in refused.stderr
         assert rows(tmp_path, "SELECT count(*) FROM replies") == [(0,)]
-        rate(tmp_path, *options, "--budget", "1000", code=None)
+        done = rate(tmp_path, *options, "--budget", "1000", code=None)
     ((spent,),) = rows(tmp_path, "SELECT sum(cost_usd) FROM replies WHERE run_id = ''")
     ((budget,),) = rows(tmp_path, "SELECT settings ->> '$.budget_usd' FROM runs")
     assert 0 < spent < 1000
+    generated = done.json["personas"]
+    assert generated["cost_usd"] == pytest.approx(spent)
+    assert generated["calls"] == generated["requests"] > 0
+    assert 1000 * (generated["prompt_tokens"] + generated["completion_tokens"]) == pytest.approx(spent * 1e6)
     assert float(budget) == pytest.approx(1000 - spent)
 
 
