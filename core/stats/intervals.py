@@ -52,6 +52,10 @@ class Estimate:
         """Return the value and the ends of the interval, as in reports."""
         return {"value": self.value, "interval": ends(self.interval)}
 
+    def named_json(self, name: str) -> dict[str, Any]:
+        """Return the value as ``name`` and the ends of the interval as ``name_interval``, as in reports."""
+        return {name: self.value, f"{name}_interval": ends(self.interval)}
+
 
 def ends(interval: Interval | None) -> list[float] | None:
     """Return ``[low, high]`` as in reports; None without an interval."""

@@ -23,7 +23,7 @@ from core.services.author_labelling.labelling import BUILT_IN, AuthorLabelling, 
 from core.services.background_jobs import OnStep
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.stats.intervals import Estimate, ends
+from core.stats.intervals import Estimate
 
 COPIES = 3
 """Annotations per question by one model. The paper has one each by three models (section 5.1)."""
@@ -215,16 +215,16 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
             "seconds_per_answer": collection.seconds,
         },
         "labels": {
-            feature.name: _fields(feature, "name", "accuracy") | _value("accuracy", feature.accuracy)
+            feature.name: _fields(feature, "name", "accuracy") | feature.accuracy.named_json("accuracy")
             for feature in report.features
         },
         "annotators": {
             group.group: {
                 **_fields(group, "group", "accuracy", "kappa", "strata"),
                 "accuracy": group.accuracy.to_json(),
-                **_value("kappa", group.kappa),
+                **group.kappa.named_json("kappa"),
                 "by_agreement": [
-                    _fields(stratum, "accuracy") | _value("accuracy", stratum.accuracy) for stratum in group.strata
+                    _fields(stratum, "accuracy") | stratum.accuracy.named_json("accuracy") for stratum in group.strata
                 ],
             }
             for group in report.groups
@@ -240,10 +240,6 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
 def format_answer_cost(cost_usd: float | None, seconds: float | None) -> str:
     """Return the cost per answer; a dash without a time, because such answers came from a file that states neither."""
     return MISSING if cost_usd is None and seconds is None else format_money(cost_usd)
-
-
-def _value(name: str, estimate: Estimate) -> dict[str, Any]:
-    return {name: estimate.value, f"{name}_interval": ends(estimate.interval)}
 
 
 def _fields(row: Any, *without: str) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from core.services.runs.planning import Plan
 from core.stats import scoring
 from core.stats.arrays import Mask
 from core.stats.debate_rounds import Round, rounds
-from core.stats.intervals import Estimate, ends
 from core.stats.repeated_runs import difference_rate
 
 VOTE_METHODS = ("vote", "self_consistency")
@@ -190,9 +189,9 @@ def to_json(parts: Mapping[str, DocumentSubset]) -> dict[str, dict[str, Any]]:
             "agreement": [
                 {
                     "step": round_.name,
-                    **_share("with_majority", round_.with_majority),
+                    **round_.with_majority.named_json("with_majority"),
                     "consecutive": [
-                        {"agents": [first, second], **_share("share", share)}
+                        {"agents": [first, second], **share.named_json("share")}
                         for first, second, share in round_.consecutive
                     ],
                 }
@@ -201,7 +200,3 @@ def to_json(parts: Mapping[str, DocumentSubset]) -> dict[str, dict[str, Any]]:
         }
         for name, part in parts.items()
     }
-
-
-def _share(name: str, estimate: Estimate) -> dict[str, Any]:
-    return {name: estimate.value, f"{name}_interval": ends(estimate.interval)}

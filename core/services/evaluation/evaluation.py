@@ -360,8 +360,7 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
     }
     return {
         "n": overlap.n,
-        "mean": overlap.mean.value,
-        "mean_interval": ends(overlap.mean.interval),
+        **overlap.mean.named_json("mean"),
         "labels": labels,
     }
 

@@ -312,7 +312,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
     if not pair.scores.n + pair.scores.excluded:
         summary = f"{same} of {len(equal)} shared documents have the same verdict. No reference to score them."
         return result | {"sentence": summary}
-    pair_outcomes, odds_ratio = outcomes(comparison, pair), pair.documents.odds_ratio()
+    pair_outcomes = outcomes(comparison, pair)
     return result | {
         "excluded": pair.scores.excluded,
         **{key: _difference_json(estimate) for key, estimate in pair.scores.overall.items()},
@@ -324,8 +324,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
         },
         "main": json_data(pair.main),
         "equivalence": json_data(pair.equivalence),
-        "mcnemar": json_data(pair.documents)
-        | {"odds_ratio": odds_ratio.value, "odds_ratio_interval": ends(odds_ratio.interval)},
+        "mcnemar": json_data(pair.documents) | pair.documents.odds_ratio().named_json("odds_ratio"),
         "tests": {"paired_t": json_data(pair.paired), "welch": json_data(pair.welch), "hedges_g": pair.effect_size},
         "changes": json_data(pair.flip),
         "outcomes": pair_outcomes.counts
