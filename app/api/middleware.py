@@ -31,10 +31,11 @@ _HASHED = re.compile(r"/component/.*\.[0-9a-f]{8,}\.[a-z0-9]+")
 compile five megabytes of script each time the grid opens."""
 _MAX_FORM_BYTES = 1024
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Moot</title>
-<style>:root {{color-scheme: light dark}}
-body {{font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1rem;
-  overflow-wrap: anywhere}}</style>
-<h1>{title}</h1><p>{text}</p>"""
+<style>:root {{color-scheme: light dark; background: light-dark(#FFFFFF, #101318); color: light-dark(#1A1F28, #E6E9EE)}}
+body {{font: 16px/1.5 "Inter", system-ui, sans-serif; max-width: 34rem; margin: 12vh auto; padding: 0 1rem;
+  overflow-wrap: anywhere}}
+h1 {{font-size: 24px}} svg {{display: block; width: 68px}} a {{color: light-dark(#2A5BB5, #8DB2FF)}}</style>
+{logo}<h1>{title}</h1><p>{text}</p>"""
 _FORM = f"""<form method="post" action="{ENTER}"><label>Token <input name="token" type="password" required></label>
 <button>Open</button></form>"""
 _REFUSALS = {
@@ -140,7 +141,10 @@ def page_routes(titles: Mapping[str, str]) -> list[BaseRoute]:
 
     async def unknown(request: Request) -> Response:
         links = "".join(f'<li><a href="/{name}">{escape(title)}</a></li>' for name, title in titles.items())
-        text = f"Moot has no page at {escape(request.url.path)}. Open one of its pages:"
+        text = (
+            "Moot is a studio in which language models debate how to label texts. It has no page at "
+            f"{escape(request.url.path)}. Open one of its pages:"
+        )
         return _message(404, "This page does not exist", text, f"<ul>{links}</ul>")
 
     routes = [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in titles)]
@@ -178,5 +182,12 @@ def _refuse(refusal: str) -> Response:
 
 
 def _message(status: int, title: str, text: str, end: str) -> Response:
-    """Return a page with a message. ``text`` and ``end`` are HTML."""
-    return HTMLResponse(_PAGE.format(title=title, text=text) + end, status, headers={"Cache-Control": "no-store"})
+    """Return a page with a message below the logo. ``text`` and ``end`` are HTML."""
+    page = _PAGE.format(logo=_logo(), title=title, text=text) + end
+    return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
+
+
+@cache
+def _logo() -> str:
+    """Return the logo as SVG. A browser without access could not load its file."""
+    return (Path(__file__).parents[1] / "static" / "logo-wordmark.svg").read_text(encoding="utf-8")

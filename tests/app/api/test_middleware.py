@@ -212,8 +212,10 @@ def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows
 def test_unknown_page_is_reported_with_links_to_the_pages(path: str) -> None:
     answer = TestClient(Starlette(routes=middleware.page_routes(TITLES))).get(path)
     assert answer.status_code == 404
-    assert f"Moot has no page at {escape(path)}." in answer.text
+    assert f"It has no page at {escape(path)}." in answer.text
     assert '<a href="/compare">Compare</a>' in answer.text
+    assert 'aria-label="Moot"' in answer.text
+    assert "in which language models debate how to label texts" in answer.text
 
 
 @pytest.mark.parametrize(
