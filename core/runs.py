@@ -109,6 +109,17 @@ class ErrorHandling(_Frozen):
     """The two rates bound each server of the run, in addition to the limits of its connection."""
 
 
+class Prepass(_Frozen):
+    """The run with votes whose ambiguous documents alone a run is on; the fields are names of ``--param``.
+
+    Empty for a run on all documents, and for runs of older versions of Moot, which did not store it.
+    """
+
+    ambiguous: str = ""
+    theta: float = Field(default=0.5, ge=0, le=1)
+    """Threshold of ambiguity."""
+
+
 GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields)
 """Parameters that runs of every protocol have."""
 
@@ -206,7 +217,9 @@ class Template(_Frozen):
 
 
 class RunSettings(_Frozen):
-    """Everything that determines the requests of a run. Frozen at the start; a resumed run uses these settings.
+    """Everything that determines the requests and the documents of a run.
+
+    Frozen at the start; a resumed run uses these settings.
 
     ``templates`` and ``role_models`` map a role to its template and its model. ``iteration`` is the index of the run
     within its experiment, from 0.
@@ -224,6 +237,7 @@ class RunSettings(_Frozen):
     concurrency: int = Field(default=8, ge=1, le=4096)
     budget_usd: float | None = Field(default=None, gt=0)
     handling: ErrorHandling = ErrorHandling()
+    prepass: Prepass = Prepass()
     pace: float = Field(default=0.0, ge=0)
     """Words per second at which the built-in model streams its replies; 0 is instant."""
 

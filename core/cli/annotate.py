@@ -226,7 +226,7 @@ def resume_run(
     retried += session.store.runs.paused_retries(run_id)
     added: list[str] = []
     if extension is not None:
-        plan = import_with_runs.extension_plan(session, row, limit)
+        plan = import_with_runs.extension_plan(row, limit)
         if plan.ambiguous:
             console.print_message(
                 f"{run_id} is extended only by documents that are ambiguous by {plan.ambiguous} (theta "

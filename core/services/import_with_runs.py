@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from core.codebook import Codebook
 from core.runs import RunRow
@@ -30,12 +29,13 @@ def create_runs(
     return stored, planning.create_runs(session, settings, document_ids, iterations=plan.iterations, rejected=rejected)
 
 
-def extension_plan(session: ProjectSession, run: RunRow, limit: int | None) -> planning.Plan:
+def extension_plan(run: RunRow, limit: int | None) -> planning.Plan:
     """Return the plan that selects the documents of a file to add to a run: the first ``limit``.
 
     If the run is limited to documents that a pre-pass found ambiguous, only such documents are selected.
     """
-    return replace(ambiguity.with_documents_of(session, planning.Plan(), run), limit=limit)
+    prepass = run.settings.prepass
+    return planning.Plan(ambiguous=prepass.ambiguous, theta=prepass.theta, limit=limit)
 
 
 def new_documents(session: ProjectSession, run_id: str, preview: ImportPreview, plan: planning.Plan) -> list[str]:

@@ -97,28 +97,20 @@ def _ambiguous_ids(ids: Sequence[str], rates: Mapping[str, float], theta: float)
 
 
 def with_documents_of(session: ProjectSession, plan: Plan, run: RunRow) -> Plan:
-    """Return the plan with the limit or the pre-pass that selects the documents of a run.
+    """Return the plan with the pre-pass and the limit that select the documents of a run.
 
-    A pilot, and a run on the first of the documents that had been imported before, is limited to their number. Runs do
-    not store the pre-pass. With several, it is the latest one. If none selects these documents, the plan is limited to
-    as many.
+    A pilot, and a run on the first of the documents that had been imported before, is limited to their number.
     """
+    prepass = run.settings.prepass
     used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()
-    if used in (ids[: len(used)], fixed_sample(ids, len(used))):
+    if prepass.ambiguous:
+        ids = _ambiguous_ids(ids, difference_rates(session, prepass.ambiguous), prepass.theta)
+    is_limited = len(used) < len(ids)
+    if not prepass.ambiguous and used in (ids[: len(used)], fixed_sample(ids, len(used))):
         imported = session.store.documents.count_imported(run.created_at)  # 0 if all were replaced since
         is_limited = len(used) < (imported or len(ids))
-        return replace(plan, limit=len(used) if is_limited else None)
-    for prepass in prepasses(session):
-        rates = difference_rates(session, prepass)
-        if prepass == run.run_id or not rates.keys() >= set(used):
-            continue
-        for theta in (plan.theta, max(rates[document] for document in used)):
-            selected = _ambiguous_ids(ids, rates, theta)
-            is_choice = len(selected) < len(rates)  # all documents of a vote are not a choice of ambiguous ones
-            if is_choice and used in (selected[: len(used)], fixed_sample(selected, len(used))):
-                limit = len(used) if len(used) < len(selected) else None
-                return replace(plan, ambiguous=prepass, theta=theta, limit=limit)
-    return replace(plan, limit=len(used) if len(used) < len(ids) else None)
+    plan = replace(plan, ambiguous=prepass.ambiguous, theta=prepass.theta)
+    return replace(plan, limit=len(used) if is_limited else None)
 
 
 def scores_by_ambiguity(

@@ -38,6 +38,7 @@ _IRRELEVANT: dict[str, Any] = {
     "concurrency": True,
     "budget_usd": True,
     "pace": True,
+    "prepass": True,
     "handling": {"silence", "deadline", "requests_per_minute", "tokens_per_minute"},
 }
 """Settings that do not change a verdict."""

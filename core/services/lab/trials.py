@@ -214,9 +214,9 @@ class TrialStatus:
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
-    """Return ``planning.project_settings`` of a plan (default: the last plan), without pace and budget."""
+    """Return ``planning.project_settings`` of a plan (default: the last plan), without pace, budget and pre-pass."""
     plan = plan or planning.load_plan(session)
-    return planning.project_settings(session, replace(plan, pace=0.0, budget_usd=None))
+    return planning.project_settings(session, replace(plan, pace=0.0, budget_usd=None, ambiguous=""))
 
 
 def prompt_change(
@@ -366,8 +366,8 @@ def _trials_on(session: ProjectSession, sample: DocumentSample) -> list[Trial]:
 
 
 def _hash_requests(settings: RunSettings) -> str:
-    """Return a hash of the requests of a run; names, versions, budget and pace do not count."""
-    excluded = {"codebook_version", "budget_usd", "pace", "concurrency", "templates"}
+    """Return a hash of the requests of a run; names, versions, budget, pace and pre-pass do not count."""
+    excluded = {"codebook_version", "budget_usd", "pace", "prepass", "concurrency", "templates"}
     plain = settings.model_dump(mode="json", exclude=excluded)
     return digest(plain | {"templates": {key: template.text for key, template in settings.templates.items()}})
 

@@ -10,7 +10,7 @@ from math import log
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from core import prompts
 from core.codebook import Codebook
@@ -34,6 +34,7 @@ from core.runs import (
     EngineName,
     EngineSettings,
     ErrorHandling,
+    Prepass,
     RoleModel,
     RunDetails,
     RunRow,
@@ -132,13 +133,6 @@ PLAN = TypeAdapter(Plan)
 Change = Callable[[Plan], Plan]
 
 
-class Prepass(BaseModel):
-    """The prepass run whose ambiguous documents a run uses, and its threshold: the fields are names of ``--param``."""
-
-    ambiguous: str = ""
-    theta: float = Field(default=0.5, ge=0, le=1)
-
-
 @dataclass(frozen=True, slots=True)
 class ParamValues:
     """Values of ``--param KEY=VALUE``, by what they configure.
@@ -223,6 +217,7 @@ def build_settings(
         concurrency=plan.concurrency,
         budget_usd=plan.budget_usd,
         handling=plan.handling,
+        prepass=Prepass(ambiguous=plan.ambiguous, theta=plan.theta) if plan.ambiguous else Prepass(),
         pace=plan.pace,
         engine=plan.engine,
     )

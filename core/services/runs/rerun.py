@@ -122,7 +122,7 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
     unseeded = {
         role: role_model.sampling.model_copy(update={"seed": None}) for role, role_model in settings.role_models.items()
     }
-    return settings.params, settings.handling, unseeded
+    return settings.params, settings.handling, settings.prepass, unseeded
 
 
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:

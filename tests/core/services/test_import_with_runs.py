@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import UsageError
 from core.ingest.mapping import ColumnMapping
+from core.runs import Prepass
 from core.services import import_with_runs
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.project_session import ProjectSession
@@ -76,25 +77,10 @@ def test_run_on_ambiguous_documents_is_extended_by_such_documents(workspace: Wor
         await session.project.sink.state(vote.run_id, "done")
 
     asyncio.run(debates())
-    later = session.store.runs.create(make_settings(BOOK), ["b"])
-    plan = import_with_runs.extension_plan(session, later, None)
-    assert plan.ambiguous == vote.run_id
+    prepass = Prepass(ambiguous=vote.run_id)
+    later = session.store.runs.create(make_settings(BOOK, prepass=prepass), ["b"])
+    plan = import_with_runs.extension_plan(later, None)
     assert import_with_runs.new_documents(session, later.run_id, preview, plan) == ["c"]
-
-
-def test_run_on_all_documents_of_a_vote_is_extended_by_any(workspace: Workspace, tmp_path: Path) -> None:
-    session, path = workspace.open(tmp_path / "p.duckdb"), tmp_path / "t.csv"
-    path.write_text("id,text\na,Friendly staff.\nb,We slept.\nc,The room was clean.\n", encoding="utf-8")
-    preview = preview_file(ImportOptions((path,), ColumnMapping("text", id="id")), BOOK, session)
-    import_with_runs.store_documents(session, preview)
-    settings = make_settings(BOOK, params={"method": "vote", "k": 2}).model_copy(update={"protocol": "single"})
-    vote, present = session.store.runs.create(settings, ["b", "c"]), dict.fromkeys(BOOK.items, True)
-
-    async def debates() -> None:
-        for id in ("b", "c"):
-            await store_debate(session.project, vote.run_id, id, {"one": present, "two": present}, present)
-        await session.project.sink.state(vote.run_id, "done")
-
-    asyncio.run(debates())
-    later = session.store.runs.create(make_settings(BOOK), ["b", "c"])
-    assert not import_with_runs.extension_plan(session, later, None).ambiguous
+    whole = session.store.runs.create(make_settings(BOOK), ["b"])
+    plan = import_with_runs.extension_plan(whole, None)
+    assert import_with_runs.new_documents(session, whole.run_id, preview, plan) == ["a", "c", "d"]

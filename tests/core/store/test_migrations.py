@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import duckdb
@@ -13,6 +14,7 @@ from core.services.lab import accepted_changes
 from core.store import migrations
 from core.store.project import Project
 from core.store.review_queue import Viewpoint
+from tests.core.store.helpers import make_settings
 
 pytestmark = pytest.mark.usefixtures("applied_schema")
 
@@ -49,6 +51,20 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         assert project.store.review_queue.lines(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert _version(connection) == migrations.newest()
+
+
+def test_run_of_an_older_file_has_no_prepass(path):
+    settings = make_settings()
+    stored = json.dumps(settings.model_dump(mode="json", exclude={"prepass"}))
+    with duckdb.connect(str(path)) as connection:
+        migrations.migrate(connection, path="p", upto=13)
+        connection.execute(
+            "INSERT INTO runs (number, run_id, experiment_id, settings, created_at, rejected, purpose, state, seconds, "
+            "stop_code, message, retry) VALUES (1, 'r0001', 'r0001', ?, 0, 0, 'run', 'done', 0, '', '', 0)",
+            [stored],
+        )
+    with Project(path) as project:
+        assert project.store.runs.require("r0001").settings == settings
 
 
 def test_accepted_changes_of_an_older_file_keep_their_trial(path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.documents import Document
+from core.runs import Prepass
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import (
     ambiguity,
@@ -238,21 +239,26 @@ def test_rerun_of_ambiguous_documents_uses_the_same_documents(project, session, 
 
     asyncio.run(debates())
 
-    def plan_of(documents):
-        later = project.store.runs.create(run.settings, documents)
+    prepass = Prepass(ambiguous=vote.run_id, theta=0.5)
+
+    def plan_of(documents, prepass=prepass):
+        later = project.store.runs.create(run.settings.model_copy(update={"prepass": prepass}), documents)
         return ambiguity.with_documents_of(session, rerun.plan_from_run(later), later)
 
-    for documents, limit in ((["d1", "d5"], None), (["d1"], 1)):
+    for documents, limit in ((["d1", "d5"], None), (["d1"], 1), (fixed_sample(["d1", "d5"], 1), 1)):
         plan = plan_of(documents)
         assert (plan.ambiguous, plan.theta, plan.limit) == (vote.run_id, 0.5, limit)
-        assert ambiguity.select_documents(session, plan) == documents
-    pilot = fixed_sample(["d1", "d5"], 1)
-    assert pilot == ["d5"]
-    assert (plan_of(pilot).ambiguous, plan_of(pilot).limit) == (vote.run_id, 1)
-    # the first documents, one that the pre-pass lacks, a pilot, and all documents
+    assert ambiguity.select_documents(session, plan_of(["d1", "d5"])) == ["d1", "d5"]
+    assert plan_of(["d1", "d4"], Prepass(ambiguous=vote.run_id, theta=0.1)).theta == 0.1
+    # documents that happen to be ambiguous, the first ones, a pilot, and all documents
     everything = project.store.documents.ids()
-    for documents, limit in ((["d0", "d1"], 2), (["d3"], 1), (fixed_sample(everything, 3), 3), (everything, None)):
-        plan = plan_of(documents)
+    for documents, limit in (
+        (["d1", "d5"], 2),
+        (["d0", "d1"], 2),
+        (fixed_sample(everything, 3), 3),
+        (everything, None),
+    ):
+        plan = plan_of(documents, Prepass())
         assert (plan.ambiguous, plan.limit) == ("", limit)
 
 

@@ -1,0 +1,2 @@
+-- No table changes: the settings of a run name the votes by which its documents were ambiguous. An older Moot cannot
+-- read such settings.
