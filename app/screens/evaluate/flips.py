@@ -29,6 +29,8 @@ LINE, LETTER = 16, 7.6
 """Height of a line of a name, and width of a letter, in pixels."""
 NARROW_STEP = 180
 """Width of a step in pixels in which its text and the word "correct" do not fit into one line."""
+INTERVAL_ROOM, CHANGE_ROOM, UNCHANGED_ROOM = 130, 118, 80
+"""Widths of a step in pixels in which an interval, the number of changes, and "no changes" reach no other text."""
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -83,22 +85,23 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
     fill = alt.Color("fill:N", scale=None)
 
     # The width is known to the browser only: a name that reaches its neighbours is broken after the role, then cut.
+    # Other texts have a short form, which is empty for what the tooltip says too.
     step = f"((width - {2 * MARGIN}) / {max(1, len(bars) - 1)})"
-    lines = f"(length(datum.words) * {LETTER} > {step} * 2 / 3 ? split(datum.words, ', ') : [datum.words])"
+    words = f"({step} < datum.room ? datum.short : datum.words)"
+    lines = f"(length({words}) * {LETTER} > {step} * 2 / 3 ? split({words}, ', ') : [{words}])"
     drop = f"({step} < {NARROW_STEP} ? datum.drop : 0)"
 
     def text(rows: Rows, **mark: Any) -> Any:
-        style: dict[str, Any] = {
-            name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontSize", "fontWeight")
-        }
+        style: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontWeight")}
         style["text"] = alt.ExprRef(lines)
         style["limit"] = alt.ExprRef(f"datum.cut ? {step} * 3 / 4 : 0")
+        style["fontSize"] = alt.ExprRef(f"datum.cut && {step} < {UNCHANGED_ROOM} ? 11 : datum.fontSize")
         style["dy"] = alt.ExprRef(f"{drop} - {LINE} * (length({lines}) - 1)")
         marks = alt.Chart(inline_data(rows)).mark_text(lineHeight=LINE, **style, **mark)
         return marks.encode(x=x, y=y, color=fill)
 
     notes = [
-        _text_mark(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 8),
+        _text_mark(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 4),
         _text_mark(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
     ]
     for bar in bars:
@@ -106,8 +109,9 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         notes.append(
             _text_mark(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment)
         )
-        notes.append(_text_mark(bar["x"], 25, bar["share"], shades["tx2"], fontSize=11.5, **alignment))
-        notes.append(_text_mark(bar["x"], 41, bar["interval"], shades["tx2"], fontSize=11.5, **alignment))
+        for y_share, words_share, short in ((25, bar["share"], bar["short"]), (41, bar["interval"], "")):
+            alignment |= {"room": INTERVAL_ROOM, "short": short, "fontSize": 11.5}
+            notes.append(_text_mark(bar["x"], y_share, words_share, shades["tx2"], **alignment))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
@@ -148,18 +152,20 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
         if abs(low - high) < LINE:  # the texts would touch in a narrow diagram
             high = low - LINE
         if tally.regressed:
-            words = f"{tally.regressed:,} regressed"
-            texts.append(_text_mark(index + 0.7, high, words, shades["wrong"], fontWeight=600))
+            words, brief = f"{tally.regressed:,} regressed", {"room": CHANGE_ROOM, "short": f"−{tally.regressed:,}"}
+            texts.append(_text_mark(index + 0.7, high, words, shades["wrong"], fontWeight=600, **brief))
         if tally.corrected:
-            words = f"{tally.corrected:,} corrected"
-            texts.append(_text_mark(index + 0.3, low, words, shades["right"], fontWeight=600))
+            words, brief = f"{tally.corrected:,} corrected", {"room": CHANGE_ROOM, "short": f"+{tally.corrected:,}"}
+            texts.append(_text_mark(index + 0.3, low, words, shades["right"], fontWeight=600, **brief))
         if not tally.regressed and not tally.corrected:
-            texts.append(_text_mark(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18))
+            texts.append(_text_mark(index + 0.5, TOP + 16, "no changes", shades["tx2"], drop=18, room=UNCHANGED_ROOM))
     return flows, texts
 
 
 def _text_mark(x: float, y: float, words: str, fill: str, **style: Any) -> dict[str, Any]:
+    """Return a text. A step of less than ``room`` pixels has the text ``short`` instead."""
     defaults = {"align": "center", "dx": 0, "fontSize": 12, "fontWeight": 400, "cut": False, "drop": 0}
+    defaults |= {"room": 0, "short": ""}
     return {"x": x, "y": y, "words": words, "fill": fill, **defaults, **style}
 
 
@@ -176,6 +182,7 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
                 "name": titles.get(role, role),
                 "fill": palette.role_colour(role),
                 "share": f"{format_percent(share.value, 1)} correct" if share.value is not None else "",
+                "short": format_percent(share.value, 1) if share.value is not None else "",
                 "interval": format_interval(share.shown_interval, "percent", digits=1),
                 "right": f"{right:,}",
                 "wrong": f"{wrong:,}",

@@ -278,6 +278,22 @@ def test_names_in_the_flow_of_flips_are_broken_where_there_is_no_room_for_them()
         assert (">round 2<" in picture) is is_broken
 
 
+def test_texts_in_the_flow_of_flips_are_short_where_there_is_no_room_for_them():
+    from app.screens.evaluate import flips
+    from app.widgets import charts
+    from core.stats.flips import flip_table
+
+    for count, is_short in ((3, False), (9, True)):
+        roles = [str(number) for number in range(count)]
+        answers = [[[1], [1], [0], [0]], *[[[1], [0], [1], [1]]] * (count - 1)]
+        result = flip_table([[1]] * 4, list(zip(roles, answers, strict=True)), ["Price"])
+        picture = charts.svg(flips._flow(result, {}, 200), dark=False)
+        for text in (">50.0% correct<", "15.0% to 85.0%", ">2 corrected<", ">1 regressed<", ">no changes<"):
+            assert (text in picture) is not is_short, text
+        for text in (">50.0%<", ">+2<", ">−1<"):
+            assert (text in picture) is is_short, text
+
+
 def test_texts_on_the_flow_of_flips_do_not_touch():
     from app.screens.evaluate import flips
     from core.stats.flips import flip_table
