@@ -255,6 +255,22 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def has_vectors(cells: Iterable[Any]) -> bool:
+    """Return True for a column of multi-hot vectors such as ``[0, 1, 1, 0]``, which name no labels.
+
+    They are lists of 0 and 1 of the same length. In one of them a number is repeated, unlike the code of a label.
+    """
+    vectors = []
+    for cell in cells:
+        if is_blank(cell):
+            continue
+        vector = cell if isinstance(cell, list) else _literal(text) if (text := as_text(cell)).startswith("[") else None
+        if not isinstance(vector, list) or not all(entry in (0, 1) for entry in vector):
+            return False
+        vectors.append(vector)
+    return len(set(map(len, vectors))) == 1 and any(len(set(vector)) < len(vector) for vector in vectors)
+
+
 def choice_name(cell: Any) -> str:
     """Return the name in a cell with one label: its text, or the only name of a list (``["Food"]``)."""
     text = as_text(cell).strip()

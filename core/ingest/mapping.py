@@ -10,7 +10,7 @@ from core.codebook import Codebook, Kind, normalise
 from core.documents import Value
 from core.errors import UsageError
 from core.formatting import did_you_mean
-from core.ingest.gold import GoldKind, GoldSource
+from core.ingest.gold import GoldKind, GoldSource, has_vectors
 from core.ingest.table import Header, Table
 
 GOLD_KINDS: Mapping[Kind, tuple[GoldKind, ...]] = {
@@ -87,7 +87,7 @@ def require_column(table: Table, name: str, purpose: str) -> None:
 def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | None) -> None:
     """Raise UsageError if a column is missing, gold does not suit the codebook, or two columns claim the same gold.
 
-    Any gold is accepted without a codebook.
+    Multi-hot vectors (``has_vectors``) are not gold. Any other gold is accepted without a codebook.
     """
     if not mapping.text.strip():
         raise UsageError("No text column is chosen.", f"Choose one of: {', '.join(table.columns[:50])}.")
@@ -106,6 +106,11 @@ def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | Non
         raise UsageError("Neighbours need a group column.", "Choose the column that groups the rows.")
     for source in mapping.gold:
         require_column(table, source.column, f"the gold of {source.name}")
+        if source.kind == "list" and has_vectors(table.column(source.column)):
+            raise UsageError(
+                f"Column '{source.column}' has lists of 0 and 1, which do not name labels.",
+                "Write the names of the labels into the lists, or give each label a column of 1 and 0.",
+            )
         if codebook is not None:
             _check_gold(source, codebook)
     _check_claims(mapping.gold)

@@ -26,6 +26,7 @@ from core.ingest.gold import (
     guess_kind,
     has_only_crosses,
     has_only_own_name,
+    has_vectors,
     is_blank,
     parse_binary,
     parse_rating,
@@ -154,6 +155,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         gold, why_gold = suggest_gold(candidates, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(candidates)
+    if not gold and (vectors := [name for name, column in candidates.items() if has_vectors(column)]):
+        why_gold += f" '{vectors[0]}' has lists of 0 and 1, which do not name labels."
     may_list = codebook is None or codebook.kind == "multilabel"
     if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
         id, gold = united, (replace(gold[0], kind="list"),)
@@ -320,7 +323,7 @@ def _label_fit(column: Sequence[Any], kind: Kind, index: LabelIndex) -> tuple[in
     listed = [name for names in lists for name in names if not is_blank(name)]
     labels = [name for name in listed if not is_reserved(name, kind)]
     matching = sum(index.find(name) is not None for name in labels)
-    if not listed or matching < _MIN_FITTING * len(labels):
+    if not listed or matching < _MIN_FITTING * len(labels) or has_vectors(column):
         return None
     if not labels:
         return 3, 1.0
@@ -565,7 +568,7 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
 
 
 def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
-    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
+    """Return True for a column named like lists of labels, or with JSON lists of names; not for objects and vectors.
 
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
     several people.
@@ -578,6 +581,8 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
+    if has_vectors(column):
+        return False
     folded = name.casefold()
     if _LISTS.search(folded) or (_CHOICES.search(folded) and (is_json or _parts_recur(column))):
         return True

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from core.codebook import Codebook, Label, parse_codebook
 from core.documents import GOLD_RATER
+from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
 from core.ingest.gold_options import parse_value_option
@@ -211,6 +214,19 @@ def test_column_of_a_label_named_like_an_absence_is_read_or_reported(
     built = build(f"text,False\n{rows}", codebook, gold=(GoldSource("False"),))
     assert tuple(document.gold.get(GOLD_RATER, {}).get(codebook.items[0]) for document in built.documents) == values
     assert tuple(gold.value for gold in built.unknown_gold if gold.value) == unknown
+
+
+def test_lists_of_0_and_1_name_no_labels() -> None:
+    codes = parse_codebook({"labels": [{"name": "Food", "code": 0}, {"name": "Price", "code": 1}, {"name": "Staff"}]})
+    vectors = 'text,labels\nx,"[0, 1, 1]"\ny,"[1, 0, 0]"\nz,\n'
+    for codebook in (codes, None):
+        with pytest.raises(UsageError, match="Column 'labels' has lists of 0 and 1, which do not name labels"):
+            build(vectors, codebook, gold=(GoldSource("labels", "list"),))
+    built = build('text,labels\nx,"[0, 1]"\ny,[1]\n', codes, gold=(GoldSource("labels", "list"),))
+    assert [[*document.gold["gold"].values()] for document in built.documents] == [
+        [True, True, False],
+        [False, True, False],
+    ]
 
 
 def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:

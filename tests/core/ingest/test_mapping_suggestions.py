@@ -201,6 +201,16 @@ def test_labels_of_several_people_in_a_list_are_suggested_by_rater() -> None:
         assert suggest_mapping(table(json.dumps(rows), "posts.json")).gold == raters
 
 
+def test_lists_of_0_and_1_are_not_suggested_as_lists_of_labels() -> None:
+    rows = [{"text": f"Text number {row}", "labels": [row % 2, 1, 0]} for row in range(20)]
+    vectors = read_table(json.dumps(rows).encode(), name="vectors.json")
+    codes = parse_codebook({"labels": [{"name": name, "code": code} for code, name in enumerate("abc")]})
+    for codebook in (codes, None):
+        suggested = suggest_mapping(vectors, codebook)
+        assert suggested.gold == ()
+        assert suggested.reasons[2].endswith(" 'labels' has lists of 0 and 1, which do not name labels.")
+
+
 def test_lists_of_none_are_suggested_as_gold_beside_lists_of_labels() -> None:
     # "none" is how Argilla says that a document has no label
     answers = ((["Price"], ["none"]), (["none"], ["none"]), (["none"], None), (["Room", "Price"], None))
