@@ -57,8 +57,11 @@ BINARY: dict[str, bool] = {
 }
 """The conventions of a binary gold cell, casefolded. An x is not among them: it may mean either."""
 
+NO_ANSWER = "#"
+"""Cell of a label that was not accepted in Prodigy. A label cannot have this name (``normalise``)."""
+
 MISSING = frozenset(
-    ("na", "n/a", "<na>", "#n/a", "nan", "null", "\\n", ".", *(f".{letter}" for letter in ascii_lowercase))
+    (NO_ANSWER, "na", "n/a", "<na>", "#n/a", "nan", "null", "\\n", ".", *(f".{letter}" for letter in ascii_lowercase))
 )
 """Casefolded cells without a value, as R, pandas, databases, Excel and Stata write them. A label may have such a name.
 

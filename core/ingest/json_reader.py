@@ -17,7 +17,7 @@ import orjson
 
 from core.errors import InputError
 from core.ingest.decode import Decoding, LineReader, RowTooLong
-from core.ingest.gold import NOT_ACCEPTED, rater_key
+from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, rater_key
 from core.ingest.table import (
     EXPORT_COLUMNS,
     MAX_COLUMNS,
@@ -355,7 +355,7 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     Tasks whose answers all accept need no such columns. Unanswered tasks that Moot exported count as ignored:
     they accept the verdict of a run. Points of scales become columns of ratings. A question about a single label is
     answered by present or absent, and each label becomes a column. Other labels are split into columns
-    without and with only what was rejected or ignored. A label that was not accepted is ``NA`` in its own column:
+    without and with only what was rejected or ignored. A label that was not accepted is ``#`` in its own column:
     unlike an empty cell, it never means absent, as a reject may concern another label or only the place of a span.
     """
     answers = data.get("answer", ())
@@ -378,7 +378,7 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
     for name in ("label", "accept", "spans"):
         if name in data:
             cells = list(zip(data[name], answers, strict=True))
-            columns[name] = tuple(cell if answer == "accept" else "NA" for cell, answer in cells)
+            columns[name] = tuple(cell if answer == "accept" else NO_ANSWER for cell, answer in cells)
             columns[f"{name}{NOT_ACCEPTED}"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
     return columns, _UNACCEPTED if columns else ""
 

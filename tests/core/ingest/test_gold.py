@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.codebook import Codebook, Label, parse_codebook
+from core.codebook import Codebook, Label, normalise, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
-from core.ingest.gold import GoldSource, LabelIndex, cell_reader, parse_rating
+from core.ingest.gold import MISSING, NO_ANSWER, GoldSource, LabelIndex, cell_reader, parse_rating
 from core.ingest.gold_options import parse_value_option
 from core.ingest.mapping import ColumnMapping
 from core.ingest.mapping_suggestions import suggest_mapping
@@ -297,6 +297,16 @@ def test_rejected_labels_of_prodigy_are_neither_present_nor_absent() -> None:
     built = build_documents(data, replace(mapping, value_map={"": False}), ASPECTS)
     assert [bool(document.gold) for document in built.documents] == [True, False, False]
     assert build_documents(data, mapping, ASPECTS).unknown_gold == ()
+
+
+@each_row("name", sorted(MISSING - {NO_ANSWER}))
+def test_rejected_labels_of_prodigy_are_not_a_label_of_any_name(name: str) -> None:
+    labels = parse_codebook({"labels": [{"name": name}, {"name": "Food"}]})
+    tasks = [{"text": "a", "accept": ["Food"], "answer": "accept"}, {"text": "b", "accept": [], "answer": "ignore"}]
+    data = table("\n".join(map(json.dumps, tasks)), "tasks.jsonl")
+    built = build_documents(data, ColumnMapping("text", gold=(GoldSource("accept", "list"),)), labels)
+    assert [bool(document.gold) for document in built.documents] == [True, False]
+    assert normalise(NO_ANSWER) == ""  # the name of a label must not be empty
 
 
 def test_numbers_that_r_writes_with_an_exponent_are_ratings() -> None:

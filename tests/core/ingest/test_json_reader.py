@@ -33,7 +33,7 @@ def test_labels_that_prodigy_did_not_accept_are_set_apart() -> None:
     rows = [("Food", "accept"), ("Price", "reject"), ("Room", "ignore")]
     lines = [f'{{"text": "a", "accept": ["{label}"], "answer": "{answer}"}}' for label, answer in rows]
     table = read("\n".join(lines))
-    assert table.column("accept") == (["Food"], "NA", "NA")  # an empty cell might mean that all labels are absent
+    assert table.column("accept") == (["Food"], "#", "#")  # an empty cell might mean that all labels are absent
     assert table.column("accept_not_accepted") == (None, ["Price"], ["Room"])
     assert "reject" in table.notes[0]
 
@@ -49,7 +49,7 @@ def test_verdicts_in_tasks_that_moot_exported_for_prodigy_are_not_accepted_answe
         for person in ("r1", "ann")
     ]
     table = read("\n".join(map(json.dumps, rows)))
-    assert table.column("accept") == ("NA", ["Food:2"])
+    assert table.column("accept") == ("#", ["Food:2"])
     assert table.column("accept_not_accepted") == (["Food:2"], None)
     points = [{"id": f"Food:{point}"} for point in (1, 2)]
     assert read("\n".join(json.dumps({**row, "options": points}) for row in rows)).column("Food") == (None, 2)
