@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from core.author_labelling.questions import Answer, Entry, Submission
+from core.author_labelling.questions import Answer, ConversationMessage, Entry, Submission
 from core.debate.reading.normalise import UNSPACED, unspaced
 
 MIN_WORDS = 4
@@ -62,7 +62,10 @@ EXCLUSIONS: Mapping[str, str] = {
     "too short": f"The text has fewer than {MIN_WORDS} words, or {MIN_LETTERS} letters of a script without spaces.",
     "spam": "The text repeats itself, or consists mostly of links or signs.",
     "repeated": "You wrote the same text before.",
-    "sensitive": "The text touches health, religion or personal finances. Such texts are never used for questions.",
+    "sensitive": (
+        "The text, or an earlier message of its conversation, touches health, religion or personal finances. "
+        "Such texts are never used for questions."
+    ),
     "nothing relevant": "Too few labels of the codebook are relevant to the text, or the model's reply is unreadable.",
 }
 
@@ -79,10 +82,11 @@ _SENSITIVE = re.compile(
 """Personal health, religion and finances, which the paper leaves out (section 7)."""
 
 
-def exclusion(text: str, earlier: Container[str] = ()) -> str:
+def exclusion(text: str, earlier: Container[str] = (), before: Iterable[ConversationMessage] = ()) -> str:
     """Return the rule of ``EXCLUSIONS`` that excludes a text, empty if the text may be asked about.
 
-    ``earlier`` has the ``repetition_key`` of each text that the same author wrote before. Sources: the spam and
+    ``earlier`` has the ``repetition_key`` of each text that the same author wrote before. A sensitive message of the
+    author in the conversation ``before`` excludes the text, too, because annotators see it. Sources: the spam and
     greetings filter of Ma et al. 2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1.
     The rules are our own.
     """
@@ -101,7 +105,8 @@ def exclusion(text: str, earlier: Container[str] = ()) -> str:
         return "spam"
     if repetition_key(text) in earlier:
         return "repeated"
-    return "sensitive" if _SENSITIVE.search(text) else ""
+    written = (text, *(message.text for message in before if message.role == "author"))
+    return "sensitive" if any(map(_SENSITIVE.search, written)) else ""
 
 
 def repetition_key(text: str) -> str:

@@ -166,7 +166,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
     text, before = messages[-1].text, tuple(messages[:-1])
-    rule = exclusion(text, earlier)
+    rule = exclusion(text, earlier, before)
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
     features = {normalise(feature.name): feature for feature in current.features}
     questions, predictions, answers = [], {}, []
@@ -197,7 +197,7 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         at=row.at,
         text="" if rule else text,
         conversation=row.conversation,
-        before=before,
+        before=() if rule else before,
         excluded=rule,
         relevant=tuple(predictions),
         predictions=predictions,

@@ -188,7 +188,7 @@ def submit(
 ) -> Submission:
     """Store a text with everything decided about it, and return the entry with its questions.
 
-    Texts excluded by rule are logged with the rule and without their words, and become no document. Raises UsageError
+    Texts excluded by rule are logged with the rule and without any words, and become no document. Raises UsageError
     without the author's consent, and a ModelError if the model does not answer; nothing is stored then.
     """
     current = load_labelling(session)
@@ -201,14 +201,14 @@ def submit(
     earlier = current.submissions(author)
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
-    rule = exclusion(masked.text, {repetition_key(other.text) for other in earlier})
+    rule = exclusion(masked.text, {repetition_key(other.text) for other in earlier}, before)
     submission = Submission(
         document_id=id,
         author=author,
         at=at,
         text="" if rule else masked.text,
         conversation=conversation or f"chat-{id}",
-        before=tuple(before),
+        before=() if rule else tuple(before),
         excluded=rule,
         masked=masked.counts,
         model=settings.model,

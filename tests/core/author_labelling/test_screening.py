@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.author_labelling.questions import ConversationMessage
 from core.author_labelling.screening import EXCLUSIONS, exclusion, mask, passes_luhn, repetition_key
 from tests.each_row import each_row
 
@@ -42,6 +45,12 @@ def test_text_that_differs_only_in_case_and_punctuation_is_repeated() -> None:
     assert exclusion("Which tent should I buy?", {repetition_key("which tent should I BUY")}) == "repeated"
     assert exclusion("Which tent should I buy?", {repetition_key("which boots should I buy")}) == ""
     assert exclusion("मैं उसकी बहन जैसी हूँ", {repetition_key("मैं उसका बहन जैसा हूँ")}) == "", "vowel signs are letters"
+
+
+@each_row(("role", "rule"), [("author", "sensitive"), ("assistant", "")])
+def test_sensitive_message_of_the_author_excludes_later_texts(role: Literal["author", "assistant"], rule: str) -> None:
+    before = (ConversationMessage(role, "I was diagnosed last week"), ConversationMessage("assistant", "I am sorry."))
+    assert exclusion("Should I tell my boss about it today?", (), before) == rule
 
 
 def test_addresses_numbers_cards_and_names_are_masked() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.author_labelling.questions import Consent
+from core.author_labelling.questions import Consent, Submission
 from core.codebook import Codebook, Label
 from core.errors import InputError
 from core.services.author_labelling import files, labelling
@@ -132,6 +132,18 @@ def test_second_file_continues_the_first(session: ProjectSession) -> None:
     assert sum(isinstance(entry, Consent) for entry in current.log) == 1
     documents = session.store.documents
     assert [document.order for id in documents.ids() if (document := documents.get(id))] == [0, 2]
+
+
+def test_sensitive_message_is_not_stored_with_a_later_text(session: ProjectSession) -> None:
+    messages = [
+        {"role": "author", "text": "My doctor diagnosed me with cancer yesterday."},
+        {"role": "assistant", "text": "I am sorry."},
+        {"role": "author", "text": "Should I tell my boss about it before tomorrow?"},
+    ]
+    assert import_one(session, messages=messages, questions=[YES_NO]) == 1
+    (entry,) = (entry for entry in labelling.load_labelling(session).log if isinstance(entry, Submission))
+    assert (entry.excluded, entry.text, entry.before) == ("sensitive", "", ())
+    assert session.store.documents.ids() == []
 
 
 def test_second_question_about_a_label_is_refused(session: ProjectSession) -> None:
