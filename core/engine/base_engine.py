@@ -32,6 +32,7 @@ TIME_SECONDS = 10.0
 SUSPENDED_SECONDS = 10.0
 """Seconds without a status after which the process was suspended, by a terminal or a sleeping computer."""
 OUT_OF_BUDGET = "may not cover another call"
+UNKNOWN_COST = "the cost so far is unknown, because some replies have no price"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
 MISSING = ReplyError("missing document", "the document is no longer in the project")
@@ -120,7 +121,7 @@ class Engine(ABC):
         models = dependencies.models
         priced = all(models.cost(model, Usage()) is not None for model in models.billed_models(self.settings))
         self.totals = RunTotals(RunStatus.from_run(work.run), priced)
-        self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
+        self.budget = Budget(self.settings.budget_usd, work.run.cost_usd)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
         self._limited: dict[str, int] = {}
@@ -171,9 +172,18 @@ class Engine(ABC):
         self._cancel()
 
     def pause_for_budget(self) -> None:
-        """Pause the run because its budget allows no further call."""
+        """Pause the run because its budget allows no further call, or cannot be enforced."""
         budget = format_money(self.settings.budget_usd)  # calls in flight still add to the costs
-        self.pause(StopReason("budget", f"the rest of the budget of {budget} {OUT_OF_BUDGET}"))
+        models = self.dependencies.models
+        unpriced = [model.spec for model in models.billed_models(self.settings) if models.cost(model, Usage()) is None]
+        if unpriced:
+            reason = f"the price of {unpriced[0]} is unknown, so the budget of {budget} cannot be enforced"
+            self.pause(StopReason("errors", reason))
+        elif self.budget.spent is None:
+            reason = f"{UNKNOWN_COST}, so the budget of {budget} cannot be enforced"
+            self.pause(StopReason("errors", f"{reason}; a new run reuses the replies without cost"))
+        else:
+            self.pause(StopReason("budget", f"the rest of the budget of {budget} {OUT_OF_BUDGET}"))
 
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.

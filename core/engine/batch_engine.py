@@ -191,18 +191,19 @@ class BatchEngine(ReplayingEngine):
         waiting = self._waiting.get(key)
         if waiting is None:
             max_cost = self.dependencies.models.max_cost(pending.role_model, request)
-            max_cost *= self.settings.engine.price_share
+            if max_cost is not None:
+                max_cost *= self.settings.engine.price_share
             job = self._submitted.get(key)
             if job is None and (only_open or not self.budget.fits(max_cost)):
                 self._deferred[pending.document.id] = None
                 return
-            if job is not None and job.run_id != self.run_id:
-                max_cost = 0.0  # the other run pays
+            # An open batch is collected although its price is unknown by now. Another run pays for its own.
+            reserved = 0.0 if max_cost is None or (job is not None and job.run_id != self.run_id) else max_cost
             body, params, unsent = self._batches.body(pending.role_model, request, self.settings)
             stored_request = replace(request, messages=(), inputs={}, document=None)
-            waiting = _Waiting(stored_request, request.characters, params, unsent, max_cost)
+            waiting = _Waiting(stored_request, request.characters, params, unsent, reserved)
             self._waiting[key] = waiting
-            self.budget.held += max_cost
+            self.budget.held += reserved
             if job is None:
                 await files.add(key, pending.role_model, request_line(key, body))
         waiting.documents[pending.document.id] = None
@@ -434,7 +435,7 @@ class BatchEngine(ReplayingEngine):
                     if (role_model := self.settings.role_models.get(asked.request.role)) is not None:
                         limit = asked.request.output_limit(role_model)
                     self.totals.paid(reply)
-                    self.budget.spent += reply.cost_usd or 0.0
+                    self.budget.pay(reply.cost_usd)
                     self._fresh.add(key)
                 commits.append(self.store.commit(paid_reply(reply, key, run_id=job.run_id, output_limit=limit)))
         await gather_all(commits)
@@ -454,7 +455,7 @@ class BatchEngine(ReplayingEngine):
         cost = self._batches.cost(job.role_model, usage, self.settings)
         if job.run_id == self.run_id:
             self.totals.billed(usage, cost)
-            self.budget.spent += cost or 0.0
+            self.budget.pay(cost)
         self._failure = f". An earlier reply failed: {error.message.rstrip('.')}"
         if not differs and (not error.retryable or self._attempts[key] >= MAX_ATTEMPTS):
             self._errors[key] = ReplyError(error.kind, str(error))

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from aiolimiter import AsyncLimiter
 
 from core.llm.connections import Limits
+from core.runs import total_cost
 
 MAX_LIMITED_IN_A_ROW = 4
 """Rejected calls in a row, and at least as many as may be in flight, after which all calls to the server wait.
@@ -152,7 +153,7 @@ def _limiter(a_minute: int | None) -> AsyncLimiter | None:
 
 
 Settle: TypeAlias = Callable[[float | None], None]
-"""Report the cost of a call in dollars; None counts as 0."""
+"""Report the cost of a call in dollars, None for an unknown one."""
 
 
 class BudgetSpent(Exception):
@@ -162,10 +163,11 @@ class BudgetSpent(Exception):
 class Budget:
     """A ceiling in dollars: each call reserves its highest cost and settles its true cost.
 
-    A ``ceiling`` of None allows every call.
+    A ``ceiling`` of None allows every call. An unknown cost (None) fits below no ceiling, and a ceiling allows no call
+    once the cost of an earlier one is unknown.
     """
 
-    def __init__(self, ceiling: float | None, spent: float = 0.0) -> None:
+    def __init__(self, ceiling: float | None, spent: float | None = 0.0) -> None:
         self.ceiling = math.inf if ceiling is None else ceiling
         self.spent = spent
         self.held = 0.0
@@ -175,7 +177,7 @@ class Budget:
         self._settled = asyncio.Condition()
 
     @asynccontextmanager
-    async def reserve(self, max_cost: float) -> AsyncIterator[Settle]:
+    async def reserve(self, max_cost: float | None) -> AsyncIterator[Settle]:
         """Reserve ``max_cost`` dollars for a call; the context's function settles the true cost.
 
         Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
@@ -186,24 +188,29 @@ class Budget:
                 if not self._in_flight:
                     raise BudgetSpent
                 await self._settled.wait()
-            self._reserved += max_cost
+            reserved = max_cost or 0.0
+            self._reserved += reserved
             self._in_flight += 1
         try:
-            yield self._pay
+            yield self.pay
         finally:
             async with self._settled:
                 self._in_flight -= 1
                 # a sum of floats may keep a remainder
-                self._reserved = self._reserved - max_cost if self._in_flight else 0.0
+                self._reserved = self._reserved - reserved if self._in_flight else 0.0
                 self._settled.notify_all()
 
-    def fits(self, more: float) -> bool:
+    def fits(self, more: float | None) -> bool:
         """Return True if so many dollars can be spent in addition to all that are spent and reserved."""
-        return self.spent + self.held + self._reserved + more <= self.ceiling
+        if self.ceiling == math.inf:
+            return True
+        total = total_cost((self.spent, self.held, self._reserved, more))
+        return total is not None and total <= self.ceiling
 
     def exceeded(self, more: float) -> bool:
         """Return True if a call in flight that costs ``more`` dollars than it reserved exceeds the ceiling."""
         return more > 0 and not self.fits(more)
 
-    def _pay(self, cost: float | None) -> None:
-        self.spent += cost or 0.0
+    def pay(self, cost: float | None) -> None:
+        """Add the cost of a reply."""
+        self.spent = total_cost((self.spent, cost))

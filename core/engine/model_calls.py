@@ -304,7 +304,7 @@ class ModelCaller:
     async def _embed(self, role_model: RoleModel, texts: Sequence[str]) -> None:
         """Commit the vectors of texts."""
         characters = sum(map(len, texts))
-        max_cost = self.models.cost(role_model, Usage(prompt_tokens=characters)) or 0.0
+        max_cost = self.models.cost(role_model, Usage(prompt_tokens=characters))
         async with self._admitted(role_model, characters, 0, max_cost) as settle:
             for reply in await asyncio.to_thread(embed_texts, self.models, role_model, texts, self.run_id):
                 await self.store.commit(reply)
@@ -316,7 +316,7 @@ class ModelCaller:
 
     @asynccontextmanager
     async def _admitted(
-        self, role_model: RoleModel, characters: int, output_limit: int, max_cost: float
+        self, role_model: RoleModel, characters: int, output_limit: int, max_cost: float | None
     ) -> AsyncIterator[Settle]:
         """Wait until the limits of the server, the concurrency and the budget of the run allow a call."""
         limiter = self._limiter(role_model)
@@ -334,7 +334,7 @@ class ModelCaller:
         limiter.succeeded()
 
     async def _ask(
-        self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, max_cost: float
+        self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, max_cost: float | None
     ) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
@@ -385,7 +385,7 @@ class ModelCaller:
         settle(reply.cost_usd)
         return reply
 
-    def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, max_cost: float) -> OnDelta:
+    def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, max_cost: float | None) -> OnDelta:
         """Return the buffer with a check: BudgetSpent once a reply with ``max_cost`` reserved exceeds the budget."""
         checked = 0
 
@@ -395,8 +395,8 @@ class ModelCaller:
             if buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
                 usage = estimate_usage(pending.request.characters, buffer.length)
-                cost = self.models.cost(pending.role_model, usage) or 0.0
-                if self.budget.exceeded(cost - max_cost):
+                cost = self.models.cost(pending.role_model, usage)
+                if cost is not None and max_cost is not None and self.budget.exceeded(cost - max_cost):
                     raise BudgetSpent
 
         return on_delta

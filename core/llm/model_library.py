@@ -254,10 +254,10 @@ class ModelLibrary:
             extra_params=extra_params,
         )
 
-    def max_cost(self, role_model: RoleModel, request: Request) -> float:
-        """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
+    def max_cost(self, role_model: RoleModel, request: Request) -> float | None:
+        """Return the highest price of a request in dollars, None if unknown."""
         usage = Usage(prompt_tokens=request.characters, completion_tokens=request.output_limit(role_model))
-        return self.cost(role_model, usage) or 0.0
+        return self.cost(role_model, usage)
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""

@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.debate import protocols
-from core.engine.base_engine import OUT_OF_BUDGET
+from core.engine.base_engine import OUT_OF_BUDGET, UNKNOWN_COST
 from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_money
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
@@ -409,18 +409,23 @@ class _SweepRunner:
             few_shot_examples.example_pool(self.session.store, run, without=ids)
 
     def _remaining_budget(self) -> float | None:
-        """Return the rest of the budget in dollars, None without a budget. Raises _BudgetSpent if nothing is left."""
+        """Return the rest of the budget in dollars, None without a budget.
+
+        Raises _BudgetSpent if nothing is left, and _Paused if the cost so far is unknown.
+        """
         budget = sweep_budget(self.spec, self.progress)
         if budget is None:
             return None
-        remaining = budget - self._cost()
+        if (cost := self._cost()) is None:
+            raise _Paused(f"{UNKNOWN_COST}, so the budget of {format_money(budget)} cannot be enforced")
+        remaining = budget - cost
         if remaining <= 0:
             raise _BudgetSpent(self._describe_cost())
         return remaining
 
-    def _cost(self) -> float:
+    def _cost(self) -> float | None:
         rows = [self.session.store.runs.get(run_id) for run_id in self.progress.runs.values()]
-        return sum(row.cost_usd or 0.0 for row in rows if row is not None)
+        return total_cost(row.cost_usd for row in rows if row is not None)
 
     def _describe_cost(self) -> str:
         """Describe the spending in terms of the sweep's budget; that of a configuration is only what others left."""

@@ -132,8 +132,8 @@ class World:
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
-    def max_cost(self, role_model: RoleModel, ask: Request) -> float:
-        return self.price or 0.0
+    def max_cost(self, role_model: RoleModel, ask: Request) -> float | None:
+        return self.price
 
     def billed_model(self, role_model: RoleModel) -> RoleModel:
         return role_model

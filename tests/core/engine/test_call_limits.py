@@ -254,8 +254,26 @@ def test_budget_is_spent_if_no_active_call_could_free_enough() -> None:
             async with budget.reserve(1.01):
                 raise AssertionError("never in")
         async with budget.reserve(1.0) as settle:
-            settle(None)  # an unknown cost counts as zero
+            settle(0.0)
         assert budget.spent == 0.0
+
+    asyncio.run(go())
+
+
+def test_budget_allows_no_call_of_unknown_cost_and_none_after_one() -> None:
+    async def go() -> None:
+        budget = Budget(1.0)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(None):
+                raise AssertionError("never in")
+        async with budget.reserve(0.1) as settle:
+            settle(None)  # the price was removed while the call was in flight
+        for unlimited in (Budget(None), Budget(None, spent=None)):
+            async with unlimited.reserve(None) as settle:
+                settle(None)
+        with pytest.raises(BudgetSpent):
+            async with budget.reserve(0.0):
+                raise AssertionError("never in")
 
     asyncio.run(go())
 

@@ -394,6 +394,25 @@ def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
     assert len(world.requested) == 90
 
 
+def test_run_with_a_budget_pauses_once_its_price_is_unknown() -> None:
+    def forget_price(ask: Request, document: Document, times: int) -> str:
+        if len(world.requested) == 4:
+            world.price = None
+        return find_service(ask, document, times)
+
+    world = World(forget_price, price=0.01)
+    limited = settings("single", budget_usd=1.0, concurrency=1)
+    status = drive(world, count=9, settings=limited)
+    assert (status.state, status.calls, status.cost_usd) == ("paused", 4, None)
+    assert status.message == "the price of fake/m is unknown, so the budget of $1.00 cannot be enforced"
+    assert world.states[-1][1].code == "errors"
+    world.price = 0.01
+    work = world.work(limited, count=9)
+    resumed = asyncio.run(world.run(replace(work, run=work.run.model_copy(update={"cost_usd": None}))).run())
+    assert (resumed.state, resumed.calls) == ("paused", 4), "the cost so far is unknown"
+    assert "because some replies have no price" in resumed.message
+
+
 def test_calls_that_wait_for_the_budget_are_not_made_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(delay=0.05, price=0.001)
     monkeypatch.setattr(world, "max_cost", lambda *_: 0.4)

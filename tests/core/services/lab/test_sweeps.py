@@ -273,6 +273,29 @@ def test_pause_just_before_a_configuration_starts_pauses_its_run(session, monkey
     assert paused == [row.progress["runs"]["0/0"]]
 
 
+def test_sweep_with_a_budget_pauses_if_the_cost_so_far_is_unknown(workspace, session, monkeypatch):
+    monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
+    price = models.Price(prompt=0, completion=1)
+
+    async def forget_price(request, body):
+        models.set_price(workspace, "mock", "m", None)
+        return await debating()(request, body)
+
+    with Scripted(forget_price) as server:
+        workspace.use_connection("mock", server.url)
+        models.set_price(workspace, "mock", "m", price)
+        slot, names = two_judges(session)
+        role_models = [RoleModel(connection="mock", model="m")]
+        row = sweeps.start_sweep(session, spec(versions={slot: names}, role_models=role_models, size=5, budget_usd=1.0))
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        sent = len(server.requests)
+        models.set_price(workspace, "mock", "m", price)
+        sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number))
+        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        assert len(server.requests) == sent < 15
+        assert "the cost so far is unknown" in sweeps.find_sweep(session, row.number).message
+
+
 def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     call, reserved = 7 * 1e-6, 2048 * 1e-6  # actual and maximum cost of a call in dollars, at $1 per million tokens
