@@ -50,6 +50,8 @@ MIN_POLL, MAX_POLL = 0.5, 30.0
 """Bounds of the growing poll interval in seconds."""
 MAX_FAILED_POLLS = 10
 """Failed polls in a row after which the run pauses."""
+CANCELLING_SECONDS = 10.0
+"""Seconds for which stopping a run waits for its servers to cancel its batches."""
 COMMITTED_AT_ONCE = 500
 
 _QUOTA_EXCEEDED = re.compile(r"enqueued token limit|token_limit_exceeded|too many (?:enqueued|batches)", re.IGNORECASE)
@@ -109,7 +111,9 @@ class BatchEngine(ReplayingEngine):
                 if self.pending_state is None:
                     raise
             if self.pending_state == "stopped":
-                await cancel_jobs(self.run_id, self._jobs_out.values(), self._batches, self.settings.engine.batch_dir)
+                jobs, folder = self._jobs_out.values(), self.settings.engine.batch_dir
+                if problem := await cancel_jobs(self.run_id, jobs, self._batches, folder):
+                    self._pending = ("stopped", StopReason("errors", problem))
         finally:
             await self._batches.close()
 
@@ -498,20 +502,30 @@ class BatchEngine(ReplayingEngine):
         return documents
 
 
-async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibrary, folder: str) -> None:
-    """Ask the servers to cancel those jobs that belong to a run, all at the same time; ignore their errors."""
+async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibrary, folder: str) -> str:
+    """Ask the servers to cancel those jobs that belong to a run, all at the same time.
 
-    async def cancel(server: BatchServer, job: BatchJob) -> None:
-        with suppress(ModelError):
-            if remote := job.remote_id or await _find(server, job.name):
-                await server.cancel(remote)
+    Returns a sentence on the jobs that no server has cancelled within ``CANCELLING_SECONDS``; empty without any.
+    """
 
-    cancelling = []
-    for job in jobs:
-        if job.run_id == run_id:
-            with suppress(ModelError, UsageError):  # the connection may have been removed
-                cancelling.append(cancel(await batches.server(job.role_model, folder), job))
-    await gather_all(cancelling)
+    async def cancel(job: BatchJob) -> str:
+        """Return the connection if the job is not cancelled, else an empty string."""
+        try:
+            async with asyncio.timeout(CANCELLING_SECONDS):
+                server = await batches.server(job.role_model, folder)
+                if remote := job.remote_id or await _find(server, job.name):
+                    await server.cancel(remote)
+        except (ModelError, UsageError, TimeoutError):  # the connection may have been removed
+            return job.role_model.connection
+        return ""
+
+    cancelled = await gather_all(cancel(job) for job in jobs if job.run_id == run_id)
+    if not (left := [connection for connection in cancelled if connection]):
+        return ""
+    return (
+        f"{format_count(len(left), 'batch', 'batches')} at {join_names(sorted(set(left)))} could not be cancelled. "
+        "The server may still answer and bill what it has of them."
+    )
 
 
 async def _find(server: BatchServer, name: str) -> str | None:

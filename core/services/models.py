@@ -303,9 +303,27 @@ def open_batches(workspace: Workspace, name: str) -> list[str]:
 
 
 def cancel_batches(workspace: Workspace, name: str) -> None:
-    """Stop the paused runs of the open projects that have open batches at a connection, which cancels the batches."""
+    """Stop the paused runs of the open projects that have open batches at a connection, which cancels the batches.
+
+    Raises UsageError if the server does not cancel them. The runs are stopped all the same.
+    """
+    problems = []
     for session in workspace.sessions():
-        session.stop(*session.project.jobs.count_paused(name))
+        stopped = [*session.project.jobs.count_paused(name)]
+        session.stop(*stopped)
+        problems += [run.message for run in map(session.run, stopped) if run.stop_code == "errors"]
+    if problems:
+        raise UsageError(" ".join(problems), "Cancel them in the account of the provider.")
+
+
+def unchecked_projects(workspace: Workspace, name: str) -> int:
+    """Return the number of recent projects whose open batches at a connection are not known: they are not open.
+
+    Zero for a connection without batches.
+    """
+    if workspace.models.connection(name).dialect == "ollama":
+        return 0
+    return len({*workspace.recent()}.difference(session.path for session in workspace.sessions()))
 
 
 def _require_unused(workspace: Workspace, name: str, action: str) -> None:

@@ -42,8 +42,6 @@ CLOSING_SECONDS = 5.0
 """Seconds for which closing waits for paid calls in flight, before it cancels them."""
 KEPT_LIVE_RUNS = 5
 """Live states of ended runs in memory; pages show older runs as after a restart. Lab runs have none when they ended."""
-CANCELLING_SECONDS = 10.0
-"""Seconds for which stopping a paused run waits for its servers to cancel its batches."""
 EMBED_ATTEMPTS = 3
 """Attempts for the vectors of a batch of texts outside of a run."""
 Listener = Callable[[Event], None]
@@ -419,19 +417,17 @@ class ProjectSession:
         if row is None or not (waits or row.state in still):
             return
         await self.project.sink.state(run_id, state, reason)
-        if state == "stopped" and row.settings.engine.name == "batch":
-            await self._cancel_batches(row)
+        if state == "stopped" and row.settings.engine.name == "batch" and (problem := await self._cancel_batches(row)):
+            await self.project.sink.state(run_id, state, StopReason("errors", problem))
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._live_runs:
             self._live_runs[run_id].publish(status_of(row))
 
-    async def _cancel_batches(self, run: RunRow) -> None:
-        """Ask the servers to cancel the open batches of a run that is not active."""
+    async def _cancel_batches(self, run: RunRow) -> str:
+        """Cancel the open batches of a run that is not active. Returns a sentence on those that are not cancelled."""
         folder = run.settings.engine.batch_dir
         batches, jobs = BatchLibrary(self.models), await self.project.jobs.open_jobs(folder)
         try:
-            with suppress(TimeoutError):
-                cancelling = cancel_jobs(run.run_id, jobs, batches, folder)
-                await asyncio.wait_for(cancelling, CANCELLING_SECONDS)
+            return await cancel_jobs(run.run_id, jobs, batches, folder)
         finally:
             await batches.close()
 

@@ -748,8 +748,8 @@ def test_pause_ends_the_calls_of_models_without_a_batch_api() -> None:
     assert len(world.replies) == len(world.requested) < 12
 
 
-@pytest.mark.parametrize("waiting", [True, False])
-def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool) -> None:
+@pytest.mark.parametrize(("waiting", "reachable"), [(True, True), (False, True), (True, False)])
+def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool, reachable: bool) -> None:
     world = World()
     work = world.work(settings("single", engine=EngineSettings(name="batch")), count=1)
     cancelled: list[str] = []
@@ -761,6 +761,8 @@ def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool)
         )
 
     async def cancel(batch: str) -> None:
+        if not reachable:
+            raise errors.Unreachable("s is not reachable.", "")
         cancelled.append(batch)
 
     async def server(*_: object) -> SimpleNamespace:
@@ -784,8 +786,10 @@ def test_stop_cancels_the_batches_of_the_run_also_while_it_starts(waiting: bool)
             await stop()
         return await engine.run()
 
-    assert asyncio.run(stopped()).state == "stopped"
-    assert cancelled == ["batch of r1"]
+    status = asyncio.run(stopped())
+    assert status.state == "stopped"
+    assert cancelled == ["batch of r1"] * reachable
+    assert ("1 batch at " in status.message) is not reachable
 
 
 def test_call_that_a_batch_leaves_no_budget_for_is_deferred(tmp_path: Path) -> None:

@@ -251,10 +251,26 @@ def test_stopping_a_paused_batch_run_cancels_its_batches(tmp_path: Path) -> None
         assert (session.state(run.run_id), stats(server)["statuses"]) == ("stopped", ["cancelled"])
 
 
+def test_stopping_says_that_an_unreachable_server_may_bill_a_batch(tmp_path: Path) -> None:
+    with studio(tmp_path) as (workspace, session):
+        with batch_server() as server:
+            configure(server, hold=True)
+            workspace.use_connection("mine", f"{server}/v1")
+            run = pause_with_open_batch(session, server)
+        session.stop(run.run_id)
+        row = session.run(run.run_id)
+        assert (row.state, row.stop_code) == ("stopped", "errors")
+        assert "1 batch at mine could not be cancelled." in row.message
+        live_run = session.live_run(run.run_id)
+        assert live_run is not None
+        assert live_run.status is not None
+        assert live_run.status.message == row.message
+
+
 def test_batches_of_several_runs_are_cancelled_at_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.services.project_session.CANCELLING_SECONDS", 0.5)
+    monkeypatch.setattr("core.engine.batch_engine.CANCELLING_SECONDS", 0.5)
     all_begun = asyncio.Barrier(4)
     cancelled: list[str] = []
 
