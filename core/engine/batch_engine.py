@@ -524,7 +524,7 @@ async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibra
         return ""
     return (
         f"{format_count(len(left), 'batch', 'batches')} at {join_names(sorted(set(left)))} could not be cancelled. "
-        "The server may still answer and bill what it has of them."
+        f"The server may still answer and bill {plural(len(left), 'it', 'them')}."
     )
 
 

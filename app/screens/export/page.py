@@ -127,7 +127,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, 
         shown = export.preview(session, run.run_id, format_name, other_runs=others, actor=actor)
         is_hiding = any(export.hidden_verdicts(session, run_id, actor) for run_id in (run.run_id, *others))
         if is_hiding:
-            line("Without documents whose verdict Review hides from you. The file has all of them.")
+            line("Documents whose verdict Review hides from you are left out here. The file has all of them.")
         if isinstance(shown, str):
             st.code(
                 shown or ("No turns yet." if format.takes == "turns" and not is_hiding else "No preview."),
@@ -139,7 +139,7 @@ def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, 
             rows = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
             table(list(shown.columns), rows, text=list(shown.columns), wide="Preview of the file")
             st.caption(
-                f"First {format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
+                f"{'First ' if len(shown) else ''}{format_count(len(shown), 'row')}{' of the runs' if others else ''}, "
                 f"{format_count(len(shown.columns), 'column')}."
             )
             if format.readme is not None:

@@ -28,7 +28,7 @@ def test_debates_that_have_begun_are_not_called_not_started(session: ProjectSess
 def test_preview_says_that_it_hides_verdicts_in_a_blind_review(session: ProjectSession) -> None:
     fill(session)
     run = annotate(session)
-    note = "Without documents whose verdict Review hides from you."
+    note = "Documents whose verdict Review hides from you are left out here."
     shown = html(open_page("export"))
     assert note not in shown
     assert "d0" in shown
