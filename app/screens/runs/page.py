@@ -69,6 +69,8 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
     usual = list(table.DEFAULT_FIGURES)
     if not any(row.report is not None and row.report.excluded for row in rows):
         usual.remove("strict")  # it equals the score
+    if len({row.report.n for row in rows if row.report is not None}) < 2:
+        usual.remove("n")
     order = f"by {_rank_score(rows)}; highlighted: differs from most runs"
     with layout.panel("All runs", order, key="runs-panel") as head:
         with head:

@@ -14,7 +14,7 @@ from core.stats.intervals import Estimate, format_estimate
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
-DEFAULT_FIGURES = ("coverage", "strict", "cost")
+DEFAULT_FIGURES = ("coverage", "strict", "n", "cost")
 NUMERIC = (DOCUMENTS, "Seed", "Iteration")
 FIGURES = {
     "coverage": ("Coverage", "Share of the documents with a reference that have a verdict"),

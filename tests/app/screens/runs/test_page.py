@@ -87,6 +87,17 @@ def test_head_of_the_scores_names_the_score_of_each_kind_of_codebook(session):
     assert data["columns"][0]["title"] == "Mean Spearman or macro F1"
 
 
+def test_table_shows_how_many_documents_each_score_is_based_on(session):
+    ids = session.store.documents.ids()
+    item = session.store.codebooks.latest().codebook.items[0]
+    set_gold(session.store, {id: {"gold": {item: True}} for id in ids})
+    finished(session, limit=1)
+    finished(session)
+    data = json.loads(leaderboard_proto(open_page("runs")).json)[0]
+    assert "Scored" in [column["title"] for column in data["columns"]]
+    assert sorted(run["cells"]["n"]["value"] for run in data["runs"]) == [1, len(ids)]
+
+
 def test_table_has_the_score_by_which_ratings_are_ranked(session):
     book = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"),))
     store, documents = session.store, [f"r{n}" for n in range(6)]
