@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from core import prompts
 from core.codebook import Codebook, Label
 from core.debate import protocols
+from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
 from core.documents import Document
 from core.errors import PromptError
 from core.files import decode_text
@@ -67,11 +69,20 @@ class Slot:
     """The informative ones of these that the shipped template uses."""
     needed: tuple[str, ...]
     """The mandatory ones."""
+    shipped: PromptVersion
+    protocol: str
+    params: Params = field(compare=False)
+    """Parameters of the protocol with which the template is used."""
 
     @property
     def title(self) -> str:
         """Display name of the slot."""
         return title_of(self.key)
+
+    @property
+    def of_preset(self) -> bool:
+        """True for a template of a preset, which runs without the preset do not use."""
+        return self.name.count("/") > 1
 
     def meaning(self, name: str) -> str:
         """Return a short description of a variable."""
@@ -110,22 +121,25 @@ class TemplateStatus:
         return Template(name=f"{self.slot.name}.{prompts.DRAFT}", text=self.text)
 
 
-def slots(protocol: str) -> tuple[Slot, ...]:
-    """Return the editable templates of a protocol: roles in speaking order, other templates, then the shared ones.
+def slots(protocol: str, params: Params = MappingProxyType({})) -> tuple[Slot, ...]:
+    """Return the editable templates of runs with these parameters; a preset may have its own.
 
-    Raises UsageError for an unknown protocol.
+    Roles come first, in speaking order, then other templates, then the shared ones. Raises UsageError for an unknown
+    protocol or parameter.
     """
-    spec = protocols.find(protocol)
-    shipped = spec.load_templates()
+    spec = protocols.find(protocol, params)
+    params = spec.parse_params(params)
+    shipped = spec.load_templates(params)
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
-    speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.parse_params())))
-    unordered = [_make_slot(key, template, values) for key, template in shipped.items()]
+    speaking = list(dict.fromkeys(role.family for role in spec.roles(params)))
+    unordered = [_make_slot(key, template, values, protocol, params) for key, template in shipped.items()]
     order = {family: position for position, family in enumerate(speaking)}
     return tuple(sorted(unordered, key=lambda slot: (slot.shared, order.get(slot.key, len(order)))))
 
 
-def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
+def _make_slot(key: str, template: Template, values: Iterable[str], protocol: str, params: Params) -> Slot:
     name = prompts.slot_name(template.name)
+    number = _NUMBER.search(template.name)
     shared = name.startswith(f"{prompts.SHARED}/")
     parts = "## user" in template.text
     used = checking.used_variables(template.text, parts=parts)
@@ -141,18 +155,15 @@ def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
         inputs=variables if parts else tuple(variable for variable in variables if variable != "document"),
         wanted=tuple(variable for variable in variables if variable in used and variable not in silent),
         needed=("document",) if "document" in used else (),
+        shipped=PromptVersion(template.name, name, int(number[1]) if number else 1, "", template.text, "as shipped"),
+        protocol=protocol,
+        params=params,
     )
 
 
-def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[PromptVersion, ...]:
+def versions(session: ProjectSession, slot: Slot) -> tuple[PromptVersion, ...]:
     """Return all versions of a slot: the shipped one, then the project's own by number."""
-    return (_shipped_version(slot, protocol), *session.store.prompts.versions(slot.name))
-
-
-def _shipped_version(slot: Slot, protocol: str) -> PromptVersion:
-    template = protocols.find(protocol).load_templates()[slot.key]
-    match = _NUMBER.search(template.name)
-    return PromptVersion(template.name, slot.name, int(match[1]) if match else 1, "", template.text, "as shipped")
+    return (slot.shipped, *session.store.prompts.versions(slot.name))
 
 
 def promoted_templates(session: ProjectSession) -> dict[str, Template]:
@@ -171,9 +182,9 @@ def have_changed(session: ProjectSession, settings: RunSettings) -> bool:
     return False
 
 
-def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
+def template_status(session: ProjectSession, slot: Slot) -> TemplateStatus:
     """Return the editor's state of a slot."""
-    by_name = {version.name: version for version in versions(session, slot, protocol)}
+    by_name = {version.name: version for version in versions(session, slot)}
     promoted = session.store.prompts.promoted().get(slot.name)
     default = by_name[promoted.name] if promoted else next(iter(by_name.values()))
     draft = session.store.prompts.draft(slot.name)
@@ -199,31 +210,30 @@ def save_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersi
         session.store.prompts.keep_draft(slot.name, text, parent=base.name)
 
 
-def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "") -> PromptVersion:
+def save_version(session: ProjectSession, slot: Slot, note: str = "") -> PromptVersion:
     """Save the draft as a version.
 
     Raises PromptError for a draft that cannot be used or does not differ from its base.
     """
-    now = template_status(session, slot, protocol)
-    require_usable(session, slot, protocol, now.template)
+    now = template_status(session, slot)
+    require_usable(session, slot, now.template)
     if not now.changed:
         raise PromptError(f"{slot.title}: nothing has changed since {now.base.label}.", "Edit it first.")
-    shipped = _shipped_version(slot, protocol)
-    if now.text == shipped.text:
-        raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead.")
+    if now.text == slot.shipped.text:
+        raise PromptError("This is the shipped template.", f"Promote {slot.shipped.label} instead.")
     saved = session.store.prompts.save(
-        slot.name, now.text, parent=now.base.name, after=shipped.number, note=note.strip()
+        slot.name, now.text, parent=now.base.name, after=slot.shipped.number, note=note.strip()
     )
     save_draft(session, slot, saved.text, saved)
     return saved
 
 
-def promote_version(session: ProjectSession, slot: Slot, protocol: str, version: PromptVersion) -> None:
+def promote_version(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
     """Make a version the default for new runs; promoting the shipped one restores it.
 
     Raises PromptError for a version that cannot be used.
     """
-    require_usable(session, slot, protocol, version.template)
+    require_usable(session, slot, version.template)
     session.store.prompts.promote(version.slot, None if version.shipped else version.name)
 
 
@@ -265,17 +275,17 @@ def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
     be lost, is saved as a version. Raises UsageError if the run's protocol no longer exists.
     """
     changed, runs = 0, session.all_runs()
-    for slot in slots(run.settings.protocol):
+    for slot in slots(run.settings.protocol, protocols.params_of(run.settings)):
         used = run.settings.templates.get(slot.key)
-        now = template_status(session, slot, run.settings.protocol)
+        now = template_status(session, slot)
         if used is None or used.text == now.text:
             continue
-        stored = versions(session, slot, run.settings.protocol)
+        stored = versions(session, slot)
         same = next((version for version in stored if version.text == used.text), None)
         of_runs = {each.settings.templates[slot.key].text for each in runs if slot.key in each.settings.templates}
         if now.changed and now.text not in {*of_runs, *(version.text for version in stored)}:
             note = f"draft that {run.title} replaced"
-            session.store.prompts.save(slot.name, now.text, parent=now.base.name, after=stored[0].number, note=note)
+            session.store.prompts.save(slot.name, now.text, parent=now.base.name, after=slot.shipped.number, note=note)
         save_draft(session, slot, used.text, same or now.default)
         changed += 1
     return changed
@@ -286,7 +296,7 @@ def template_file_name(version: PromptVersion) -> str:
     return f"{version.slot.replace('/', '_')}.v{version.number}.md"
 
 
-def import_template(session: ProjectSession, slot: Slot, protocol: str, content: bytes, name: str) -> None:
+def import_template(session: ProjectSession, slot: Slot, content: bytes, name: str) -> None:
     """Import a file as the draft of a slot.
 
     Raises PromptError for a file that is not text or is too long. The editor shows other problems.
@@ -294,50 +304,64 @@ def import_template(session: ProjectSession, slot: Slot, protocol: str, content:
     text = decode_text(content, name, PromptError)
     if len(text) > MAX_TEMPLATE_CHARACTERS:
         raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {MAX_TEMPLATE_CHARACTERS:,}.")
-    save_draft(session, slot, text, template_status(session, slot, protocol).base)
+    save_draft(session, slot, text, template_status(session, slot).base)
 
 
-def require_usable(session: ProjectSession, slot: Slot, protocol: str, template: Template) -> None:
+def require_usable(session: ProjectSession, slot: Slot, template: Template) -> None:
     """Raise PromptError for a template with an error in its text, or that cannot be rendered.
 
-    It is rendered in debates on documents of the project with the protocol's default parameters.
+    It is rendered in debates on documents of the project with the parameters of the slot.
     """
     problem = next((problem for problem in check_template(slot, template.text) if problem.severity == "error"), None)
     if problem is not None:
         location = f"{template.name}, line {problem.line}" if problem.line else template.name
         raise PromptError(f"{location}: {problem.message}.", "Fix it in the Lab.", line=problem.line)
-    spec = protocols.find(protocol)
+    spec = protocols.find(slot.protocol, slot.params)
     saved = session.store.codebooks.latest()
     codebook = saved.codebook if saved else Codebook()
     if not codebook.labels or codebook.kind not in spec.kinds:
         codebook = Codebook(kind=next(iter(spec.kinds)), labels=(Label(name="One"), Label(name="Two")))
-    settings = default_settings(protocol, codebook, promoted_templates(session))
+    settings = default_settings(slot.protocol, codebook, promoted_templates(session), slot.params)
     check_templates(with_template(settings, slot.key, template), sample_documents(session))
 
 
 def require_usable_codebook(session: ProjectSession, codebook: Codebook) -> None:
     """Raise PromptError for definitions with which a prompt of the project cannot be rendered.
 
-    The prompts of each protocol with a prompt of the project are rendered in debates on documents of the project, or
-    those of the first protocol for this kind of codebook.
+    The prompts of each protocol, and of each preset with its own, are rendered in debates on documents of the project
+    if one of them is a prompt of the project. Without any, those of the first protocol for this kind of codebook are.
     """
     able = protocols.supporting(codebook.kind)
     templates = promoted_templates(session)
-    changed = {slot.partition("/")[0] for slot in templates}
-    for protocol in [name for name in able if name in changed] or able[:1]:
-        _render_requests(default_settings(protocol, codebook, templates), sample_documents(session))
+    folders = {slot.rpartition("/")[0] for slot in templates}
+    changed = [
+        (name, params)
+        for name in able
+        for folder, params in _template_folders(protocols.find(name)).items()
+        if folder in folders
+    ]
+    for protocol, params in changed or [(able[0], {})]:
+        _render_requests(default_settings(protocol, codebook, templates, params), sample_documents(session))
 
 
-def default_settings(protocol: str, codebook: Codebook, templates: Mapping[str, Template]) -> RunSettings:
-    """Return settings with the built-in model, the default parameters of a protocol and a project's own templates."""
-    spec = protocols.find(protocol)
-    params = spec.parse_params()
+def _template_folders(spec: ProtocolSpec) -> dict[str, dict[str, str]]:
+    """Return the folders of a protocol's templates, each with parameters of runs that use them."""
+    presets = {f"{spec.name}/{preset.templates}": {PRESET: name} for name, preset in spec.presets.items()}
+    return {**presets, spec.name: {}}
+
+
+def default_settings(
+    protocol: str, codebook: Codebook, templates: Mapping[str, Template], params: Params = MappingProxyType({})
+) -> RunSettings:
+    """Return settings with the built-in model, a project's own templates, and defaults for missing parameters."""
+    spec = protocols.find(protocol, params)
+    params = spec.parse_params(params)
     return RunSettings(
         protocol=protocol,
         codebook=codebook,
         role_models={role.name: RoleModel(connection=BUILTIN, model=LEXICAL_MODEL) for role in spec.roles(params)},
         templates=prompts.replace_templates(spec.load_templates(params), templates),
-        params=params,
+        params=dict(params),
     )
 
 

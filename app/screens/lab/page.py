@@ -37,7 +37,7 @@ def main() -> None:
     if not can_test(session):
         return
     plan = lab_plan(session)
-    slots = prompt_templates.slots(plan.protocol)
+    slots = prompt_templates.slots(plan.protocol, plan.for_protocol().params)
     slot = next((slot for slot in slots if slot.name == state.lab.subject), None)
     if slot is None:  # also after a change of the protocol, which may have other prompts
         state.lab.select_subject(trials.DEFINITIONS)
@@ -55,14 +55,14 @@ def main() -> None:
             definitions.definitions(session, plan)
         else:
             prompt.prompt(session, plan, slot, run_test=partial(run_slow, run_test, session, plan, slot))
-    if is_instant(plan) and has_testable_change(session, plan, slot):
+    if is_instant(plan) and has_testable_change(session, slot):
         run_test(session, plan, slot, quietly=True)
     if problem := state.lab.problem:
         with above:
             error_box(problem)
     with right:
         results.outcome(session, plan, slot, instant=is_instant(plan))
-    sweep.draw(session, plan, slots)
+    sweep.draw(session, plan)
 
 
 def can_test(session: ProjectSession) -> bool:
@@ -92,11 +92,11 @@ def is_instant(plan: Plan) -> bool:
     return all(role_model.is_builtin for role_model in plan.models)
 
 
-def has_testable_change(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
+def has_testable_change(session: ProjectSession, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.codebook_status(session).dirty
-    status = prompt_templates.template_status(session, slot, plan.protocol)
+    status = prompt_templates.template_status(session, slot)
     return status.changed and status.usable
 
 

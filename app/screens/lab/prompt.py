@@ -34,7 +34,7 @@ VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callable[[], None]) -> None:
     """Draw the prompt panel. ``run_test`` tests the draft and is called for Ctrl+Enter in the editor."""
-    status = prompt_templates.template_status(session, slot, plan.protocol)
+    status = prompt_templates.template_status(session, slot)
     lines = diff.compare_lines(status.base.text, status.text)
     added, removed = diff.counts(lines)
     subtitle = (
@@ -43,7 +43,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"), persist_state="session")
-        versions = prompt_templates.versions(session, slot, plan.protocol)
+        versions = prompt_templates.versions(session, slot)
         by_name = {version.name: version for version in versions}
         match view:
             case "diff":
@@ -51,11 +51,11 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
             case "rendered":
                 _rendered(session, plan, status)
             case _:
-                _editor(session, plan, status, run_test)
+                _editor(session, status, run_test)
         for problem in status.problems:
             words = f"Line {problem.line}: {problem.message}" if problem.line else problem.message
             notice("error" if problem.severity == "error" else "warn", f"{capitalised(words)}.")
-        rows = history.template_history(session, slot, plan.protocol)
+        rows = history.template_history(session, slot)
         version_history(
             session,
             rows,
@@ -63,13 +63,13 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
             key=f"lab-versions-{slot.name}",
             on_open=lambda name: _reset(session, slot, by_name[name]),
             use="Promote",
-            on_use=lambda name: promote(session, plan, slot, by_name[name]),
+            on_use=lambda name: promote(session, slot, by_name[name]),
             drops_draft=("open",),
         )
-        _foot(session, plan, status, versions)
+        _foot(session, status, versions)
 
 
-def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_test: Callable[[], None]) -> None:
+def _editor(session: ProjectSession, status: TemplateStatus, run_test: Callable[[], None]) -> None:
     slot = status.slot
     key, life = f"lab-text-{slot.name}", f"{slot.name}-{state.lab.editor_version}"
 
@@ -78,13 +78,13 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
         sent = reported(key, "text") or {}
         if sent.get("life") != life:
             return True
-        stored = prompt_templates.template_status(session, slot, plan.protocol)
+        stored = prompt_templates.template_status(session, slot)
         if stored.text not in (sent["loaded"], sent["text"], state.lab.draft_text):
             remedy = "It was changed in another tab. Copy your text, then reload the page."
             state.set_notice("warn", "Draft not saved", remedy)
             return False
         prompt_templates.save_draft(session, slot, str(sent["text"]), stored.base)
-        state.lab.draft_text = prompt_templates.template_status(session, slot, plan.protocol).text
+        state.lab.draft_text = prompt_templates.template_status(session, slot).text
         LabState.problem.reset()
         return True
 
@@ -105,7 +105,7 @@ def _editor(session: ProjectSession, plan: Plan, status: TemplateStatus, run_tes
             code = Markup("<code>{{{{ {} }}}}</code>").format
             facts((code(name), slot.meaning(name)) for name in slot.inputs)
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            _files(session, plan, status)
+            _files(session, status)
 
 
 def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatus) -> None:
@@ -139,17 +139,17 @@ def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> No
         st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
 
 
-def _files(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:
+def _files(session: ProjectSession, status: TemplateStatus) -> None:
     download("Export", status.text, prompt_templates.template_file_name(status.base), "text/markdown")
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():
-            prompt_templates.import_template(session, status.slot, plan.protocol, upload.getvalue(), upload.name)
+            prompt_templates.import_template(session, status.slot, upload.getvalue(), upload.name)
             state.lab.replace_editor_text()
             st.rerun()
 
 
-def _foot(session: ProjectSession, plan: Plan, status: TemplateStatus, versions: Sequence[PromptVersion]) -> None:
+def _foot(session: ProjectSession, status: TemplateStatus, versions: Sequence[PromptVersion]) -> None:
     slot = status.slot
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
@@ -167,11 +167,11 @@ def _foot(session: ProjectSession, plan: Plan, status: TemplateStatus, versions:
     number = max(version.number for version in versions) + 1
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         note_field(number)
-        button(f"Save as v{number}", "lab-keep", _save, session, plan, slot, disabled=not status.usable)
+        button(f"Save as v{number}", "lab-keep", _save, session, slot, disabled=not status.usable)
 
 
-def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    version = save(session, plan, slot)
+def _save(session: ProjectSession, slot: Slot) -> None:
+    version = save(session, slot)
     state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
@@ -181,9 +181,9 @@ def note_field(number: int) -> None:
     codebook_versions.note_field(LabState.note, number, placeholder=placeholder, label_visibility="collapsed")
 
 
-def save(session: ProjectSession, plan: Plan, slot: Slot) -> PromptVersion:
+def save(session: ProjectSession, slot: Slot) -> PromptVersion:
     """Save the draft as a version, and return it."""
-    version = prompt_templates.save_version(session, slot, plan.protocol, state.lab.note)
+    version = prompt_templates.save_version(session, slot, state.lab.note)
     LabState.note.reset()
     state.lab.replace_editor_text()
     return version
@@ -196,11 +196,12 @@ def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
         value.reset()
 
 
-def promote(session: ProjectSession, plan: Plan, slot: Slot, version: PromptVersion) -> None:
+def promote(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
     """Make a version the default for new runs."""
-    prompt_templates.promote_version(session, slot, plan.protocol, version)
+    prompt_templates.promote_version(session, slot, version)
     state.lab.replace_editor_text()
-    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")
+    runs = "New runs with this preset" if slot.of_preset else "New runs"
+    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", f"{runs} use this version.")
 
 
 _VERSION_HISTORY = component("version_history")

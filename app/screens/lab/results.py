@@ -218,7 +218,7 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             )
             score = f"Score ({_ordinal(split.looks + 1)} time)"
             button(score, "lab-look", run_slow, _score_held_out, session, plan, slot, type="primary")
-        _promote(session, plan, slot)
+        _promote(session, slot)
 
 
 def _ordinal(number: int) -> str:
@@ -236,23 +236,22 @@ def _score_held_out(session: ProjectSession, plan: Plan, slot: Slot | None) -> N
         state.lab.problem = error
 
 
-def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
+def _promote(session: ProjectSession, slot: Slot | None) -> None:
     if slot is None:
         definitions.save_button(session)
         return
-    status = prompt_templates.template_status(session, slot, plan.protocol)
+    status = prompt_templates.template_status(session, slot)
     version = "draft" if status.changed else status.base.label
     is_default = not status.changed and status.base.name == status.default.name
     help = "This is already the project's default" if is_default else "Use it in new runs of this project"
-    promote = partial(_promoted, session, plan, slot)
+    promote = partial(_promoted, session, slot)
     disabled = is_default or not status.usable
     button(f"Promote {version}", "lab-promote", promote, type="primary", disabled=disabled, help=help)
 
 
-def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    status = prompt_templates.template_status(session, slot, plan.protocol)
+def _promoted(session: ProjectSession, slot: Slot) -> None:
+    status = prompt_templates.template_status(session, slot)
     version = status.base
     if status.changed:
-        shipped = prompt_templates.versions(session, slot, plan.protocol)[0]
-        version = shipped if status.text == shipped.text else prompt.save(session, plan, slot)
-    prompt.promote(session, plan, slot, version)
+        version = slot.shipped if status.text == slot.shipped.text else prompt.save(session, slot)
+    prompt.promote(session, slot, version)

@@ -27,14 +27,14 @@ from core.services.runs.planning import Plan
 from core.stats.intervals import Estimate, format_interval
 
 
-def draw(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
+def draw(session: ProjectSession, plan: Plan) -> None:
     """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
     # Another value would close or open it in the browser, also at the end of a sweep that the user watches.
     with st.expander("Sweep: compare many prompt versions, models or parameters", expanded=bool(rows)):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
-            _setup(session, plan, slots)
+            _setup(session, plan)
         with right:
             if rows:
                 sweep = _choose([row.number for row in reversed(rows)])
@@ -56,10 +56,10 @@ def _choose(numbers: Sequence[int]) -> int:
     return int(choose(st.selectbox, "Sweep", titles, key=f"sweep-shown-{len(numbers)}", width=140))
 
 
-def _setup(session: ProjectSession, plan: Plan, slots: Sequence[prompt_templates.Slot]) -> None:
+def _setup(session: ProjectSession, plan: Plan) -> None:
     versions: dict[str, list[str]] = {}
-    for slot in slots:
-        slot_versions = prompt_templates.versions(session, slot, plan.protocol)
+    for slot in prompt_templates.slots(plan.protocol):  # a sweep has the default parameters and no preset
+        slot_versions = prompt_templates.versions(session, slot)
         if len(slot_versions) > 1:
             labels = {version.name: version.label for version in slot_versions}
             selected = st.multiselect(

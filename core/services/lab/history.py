@@ -43,10 +43,10 @@ class VersionRow:
     """The same on the held-out split."""
 
 
-def template_history(session: ProjectSession, slot: prompt_templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
+def template_history(session: ProjectSession, slot: prompt_templates.Slot) -> tuple[VersionRow, ...]:
     """Return the versions of a prompt, children after their parents and the draft last."""
-    status = prompt_templates.template_status(session, slot, protocol)
-    versions = prompt_templates.versions(session, slot, protocol)
+    status = prompt_templates.template_status(session, slot)
+    versions = prompt_templates.versions(session, slot)
     rows = {
         VersionRow(
             version.name, version.label, version.parent, version.note, version.name == status.default.name

@@ -311,7 +311,7 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     for slot in prompt_templates.slots(spec.protocol):
         name = configuration.versions.get(slot.name)
         if name is not None:
-            versions = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
+            versions = {version.name: version for version in prompt_templates.versions(session, slot)}
             if name not in versions:
                 raise UsageError(f"Version {name} does not exist.", "Choose another one.")
             settings = prompt_templates.with_template(settings, slot.key, versions[name].template)

@@ -231,7 +231,7 @@ def prompt_change(
     The other version defaults to the one that the draft was started from. Raises PromptError for an unusable draft.
     """
     settings = base_settings(session, plan)
-    now = prompt_templates.template_status(session, slot, settings.protocol)
+    now = prompt_templates.template_status(session, slot)
     if not now.usable:
         problem = next(problem for problem in now.problems if problem.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
@@ -277,9 +277,9 @@ def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None,
     Without a draft of a prompt, the version in the editor is compared with its parent. Raises PromptError, and
     UsageError for the shipped version, which has no parent.
     """
-    if slot is None or (now := prompt_templates.template_status(session, slot, plan.protocol)).changed:
+    if slot is None or (now := prompt_templates.template_status(session, slot)).changed:
         return draft_change(session, slot, plan)
-    versions = prompt_templates.versions(session, slot, plan.protocol)
+    versions = prompt_templates.versions(session, slot)
     parent = next((version for version in versions if version.name == now.base.parent), None)
     if parent is None:
         raise UsageError("The shipped template has no earlier version to compare with.", "Edit it first.")

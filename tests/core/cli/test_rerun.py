@@ -283,10 +283,10 @@ def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_pa
         session = workspace.open(tmp_path / "p.duckdb")
         session.store.codebooks.save(Codebook(labels=(Label(id="l1", name="Food"),)), note="")
         (slot,) = (slot for slot in prompt_templates.slots("ecj") if slot.key == "extractor")
-        status = prompt_templates.template_status(session, slot, "ecj")
+        status = prompt_templates.template_status(session, slot)
         prompt_templates.save_draft(session, slot, f"{status.text}\nBe brief.\n", status.base)
-        version = prompt_templates.save_version(session, slot, "ecj")
-        prompt_templates.promote_version(session, slot, "ecj", version)
+        version = prompt_templates.save_version(session, slot)
+        prompt_templates.promote_version(session, slot, version)
     annotate(tmp_path, *options)
     assert "ignored" not in annotate(tmp_path, *options, "--resume", "r0001").stderr
     other = annotate(tmp_path, "--prompt", f"critic={prompt(tmp_path, 'critic')}", "--resume", "r0001").stderr

@@ -24,10 +24,10 @@ def judge():
 
 
 def edited(session, slot, old="Decide.", new="Decide now."):
-    now = prompt_templates.template_status(session, slot, "ecj")
+    now = prompt_templates.template_status(session, slot)
     assert old in now.text
     prompt_templates.save_draft(session, slot, now.text.replace(old, new), now.base)
-    return prompt_templates.template_status(session, slot, "ecj")
+    return prompt_templates.template_status(session, slot)
 
 
 def test_every_role_and_shared_prompt_part_can_be_edited(session):
@@ -35,27 +35,27 @@ def test_every_role_and_shared_prompt_part_can_be_edited(session):
         slots = prompt_templates.slots(protocol)
         assert [slot.shared for slot in slots] == sorted(slot.shared for slot in slots)
         for slot in slots:
-            now = prompt_templates.template_status(session, slot, protocol)
+            now = prompt_templates.template_status(session, slot)
             assert (now.problems, now.changed, now.base.shipped) == ((), False, True), slot
             assert all(slot.meaning(name) for name in slot.inputs)
 
 
 def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert edited(session, judge).changed
-    first = prompt_templates.save_version(session, judge, "ecj", " shorter ")
+    first = prompt_templates.save_version(session, judge, " shorter ")
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
-    now = prompt_templates.template_status(session, judge, "ecj")
+    now = prompt_templates.template_status(session, judge)
     assert (now.base, now.changed, now.default.label) == (first, False, "v1 shipped")
     with pytest.raises(PromptError, match="nothing has changed"):
-        prompt_templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge)
     edited(session, judge, "Decide now.", "Decide at once.")
-    second = prompt_templates.save_version(session, judge, "ecj")
+    second = prompt_templates.save_version(session, judge)
     assert second.parent == first.name
-    shipped, *own = prompt_templates.versions(session, judge, "ecj")
+    shipped, *own = prompt_templates.versions(session, judge)
     assert shipped.text.endswith("Decide. {{ reminder }}\n")
     assert [version.label for version in own] == ["v2", "v3"]
     prompt_templates.save_draft(session, judge, shipped.text, shipped)  # reset to shipped
-    assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text
+    assert prompt_templates.template_status(session, judge).text == shipped.text
     assert session.store.prompts.draft(judge.name) is None
 
 
@@ -63,15 +63,15 @@ def test_template_with_an_error_is_kept_as_draft_only(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
     with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: the variable 'dokument' does not exist"):
-        prompt_templates.save_version(session, judge, "ecj")
-    assert prompt_templates.template_status(session, judge, "ecj").text == now.text
+        prompt_templates.save_version(session, judge)
+    assert prompt_templates.template_status(session, judge).text == now.text
 
 
 def test_runs_use_and_name_promoted_versions(session, judge):
     edited(session, judge)
-    version = prompt_templates.save_version(session, judge, "ecj")
+    version = prompt_templates.save_version(session, judge)
     assert queue_runs(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
-    prompt_templates.promote_version(session, judge, "ecj", version)
+    prompt_templates.promote_version(session, judge, version)
     book = session.store.codebooks.latest()
     settings = planning.build_settings(
         planning.Plan(), book.codebook, 1, session.models, templates=prompt_templates.promoted_templates(session)
@@ -79,9 +79,23 @@ def test_runs_use_and_name_promoted_versions(session, judge):
     assert settings.templates["judge"].name == "own/ecj/judge.v2"
     assert settings.templates["judge"].text == version.text
     assert settings.templates["critic"].name == "ecj/critic.v1"
-    assert prompt_templates.template_status(session, judge, "ecj").default == version
-    prompt_templates.promote_version(session, judge, "ecj", prompt_templates.versions(session, judge, "ecj")[0])
+    assert prompt_templates.template_status(session, judge).default == version
+    prompt_templates.promote_version(session, judge, prompt_templates.versions(session, judge)[0])
     assert prompt_templates.promoted_templates(session) == {}
+
+
+def test_prompts_of_a_preset_have_versions_of_their_own(session, judge):
+    params = {"preset": "paper"}
+    slot = next(slot for slot in prompt_templates.slots("ecj", params) if slot.key == "judge")
+    assert (slot.name, slot.of_preset, judge.of_preset) == ("ecj/paper/judge", True, False)
+    edited(session, slot, "## user", "## user\nTake your time.")
+    change = trials.prompt_change(session, slot, planning.Plan(params=params))
+    sent = {key: template.name for key, template in change.before.templates.items() if "shared" not in template.name}
+    assert sent["judge"] == slot.shipped.name, "the Lab tests what runs send"
+    prompt_templates.promote_version(session, slot, prompt_templates.save_version(session, slot))
+    paper, default = (planning.project_settings(session, planning.Plan(params=each)) for each in (params, {}))
+    assert paper.templates["judge"].name == "own/ecj/paper/judge.v2"
+    assert (default.templates["judge"].name, default.templates["critic"].name) == ("ecj/judge.v1", "ecj/critic.v1")
 
 
 BROKEN = {
@@ -99,17 +113,17 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judge, broken):
-    shipped = prompt_templates.versions(session, judge, "ecj")[0]
+    shipped = prompt_templates.versions(session, judge)[0]
     text = f"{shipped.text.rstrip()}\n{broken}\n"
     message = rf"ecj/judge\.\w+(, line {text.count(chr(10))})?: .*{BROKEN[broken]}"
     prompt_templates.save_draft(session, judge, text, shipped)
     with pytest.raises(PromptError, match=message):
-        prompt_templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge)
     # Save it without checks, as an earlier version of Moot did.
     saved = session.store.prompts.save(judge.name, text, parent=shipped.name, after=1)
-    version = prompt_templates.versions(session, judge, "ecj")[-1]
+    version = prompt_templates.versions(session, judge)[-1]
     with pytest.raises(PromptError, match=message):
-        prompt_templates.promote_version(session, judge, "ecj", version)
+        prompt_templates.promote_version(session, judge, version)
     assert session.store.prompts.promoted() == {}
     session.store.prompts.promote(judge.name, saved.name)
     settings = planning.project_settings(session, planning.Plan())
@@ -120,23 +134,23 @@ def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judg
 
 def promoted(session, slot, end):
     """Promote the shipped text with another end, without checks, as an earlier version of Moot did."""
-    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot)[0]
     text = f"{shipped.text.rstrip()}\n{end}\n"
     prompt_templates.save_draft(session, slot, text, shipped)
     saved = session.store.prompts.save(slot.name, text, parent=shipped.name, after=1)
     session.store.prompts.promote(slot.name, saved.name)
-    return prompt_templates.versions(session, slot, "ecj")[-1]
+    return prompt_templates.versions(session, slot)[-1]
 
 
 def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(session, judge):
     version = promoted(session, judge, '{{ ("The", "Friendly", "Staff") | select("in", document) | first }}')
     session.store.prompts.promote(judge.name, None)
-    prompt_templates.save_draft(session, judge, version.text, prompt_templates.versions(session, judge, "ecj")[0])
+    prompt_templates.save_draft(session, judge, version.text, prompt_templates.versions(session, judge)[0])
     message = r"No first item.* Rendered on document d2\."
     with pytest.raises(PromptError, match=message):
-        prompt_templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge)
     with pytest.raises(PromptError, match=message):
-        prompt_templates.promote_version(session, judge, "ecj", version)
+        prompt_templates.promote_version(session, judge, version)
     with pytest.raises(PromptError, match=message):
         trials.start_trial(session, trials.prompt_change(session, judge), document_samples.project_sample(session, 5))
     session.store.prompts.promote(judge.name, version.name)
@@ -156,11 +170,20 @@ def test_definitions_that_a_prompt_cannot_render_are_not_saved(session, judge):
     assert session.store.codebooks.latest().number == 2
 
 
+def test_definitions_that_a_prompt_of_a_preset_cannot_render_are_not_saved(session):
+    params = {"preset": "paper"}
+    slot = next(slot for slot in prompt_templates.slots("ecj", params) if slot.key == "judge")
+    promoted(session, slot, "{{ labels[0].keywords[0] }}")
+    book = session.store.codebooks.latest().codebook
+    with pytest.raises(PromptError, match=r"own/ecj/paper/judge\.v2, line \d+: .*has no element 0"):
+        codebooks.save(session, codebooks.change_label(book, book.labels[0].id, keywords=()))
+
+
 def test_templates_are_exported_and_imported(session, judge):
-    shipped = prompt_templates.versions(session, judge, "ecj")[0]
+    shipped = prompt_templates.versions(session, judge)[0]
     assert prompt_templates.template_file_name(shipped) == "ecj_judge.v1.md"
-    prompt_templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
-    assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text + "more\n"
+    prompt_templates.import_template(session, judge, ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
+    assert prompt_templates.template_status(session, judge).text == shipped.text + "more\n"
     for content, message in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
         with pytest.raises(PromptError, match=message):
-            prompt_templates.import_template(session, judge, "ecj", content, "mine.md")
+            prompt_templates.import_template(session, judge, content, "mine.md")

@@ -161,7 +161,7 @@ def test_editor_does_not_overwrite_the_draft_of_another_tab(
     monkeypatch.setattr(prompt, "reported", lambda key, _trigger: sent if "lab-text" in key else None)
 
     def stored() -> prompt_templates.TemplateStatus:
-        return prompt_templates.template_status(filled, slot, "ecj")
+        return prompt_templates.template_status(filled, slot)
 
     loaded = stored().text
     at = open_page("lab")
@@ -251,7 +251,7 @@ def test_discard_in_the_lab_removes_invalid_inputs(filled: ProjectSession) -> No
 
 def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = prompt_templates.template_status(filled, slot, "ecj")
+    now = prompt_templates.template_status(filled, slot)
     prompt_templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.name
@@ -259,9 +259,9 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
     until_shown(at, "does not read prompts")  # the test runs with the built-in model in every role
     button(at, "Promote draft")
-    assert prompt_templates.template_status(filled, slot, "ecj").default.label == "v2"
+    assert prompt_templates.template_status(filled, slot).default.label == "v2"
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
-    shipped = prompt_templates.versions(filled, slot, "ecj")[0]
+    shipped = prompt_templates.versions(filled, slot)[0]
     prompt_templates.save_draft(filled, slot, shipped.text, shipped)
     at.run()
     button(at, "Promote v1 shipped")
@@ -270,9 +270,9 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
 
 def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -> None:
     slot = judge_slot()
-    shipped = prompt_templates.versions(filled, slot, "ecj")[0]
+    shipped = prompt_templates.versions(filled, slot)[0]
     prompt_templates.save_draft(filled, slot, shipped.text + "Be brief.\n", shipped)
-    saved = prompt_templates.save_version(filled, slot, "ecj")
+    saved = prompt_templates.save_version(filled, slot)
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.name
     at.run()
@@ -286,12 +286,12 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
         ("Reset to shipped", "draft-discard-2"),
     ]
     at.button(key="draft-discard-1").click().run()
-    assert prompt_templates.template_status(filled, slot, "ecj").text == saved.text
+    assert prompt_templates.template_status(filled, slot).text == saved.text
 
 
 def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = prompt_templates.template_status(filled, slot, "ecj")
+    now = prompt_templates.template_status(filled, slot)
     prompt_templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.name
@@ -306,7 +306,7 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
 
 def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_saved(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = prompt_templates.template_status(filled, slot, "ecj")
+    now = prompt_templates.template_status(filled, slot)
     filled.store.documents.add([Document("odd", {"text": "no word of it"})])
     prompt_templates.save_draft(
         filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base
@@ -316,7 +316,7 @@ def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_sav
     at.run()
     at.button(key="lab-keep").click().run()
     assert "Rendered on document odd." in html(at)
-    assert len(prompt_templates.versions(filled, slot, "ecj")) == 1
+    assert len(prompt_templates.versions(filled, slot)) == 1
 
 
 def test_says_that_few_labelled_documents_make_no_held_out_split(

@@ -56,14 +56,14 @@ def test_codebook_history_lists_versions_with_scores(session):
 
 def test_second_child_is_a_branch_and_runs_are_listed(session):
     slot = slot_of("judge")
-    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot)[0]
     for text in ("One.", "Two."):
         prompt_templates.save_draft(session, slot, shipped.text, shipped)
         prompt_templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
-        version = prompt_templates.save_version(session, slot, "ecj")
-    prompt_templates.promote_version(session, slot, "ecj", version)
+        version = prompt_templates.save_version(session, slot)
+    prompt_templates.promote_version(session, slot, version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
-    rows = history.template_history(session, slot, "ecj")
+    rows = history.template_history(session, slot)
     assert [(row.label, row.depth, row.runs, row.is_default) for row in rows] == [
         ("v1 shipped", 0, (), False),
         ("v2", 0, (), False),
@@ -73,21 +73,21 @@ def test_second_child_is_a_branch_and_runs_are_listed(session):
 
 def test_run_is_opened_with_its_own_prompt_versions(session):
     slot = slot_of("judge")
-    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot)[0]
     prompt_templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
-    version = prompt_templates.save_version(session, slot, "ecj")
-    prompt_templates.promote_version(session, slot, "ecj", version)
+    version = prompt_templates.save_version(session, slot)
+    prompt_templates.promote_version(session, slot, version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
-    prompt_templates.promote_version(session, slot, "ecj", shipped)
+    prompt_templates.promote_version(session, slot, shipped)
     prompt_templates.save_draft(session, slot, shipped.text, shipped)
     assert prompt_templates.load_run_prompts(session, run) == 1
-    assert prompt_templates.template_status(session, slot, "ecj").base == version
+    assert prompt_templates.template_status(session, slot).base == version
     assert prompt_templates.load_run_prompts(session, run) == 0
 
 
 def test_draft_that_the_prompt_of_a_run_replaces_is_saved_as_a_version(session):
     slot = slot_of("judge")
-    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot)[0]
     ids = session.store.documents.ids()[:2]
     settings = trials.base_settings(session)
     other = prompt_templates.with_template(settings, "judge", Template(name="judge (changed)", text=shipped.text + "."))
@@ -95,19 +95,26 @@ def test_draft_that_the_prompt_of_a_run_replaces_is_saved_as_a_version(session):
 
     prompt_templates.save_draft(session, slot, f"{shipped.text}An hour of work.\n", shipped)
     assert prompt_templates.load_run_prompts(session, run) == 1
-    assert prompt_templates.template_status(session, slot, "ecj").text == shipped.text
-    (kept,) = prompt_templates.versions(session, slot, "ecj")[1:]
+    assert prompt_templates.template_status(session, slot).text == shipped.text
+    (kept,) = prompt_templates.versions(session, slot)[1:]
     assert (kept.text, kept.note) == (f"{shipped.text}An hour of work.\n", f"draft that {run.title} replaced")
     for used in (changed, run):  # the text of a run is not the user's own draft
         prompt_templates.load_run_prompts(session, used)
-    assert prompt_templates.versions(session, slot, "ecj")[1:] == (kept,)
+    assert prompt_templates.versions(session, slot)[1:] == (kept,)
+
+
+def test_prompts_of_an_unedited_run_with_a_preset_are_not_loaded_as_drafts(session):
+    settings = trials.base_settings(session, planning.Plan(params={"preset": "paper"}))
+    (run,) = planning.create_runs(session, settings, session.store.documents.ids()[:2])
+    assert prompt_templates.load_run_prompts(session, run) == 0
+    assert session.store.prompts.draft("ecj/judge") is None
 
 
 def test_preview_renders_messages_of_an_edited_template(session):
     settings = trials.base_settings(session)
     document = session.store.documents.page(0, 1)[0]
     slot = slot_of("judge")
-    text = prompt_templates.versions(session, slot, "ecj")[0].text
+    text = prompt_templates.versions(session, slot)[0].text
     (shown,) = prompt_templates.render_template(settings, slot, text + "Be brief.", document)
     assert [message.role for message in shown.messages] == ["system", "user"]
     assert shown.messages[1].content.endswith("Be brief.")

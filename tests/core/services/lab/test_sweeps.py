@@ -75,9 +75,9 @@ def session(workspace):
 
 def two_judges(session):
     slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
-    now = prompt_templates.template_status(session, slot, "ecj")
+    now = prompt_templates.template_status(session, slot)
     prompt_templates.save_draft(session, slot, now.text + "\nBe brief.\n", now.base)
-    return slot.name, [now.base.name, prompt_templates.save_version(session, slot, "ecj").name]
+    return slot.name, [now.base.name, prompt_templates.save_version(session, slot).name]
 
 
 def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):

@@ -36,7 +36,7 @@ def finish_trial(session, trial):
 
 def edit_judge(session, new="Decide at once."):
     slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
-    now = prompt_templates.template_status(session, slot, "ecj")
+    now = prompt_templates.template_status(session, slot)
     prompt_templates.save_draft(session, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
     return slot
 
@@ -142,7 +142,7 @@ def test_forecast_counts_requests_after_a_changed_one_twice(tmp_path, server):
         model = RoleModel(connection="mock", model="m")
         plan = planning.Plan(default_model=model, params={"extra_rounds": 1})
         slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "critic")
-        now = prompt_templates.template_status(session, slot, "ecj")
+        now = prompt_templates.template_status(session, slot)
         prompt_templates.save_draft(session, slot, now.text.replace("## user", "## user\nBe strict.", 1), now.base)
         forecast = forecast_trial(session, trials.prompt_change(session, slot, plan), draws.project_sample(session, 3))
         assert (forecast.calls, forecast.reused) == (2 * (5 + 4), 2), "only the first extraction is shared"
@@ -155,7 +155,7 @@ def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
         with pytest.raises(NothingChanged, match="Nothing has changed"):
             trials.start_trial(session, change, draws.project_sample(session, 2))
         assert change.request_hashes is change.request_hashes, "requests are hashed once"
-        now = prompt_templates.template_status(session, slot, "ecj")
+        now = prompt_templates.template_status(session, slot)
         prompt_templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
         with pytest.raises(PromptError, match="nobody"):
             trials.prompt_change(session, slot)
@@ -164,7 +164,7 @@ def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
 def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
-        now = prompt_templates.template_status(session, slot, "ecj")
+        now = prompt_templates.template_status(session, slot)
         loop = "{% for a in range(99999) %}{% for b in range(99997) %}{% endfor %}{% endfor %}"
         prompt_templates.save_draft(session, slot, now.text + loop, now.base)
         with pytest.raises(PromptError, match=r"exceeded the time or memory limit.* Rendered on document d"):
