@@ -291,8 +291,9 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     to several questions have a column for each question. Other lists give no columns.
     """
     lists = [cell if isinstance(cell, list) else [] for cell in cells]
-    entries = list(chain.from_iterable(lists))
-    person = rater_key(entries[0]) if entries and isinstance(entries[0], dict) else None
+    first = next(chain.from_iterable(lists), None)
+    person = rater_key(first) if isinstance(first, dict) else None
+    entries = list(chain.from_iterable(lists)) if person is not None else []
     if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
         return {}
     names = dict.fromkeys(key for entry in entries for key in entry)
@@ -422,6 +423,28 @@ def _columns_of_labels(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[A
     return columns
 
 
+def with_nested_columns(columns: dict[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
+    """Return columns with those of the values in their objects and lists, and a note on answers of Prodigy, or empty.
+
+    Answers of Prodigy and verdicts in the jsonl of Moot 0.1.0 become columns as well.
+    """
+    of_prodigy, note = _prodigy_columns(columns)
+    data = columns | of_prodigy
+    data |= _columns_of_labels(data)
+    if note == _RATINGS:
+        del data["accept"]
+    for key in filter(data.__contains__, columns):
+        if "review_status" in data and _NESTED_OF_MOOT.fullmatch(key):
+            continue
+        if key == "suggestions" and "responses" in data:
+            continue  # of a model, to the people whose responses are the labels (Argilla)
+        cells = data[key] if key != "responses" else tuple(map(_named_responses, data[key]))
+        inner = _inner_columns(key, cells)
+        if len(data) + len(inner) <= MAX_COLUMNS:
+            data |= {column: cells for column, cells in inner.items() if column not in data}
+    return data, note
+
+
 def table_of_objects(
     elements: Iterable[Element], *, name: str, format: Format, encoding: str, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
@@ -444,22 +467,9 @@ def table_of_objects(
     if not rows.kept:
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
-    data = {key: tuple(row.get(key) for row in rows.kept) for key in keys}
-    of_prodigy, prodigy_note = _prodigy_columns(data)
-    data |= of_prodigy | _columns_of_labels(data)
-    if prodigy_note == _RATINGS:
-        del keys["accept"], data["accept"]
-    for key in keys:
-        if "review_status" in data and _NESTED_OF_MOOT.fullmatch(key):
-            continue
-        if key == "suggestions" and "responses" in data:
-            continue  # of a model, to the people whose responses are the labels (Argilla)
-        cells = data[key] if key != "responses" else tuple(map(_named_responses, data[key]))
-        inner = _inner_columns(key, cells)
-        if len(data) + len(inner) <= MAX_COLUMNS:
-            data |= {column: cells for column, cells in inner.items() if column not in data}
+    data, note = with_nested_columns({key: tuple(row.get(key) for row in rows.kept) for key in keys})
     columns, renamed = clean_columns(tuple(data))
-    all_notes = tuple(filter(None, (*renamed, prodigy_note, *notes())))
+    all_notes = tuple(filter(None, (*renamed, note, *notes())))
     return rows.table(name, format, columns, tuple(data.values()), encoding=encoding, notes=all_notes)
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from core.errors import InputError
+from core.ingest.json_reader import with_nested_columns
 from core.ingest.table import Table, TableSource, check_width, clean_columns, clean_value
 
 _BATCH = 16_384
@@ -14,7 +15,8 @@ _BATCH = 16_384
 def read_parquet(source: TableSource) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
-    Numbers of classes (Hugging Face) become the names of the classes, and -1 becomes None.
+    Numbers of classes (Hugging Face) become the names of the classes, and -1 becomes None. Values in structs and lists
+    become columns as in json.
     InputError for a file that is not Parquet, is cut short, or has no rows.
     """
     import pyarrow as pa
@@ -45,8 +47,12 @@ def read_parquet(source: TableSource) -> Table:
             f"{name} cannot be read as Parquet: {str(error)[:300].rstrip('.')}.", "Write the file again."
         ) from error
     numbers = tuple(range(1, total + 1))
-    cut = tuple(tuple(cells[:total]) for cells in data)
-    return Table(name, "parquet", columns, cut, numbers, numbers, total, notes=notes)
+    all_columns, note = with_nested_columns(
+        {column: tuple(cells[:total]) for column, cells in zip(columns, data, strict=True)}
+    )
+    columns, _ = clean_columns(tuple(all_columns))
+    notes = (*notes, note) if note else notes
+    return Table(name, "parquet", columns, tuple(all_columns.values()), numbers, numbers, total, notes=notes)
 
 
 def _cells(column: Any) -> list[Any]:

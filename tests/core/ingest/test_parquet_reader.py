@@ -52,9 +52,26 @@ def test_values_of_parquet_files_are_read() -> None:
         "raw": "café",
         "kind": "p",
         "big": "18446744073709551615",
+        "nested.a": 1,
     }
     assert table.row(1)["text"] is None
     assert (table.read, table.line_numbers) == (2, (1, 2))
+
+
+def test_values_in_structs_and_lists_of_annotations_become_columns_as_in_json() -> None:
+    rows = [
+        {
+            "review": {"text": f"Review {row}", "stars": row},
+            "votes": [{"annotator": "anna", "label": "pos"}, {"annotator": "ben", "label": "pos" if row else "neg"}],
+        }
+        for row in range(4)
+    ]
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    table = read_table(out.getvalue(), name="data.parquet")
+    assert table.columns == ("review", "votes", "review.text", "review.stars", "votes.label_r1", "votes.label_r2")
+    assert table.row(0) == read_table(json.dumps(rows).encode(), name="data.json").row(0)
+    assert table.column("votes.label_r2") == ("neg", "pos", "pos", "pos")
 
 
 def test_numbers_of_hugging_face_classes_become_their_names() -> None:
