@@ -335,6 +335,30 @@ def _named_responses(cell: Any) -> Any:
     return [{"question_name": name, **response} for name, responses in cell.items() for response in responses]
 
 
+def _with_responses(columns: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Return columns in which the responses to a question (Argilla) are objects that name their user and status.
+
+    In data sets from the hub, they are in lists of the same length: ``q.responses``, with ``.users`` and ``.status``.
+    """
+    result = dict(columns)
+    for name in columns:
+        question, parts = name.removesuffix(".responses"), (name, f"{name}.users", f"{name}.status")
+        if question == name or not columns.keys() >= {*parts}:
+            continue
+        rows = [tuple(cell or [] for cell in cells) for cells in zip(*map(columns.__getitem__, parts), strict=True)]
+        if all(len({len(_all(object, cell)) for cell in cells}) == 1 for cells in rows):
+            result[name] = tuple(
+                [
+                    {"user_id": user, "status": status, "question_name": question, "value": value}
+                    for value, user, status in zip(*cells, strict=True)
+                ]
+                for cells in rows
+            )
+            for part in parts[1:]:
+                del result[part]
+    return result
+
+
 def _may_be_labels(values: list[Any]) -> bool:
     """Return True for short values; if there are many, some must recur."""
     texts = [as_text(value) for value in values if value is not None]
@@ -429,7 +453,7 @@ def with_nested_columns(columns: dict[str, tuple[Any, ...]]) -> tuple[dict[str, 
     Answers of Prodigy and verdicts in the jsonl of Moot 0.1.0 become columns as well.
     """
     of_prodigy, note = _prodigy_columns(columns)
-    data = columns | of_prodigy
+    data = _with_responses(columns | of_prodigy)
     data |= _columns_of_labels(data)
     if note == _RATINGS:
         del data["accept"]

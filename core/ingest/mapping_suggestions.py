@@ -69,7 +69,7 @@ _CHOICES = re.compile(
     r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
-_PREDICTED = re.compile(r"(?:^|[ _.-])(?:pred(?:ict\w*)?|model|llm|gpt\w*)(?:$|[ _.-])")
+_PREDICTED = re.compile(r"(?:^|[ _.-])(?:pred(?:ict\w*)?|model|llm|gpt\w*|suggestion)(?:$|[ _.-])")
 """Names of columns that may hold the labels of a model."""
 _METADATA = re.compile(
     r"(?:^|[ _.-])(?:version|ver|v|revision|rev|release|schema|wave|round|batch|fold|split|part|group|session|year"

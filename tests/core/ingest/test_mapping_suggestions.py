@@ -98,6 +98,30 @@ def test_responses_of_argilla_are_gold_and_not_the_suggestions_of_a_model(kind: 
     assert {source.column for source in gold} == {f"{name}_r{person}" for name in names for person in (1, 2)}
 
 
+@each_row("kind", ["multilabel", "choice"])
+def test_responses_in_lists_of_argilla_are_gold_by_user_without_the_discarded(kind: str) -> None:
+    first = ["Food", "Price", "Price"]
+    answers = first if kind == "choice" else [[answer] for answer in first]
+    rows = [
+        {
+            "text": f"Text number {row}",
+            "topic.suggestion": answers[0],
+            "topic.responses": [answer, answers[row - 1]],
+            "topic.responses.users": ["u1", "u2"],
+            "topic.responses.status": ["submitted", "submitted" if row else "discarded"],
+        }
+        for row, answer in enumerate(answers)
+    ]
+    rows.append({"text": "Not answered", "topic.responses": None})
+    data = read_table(json.dumps(rows).encode(), name="records.json")
+    for codebook in (parse_codebook({"kind": kind, "labels": [{"name": name} for name in ("Food", "Price")]}), None):
+        gold = suggest_mapping(data, codebook).gold
+        gold_kind = "choice" if kind == "choice" else "list"
+        assert gold == tuple(GoldSource(f"topic_{user}", gold_kind, rater=user) for user in ("r1", "r2"))
+    assert data.column("topic_r1") == (*answers, None)
+    assert data.column("topic_r2") == (None, answers[0], answers[1], None)
+
+
 def test_column_with_one_value_is_not_suggested_as_gold() -> None:
     exported = table("text,category,codebook_version\nabc,good,1\ndef,bad,1\nghi,good,1\njkl,bad,1\n")
     assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
