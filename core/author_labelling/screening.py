@@ -85,7 +85,7 @@ _SENSITIVE = re.compile(
 def exclusion(text: str, earlier: Container[str] = (), before: Iterable[ConversationMessage] = ()) -> str:
     """Return the rule of ``EXCLUSIONS`` that excludes a text, empty if the text may be asked about.
 
-    ``earlier`` has the ``repetition_key`` of each text that the same author wrote before. A sensitive message of the
+    ``earlier`` has the ``repetition_key`` of each text that the same author must not repeat. A sensitive message of the
     author in the conversation ``before`` excludes the text, too, because annotators see it. Sources: the spam and
     greetings filter of Ma et al. 2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1.
     The rules are our own.
@@ -112,6 +112,11 @@ def exclusion(text: str, earlier: Container[str] = (), before: Iterable[Conversa
 def repetition_key(text: str) -> str:
     """Return what two texts have in common if one repeats the other: their words, in lower case."""
     return " ".join(_words(text))
+
+
+def may_be_sent_again(submission: Submission) -> bool:
+    """Return True if a model asked nothing about a text: its reply may have been unreadable."""
+    return bool(submission.model) and not submission.questions
 
 
 SPAM_SHARE, SPAM_TEXTS = 0.5, 5

@@ -64,6 +64,7 @@ async def run_standalone(
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
     seconds: float | None = None,
     errors_as_replies: tuple[type[ModelError], ...] = (),
+    occurrence: int = 0,
 ) -> tuple[T, Spent]:
     """Run a generator of requests and return its result and its cost.
 
@@ -71,7 +72,8 @@ async def run_standalone(
     (replies received, requests made). Raises the ModelError that outlasted its retries; replies received by then are
     stored, so that the next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more
     then, and BudgetSpent if the rest of the budget of ``settings`` is too small for a call. Errors of the classes
-    ``errors_as_replies`` are not raised: the generator receives them as replies. Its exceptions pass through.
+    ``errors_as_replies`` are not raised: the generator receives them as replies. Its exceptions pass through. Equal
+    requests count from ``occurrence``: a step that asks again gets other replies than before if it counts on.
     """
     counts: Counter[str] = Counter()
     spent = Spent()
@@ -81,7 +83,7 @@ async def run_standalone(
     async def answer(request: Request) -> Reply:
         role_model = settings.role_models[request.role]
         hash = request_hash(models, request, settings)
-        pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, counts[hash])
+        pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, occurrence + counts[hash])
         counts[hash] += 1
         key = pending.key(0)
         reply = await store.fetch(key) if store.contains(key) else None

@@ -29,7 +29,7 @@ from core.author_labelling.questions import (
     Submission,
     value_of,
 )
-from core.author_labelling.screening import exclusion, mask, repetition_key
+from core.author_labelling.screening import exclusion, mask, may_be_sent_again, repetition_key
 from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
@@ -129,7 +129,8 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         if isinstance(entry, Submission):
             document_ids.add(entry.document_id)
             texts[entry.author] += 1
-            keys[entry.author].add(repetition_key(entry.text))
+            if not may_be_sent_again(entry):
+                keys[entry.author].add(repetition_key(entry.text))
     for number, line in enumerate(read_text(path, max_bytes=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
@@ -156,7 +157,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
 
 
 def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: set[str]) -> list[Entry]:
-    """Return the entries of one line. ``earlier`` has the ``repetition_key`` of each earlier text of its author.
+    """Return the entries of one line. ``earlier`` has the ``repetition_key`` of texts that its author must not repeat.
 
     Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
     that are empty, or repeated once they are masked.

@@ -35,7 +35,14 @@ from core.author_labelling.questions import (
     format_conversation,
     value_of,
 )
-from core.author_labelling.screening import Masked, exclusion, mask, repetition_key, without_spam_authors
+from core.author_labelling.screening import (
+    Masked,
+    exclusion,
+    mask,
+    may_be_sent_again,
+    repetition_key,
+    without_spam_authors,
+)
 from core.author_labelling.selection import AnswerEffect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.reading.decision_markers import without_reasoning
@@ -201,7 +208,8 @@ def submit(
     earlier = current.submissions(author)
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
-    rule = exclusion(masked.text, {repetition_key(other.text) for other in earlier}, before)
+    asked = {repetition_key(other.text) for other in earlier if not may_be_sent_again(other)}
+    rule = exclusion(masked.text, asked, before)
     submission = Submission(
         document_id=id,
         author=author,
@@ -223,7 +231,9 @@ def submit(
             seed=len(current.log),
             **settings.model_dump(include={"k", "m", "min_relevant", "predictors_first"}),
         )
-        submission = session.engine.submit(run_step(session, step, current.codebook, settings.model)).result()
+        sent_before = sum(other.text == masked.text for other in earlier)
+        work = run_step(session, step, current.codebook, settings.model, occurrence=sent_before)
+        submission = session.engine.submit(work).result()
         if not submission.predictions:
             submission = replace(submission, excluded="nothing relevant")
     session.store.author_log.append([submission], documents=[] if rule else [document_of(submission, len(earlier))])
@@ -457,11 +467,13 @@ async def run_step(
     *,
     seconds: float | None = None,
     errors_as_replies: tuple[type[ModelError], ...] = (),
+    occurrence: int = 0,
 ) -> T:
     """Run a generator of requests with one model for all roles and return its result.
 
     Raises ModelError, TimedOut after ``seconds`` (STEP_SECONDS if None); errors of the classes ``errors_as_replies``
-    are replies of the step. Replies that were paid for before are reused.
+    are replies of the step. Replies that were paid for before are reused, except those to the first ``occurrence`` of
+    equal requests.
     """
     settings = RunSettings(
         protocol=requests.TEMPLATES,
@@ -476,6 +488,7 @@ async def run_step(
         session.project.replies,
         seconds=seconds or STEP_SECONDS,
         errors_as_replies=errors_as_replies,
+        occurrence=occurrence,
     )
     return result
 

@@ -42,6 +42,8 @@ def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:
     assert progress[-1] == (3, 3)
     again, free = drive(world)
     assert (again, free.requests, free.calls, free.tokens, free.cost_usd) == (result, 3, 0, 0, 0.0)
+    _, later = drive(world, occurrence=1)
+    assert later.calls == 2, "the second of the identical requests is free, the others are new"
 
 
 def test_tokens_of_attempts_without_a_reply_are_part_of_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:

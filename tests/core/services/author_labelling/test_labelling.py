@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from core.author_labelling.questions import ConversationMessage, Submission
+from core.author_labelling.screening import SPAM_TEXTS
 from core.author_labelling.selection import SELECTOR
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.errors import TimedOut, UsageError
@@ -298,6 +299,21 @@ def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSessi
         assert (submission.excluded, submission.questions) == ("nothing relevant", ())
         assert len(server.requests) == 2, "retried once"
         assert session.store.documents.count() == 1, "the text is kept"
+
+
+def test_text_whose_reply_was_unreadable_can_be_sent_again(session: ProjectSession) -> None:
+    replies = dict.fromkeys(REPLIES, "I would rather not say.")
+    with Scripted(replying(replies)) as server:
+        session.models.add(parse_connection("local", server.url))
+        labelling.save_settings(session, model="local/tiny")
+        author = labelling.give_consent(session, "ada")
+        labelling.submit(session, author, "The first report is due tomorrow.")
+        for _ in range(SPAM_TEXTS):
+            assert labelling.submit(session, author, TEXT).excluded == "nothing relevant"
+        assert author_report(session).collection.spam_authors == 0
+        replies |= REPLIES
+        assert labelling.submit(session, author, TEXT).questions, "the unreadable reply is not reused"
+        assert labelling.submit(session, author, TEXT).excluded == "repeated"
 
 
 def test_random_text_of_a_real_server_is_a_chat_reply_but_not_a_question(
