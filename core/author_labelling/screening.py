@@ -97,7 +97,8 @@ def exclusion(text: str, earlier: Container[str] = (), before: Iterable[Conversa
         return "greeting"
     marks = len(_LINK.findall(text))
     letters = sum(one.isalpha() or one.isspace() or _is_mark(one) for one in _LINK.sub("", text))
-    if _RUN.search(text) or marks > len(words) or letters * 2 < len(_LINK.sub("", text)):
+    runs = sum(len(run[0]) for run in _RUN.finditer(text))
+    if runs * 2 > len("".join(text.split())) or marks > len(words) or letters * 2 < len(_LINK.sub("", text)):
         return "spam"
     if len(words) < MIN_WORDS and sum(map(unspaced, filter(str.isalpha, "".join(words)))) < MIN_LETTERS:
         return "too short"
