@@ -145,8 +145,11 @@ class Param:
 PERSONAS = "personas"
 """Parameter that holds the personas, of every protocol that debates with personas."""
 
-WEIGHTS, EQUAL = "weights", "equal"
-"""Parameter that holds the weights of votes, and its value for votes without weights."""
+WEIGHTS, EQUAL, FROM_REVIEWS = "weights", "equal", "reviewed"
+"""Parameter that holds the weights of votes, and its values for votes without weights and for weights from reviews.
+
+The latter become ``reviewed: 2.2, 0.85, 1.39`` in a planned run.
+"""
 
 SIMILARITY_PARAM = "likeness"
 """Parameter that selects how texts are compared."""

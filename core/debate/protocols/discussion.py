@@ -26,6 +26,7 @@ from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import (
     EQUAL,
+    FROM_REVIEWS,
     VOTE_RULES,
     WEIGHTS,
     Param,
@@ -99,13 +100,13 @@ def _vote(params: Params, kind: Kind) -> MajorityVote:
 
 def _weights(text: str) -> list[float] | None:
     """Return the weight of each annotator's vote, None for equal ones. ValueError for anything but numbers."""
-    return None if text == EQUAL else [float(part) for part in text.split(",")]
+    return None if text == EQUAL else [float(part) for part in text.removeprefix(f"{FROM_REVIEWS}:").split(",")]
 
 
 def _check(params: Params, codebook: Codebook) -> str:
     """Return what is wrong with the weights, empty if nothing is. Ratings take the median and ignore them."""
     text = str(params[WEIGHTS])
-    if text in (EQUAL, "reviewed") or codebook.kind == "rating":  # reviewed ones become numbers in a planned run
+    if text in (EQUAL, FROM_REVIEWS) or codebook.kind == "rating":
         return ""
     try:
         weights = _weights(text) or []

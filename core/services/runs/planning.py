@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
-from core.debate.protocol_spec import PERSONAS, PRESET, Params, ProtocolSpec
+from core.debate.protocol_spec import FROM_REVIEWS, PERSONAS, PRESET, WEIGHTS, Params, ProtocolSpec
 from core.debate.turns import Role, family
 from core.documents import VERDICT
 from core.engine.event_loop import EngineThread
@@ -296,10 +296,10 @@ def pin_settings(session: ProjectSession | None, settings: RunSettings) -> RunSe
     """
     if session is not None:
         settings = session.trainer.pin_classifier(settings)
-    if settings.params.get("weights") != "reviewed" or settings.codebook.kind == "rating":
+    if settings.params.get(WEIGHTS) != FROM_REVIEWS or settings.codebook.kind == "rating":
         return settings
-    weights = reviewed_vote_weights(session, settings)
-    return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
+    weights = f"{FROM_REVIEWS}: {reviewed_vote_weights(session, settings)}"
+    return settings.model_copy(update={"params": {**settings.params, WEIGHTS: weights}})
 
 
 def saved_codebook(session: ProjectSession) -> CodebookVersion:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
+from core.debate.protocol_spec import FROM_REVIEWS, WEIGHTS
 from core.engine.ray_job import require_ray
 from core.llm.model_library import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
@@ -173,8 +174,8 @@ def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
     def alike(settings: RunSettings) -> bool:
         pin = session.models.pin_vectors
         used = {**params, **settings.params}
-        if params.get("weights") == "reviewed" and used["weights"] != "equal":
-            used["weights"] = "reviewed"  # became numbers when the run was planned
+        if params.get(WEIGHTS) == FROM_REVIEWS and str(used[WEIGHTS]).startswith(f"{FROM_REVIEWS}:"):
+            used[WEIGHTS] = FROM_REVIEWS
         specs = {role: pin(wanted.role_model(role), settings.codebook).spec for role in settings.role_models}
         return (
             settings.protocol == wanted.protocol

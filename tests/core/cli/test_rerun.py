@@ -295,6 +295,8 @@ def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_pa
         actions.submit(workspace.open(tmp_path / "p.duckdb"), "r0001", ["d0", "d1", "d2"])
     weighted = ("--context", "id", "--protocol", "discussion", "--param", "weights=reviewed")
     annotate(tmp_path, *weighted)
+    ((weights,),) = rows(tmp_path, "SELECT settings ->> '$.params.weights' FROM runs WHERE run_id = 'r0002'")
+    assert re.fullmatch(r"reviewed: [\d.]+, [\d.]+, [\d.]+", weights)
     assert "ignored" not in annotate(tmp_path, *weighted, "--resume", "r0002").stderr
     equal = annotate(tmp_path, *weighted[:-1], "weights=equal", "--resume", "r0002").stderr
     assert "--param is ignored" in equal

@@ -78,7 +78,8 @@ def test_discussion_without_votes_of_more_than_half_names_no_majority() -> None:
 
 
 def test_weighted_votes_decide_without_a_consensus() -> None:
-    assert run_discussion(*("SPP",) * 3, weights="2.2, 0.85, 0.9")[0].values == {"label": SERVICE}
+    for weights in ("2.2, 0.85, 0.9", "reviewed: 2.2, 0.85, 0.9"):
+        assert run_discussion(*("SPP",) * 3, weights=weights)[0].values == {"label": SERVICE}
     weighted, _ = run_discussion(*("SPP",) * 3, weights="1.5, 0.85, 0.9")
     assert weighted.values == {"label": PRICE}
     assert weighted.notes[0] == "no consensus after 2 rounds of discussion, the weighted majority counts"
@@ -87,7 +88,7 @@ def test_weighted_votes_decide_without_a_consensus() -> None:
     )
 
 
-@pytest.mark.parametrize("weights", ["1, 2", "1, 2, x", "0, 1, 1", "-1, 1, 1", "nan, 1, 1"])
+@pytest.mark.parametrize("weights", ["1, 2", "1, 2, x", "reviewed: 1, 2", "0, 1, 1", "-1, 1, 1", "nan, 1, 1"])
 def test_wrong_weights_are_refused(weights: str) -> None:
     codebook = context_of(SPEC, "choice", annotators=3).codebook
     assert "weights are equal, reviewed, or 3 numbers" in SPEC.check(

@@ -55,14 +55,14 @@ def test_base_of_a_rerun_has_the_vectors_that_the_plan_would_get(session: Projec
 
 def test_base_of_a_rerun_may_have_the_numbers_of_reviewed_weights(session: ProjectSession) -> None:
     plan = planning.Plan(protocol="discussion", params={"weights": "reviewed"})
-    queue_runs(session, replace(plan, params={"weights": "0.5, 1, 2"}))
-    (equal,) = queue_runs(session, planning.Plan(protocol="discussion"))
-    base = rerun.base_run(session, plan)
-    assert base is not None
-    assert base.run_id == "r0001"
-    base = rerun.base_run(session, planning.Plan(protocol="discussion"))
-    assert base is not None
-    assert base.run_id == equal.run_id
+    runs = {}
+    for weights in ("reviewed: 0.5, 1, 2", "0.5, 1, 2", "equal"):
+        (runs[weights],) = queue_runs(session, replace(plan, params={"weights": weights}))
+    runs["reviewed"] = runs["reviewed: 0.5, 1, 2"]
+    for weights, run in runs.items():
+        base = rerun.base_run(session, replace(plan, params={"weights": weights}))
+        assert base is not None
+        assert base.run_id == run.run_id
 
 
 def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
