@@ -142,11 +142,30 @@ def check_key(connection: Connection, others: Iterable[Connection]) -> None:
     """
     variable = connection.set_variable
     for other in others:
-        if variable in other.environment_variables and other.origin != connection.origin:
+        if variable in other.environment_variables and _has_other_key(other, connection):
             raise UsageError(
                 f"{variable} is the key for {other.base_url}, so {connection.name} cannot have another address.",
                 "Choose another name for the new address. Case, dots, dashes and underscores make no difference.",
             )
+
+
+def other_spelling(connection: Connection, others: Iterable[Connection]) -> Connection | None:
+    """Return a connection to another server whose name is another spelling of this one's, None without one.
+
+    Both would get a key that is set in the environment later.
+    """
+    variable = connection.environment_variables[0]
+    spelled = (other for other in others if other.name != connection.name)
+    same = (other for other in spelled if other.environment_variables[0] == variable)
+    return next((other for other in same if _has_other_key(other, connection)), None)
+
+
+def _has_other_key(other: Connection, connection: Connection) -> bool:
+    """Return True if the key for one connection is not for the other.
+
+    A preset on this machine is only a default: the key of its name may be for another address.
+    """
+    return other.origin != connection.origin and not (other.local and other in PRESETS)
 
 
 def find_key(connection: Connection) -> str | None:

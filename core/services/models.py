@@ -260,11 +260,17 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
 
     Raises UsageError for an invalid name or address, for another address of a connection that an active run uses, and
     for one of a connection whose key is in the environment: the key was given for the first address. Names that differ
-    only in case, dots, dashes and underscores have the same key.
+    only in case, dots, dashes and underscores have the same key, so they cannot have different servers.
     """
     connection = connections.parse_connection(name.strip(), url, dialect)
     earlier = workspace.models.connections.get(connection.name)
-    connections.check_key(connection, workspace.models.connections.values())
+    others = workspace.models.connections.values()
+    connections.check_key(connection, others)
+    if (other := connections.other_spelling(connection, others)) is not None:
+        raise UsageError(
+            f"{connection.name} and {other.name}, with another address, would have the same key.",
+            "Choose another name for the new address. Case, dots, dashes and underscores make no difference.",
+        )
     if earlier is not None and earlier != connection:
         _require_unused(workspace, connection.name, "change the connection")
     preferences.update(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,13 +11,15 @@ from typing import TypeVar, cast
 
 from core.engine.event_loop import EngineThread
 from core.llm import embeddings
-from core.llm.connections import check_key, parse_connection
+from core.llm.connections import check_key, other_spelling, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.services import preferences
 from core.services.project_session import ProjectSession
 from core.store.database import check_path as check_path
 from core.store.project import Project
 from core.store.project_lock import check_folder as check_folder
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -32,7 +35,12 @@ class Workspace:
         self._remember = remember
         self.engine = EngineThread()
         saved = preferences.load()
-        self.models = ModelLibrary(saved.connections)
+        self.models = ModelLibrary()
+        for connection in saved.connections:
+            if (other := other_spelling(connection, self.models.connections.values())) is None:
+                self.models.add(connection)
+            else:  # saved by an older Moot
+                logger.warning("%s is left out, because it would get the key of %s.", connection.name, other.name)
         self.models.own_limits.update(saved.limits)
         self.models.prices.user_prices.update(saved.prices)
         default = embeddings.MINILM if embeddings.available() else ""

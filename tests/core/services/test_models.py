@@ -161,7 +161,32 @@ def test_name_in_another_spelling_gets_no_key_of_another_server(
         workspace.use_connection("my.server", "https://evil.example/v1")
     models.add(workspace, "My_Server", "https://models.example/v2")
     monkeypatch.delenv("MOOT_MY_SERVER_API_KEY")
-    models.add(workspace, "my.server", "https://evil.example/v1")
+    with pytest.raises(UsageError, match=r"my\.server and my-server, with another address, would have the same key"):
+        models.add(workspace, "my.server", "https://evil.example/v1")
+    workspace.use_connection("my.server", "https://evil.example/v1")  # for this process, which has no key
+
+
+def test_spellings_that_an_older_version_saved_do_not_share_a_key(caplog: pytest.LogCaptureFixture) -> None:
+    addresses = {"my-server": "https://models.example/v1", "my.server": "https://evil.example/v1"}
+    saved = [parse_connection(name, url) for name, url in addresses.items()]
+    preferences.update(lambda before: before.with_connections(saved))
+    workspace = Workspace()
+    try:
+        assert addresses.keys() & workspace.models.connections.keys() == {"my-server"}
+    finally:
+        workspace.close()
+    assert "my.server is left out, because it would get the key of my-server." in caplog.text
+
+
+def test_key_of_a_preset_on_this_machine_may_be_for_another_address(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOOT_VLLM_API_KEY", "s3cret")
+    models.add(workspace, "vllm", "https://gpu.example/v1")
+    with pytest.raises(UsageError, match=r"MOOT_VLLM_API_KEY is the key for https://gpu\.example/v1"):
+        models.add(workspace, "vllm", "https://evil.example/v1")
+    with pytest.raises(UsageError, match="MOOT_VLLM_API_KEY"):
+        models.add(workspace, "vLLM", "https://evil.example/v1")
 
 
 def test_connection_of_the_command_line_may_replace_the_address_of_its_name(
