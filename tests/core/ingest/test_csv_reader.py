@@ -244,6 +244,45 @@ def test_first_line_that_is_data_is_not_a_header(lines: str, header: str) -> Non
     assert (table.read == lines.count("\n")) is (header == "none")
 
 
+@each_row(
+    "texts",
+    [
+        ['"Great place', "good", '"Bad place', "fine"],
+        ['"Great place', "good", 'so "nice" really', "fine"],
+        ['"Great place', "good", 'the end"', "fine"],
+        ['"Great" place', "good", '"quoted"', '5" pipe'],
+        ['"', "good", '5" pipe'],
+    ],
+)
+def test_quotes_of_a_table_without_quoting_are_kept(texts: list[str]) -> None:
+    rows = [(str(n), text, "pos") for n, text in enumerate(texts)]
+    table = read("id\ttext\tlabel\n" + "".join("\t".join(row) + "\n" for row in rows), "tweets.tsv")
+    assert tuple(zip(*table.data, strict=True)) == tuple(rows)
+    assert table.notes == ("Cells are not in quotes: all quotes are part of the texts.",)
+    assert read("".join(f"{text}\t1\n" for text in ("text", *texts[:2], 'so "so"')), "tweets.tsv").read == 3
+    assert read("The first line of the list.\n" + "\n".join(texts), "texts.txt").column("text")[1:] == tuple(texts)
+
+
+@each_row(
+    "rows",
+    [
+        [['"Great" place', "1"], ["a\nb\tc", "2"]],
+        [["a\n\tb\n\tc", "1"]],
+        [["x", "\n|\t\t"]],
+        [["x", 'a\n\t\t"b"']],
+        [["a\tb", "c\n\td"], ["e\tf", "g"]],
+    ],
+)
+def test_table_with_quoted_cells_over_several_lines_is_read_back(rows: list[list[str]]) -> None:
+    for table in (
+        [["text", "label"], *rows],
+        [["id", "text", "label"], *([str(n), *row] for n, row in enumerate(rows))],
+    ):
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter="\t", lineterminator="\n").writerows(table)
+        assert read(out.getvalue(), "texts.tsv").data == tuple(zip(*table[1:], strict=True))
+
+
 @given(st.lists(st.text(st.sampled_from('ab ",;\n'), max_size=12), min_size=1, max_size=4))
 def test_well_written_quotes_are_never_changed(cells: list[str]) -> None:
     out = io.StringIO(newline="")
@@ -285,6 +324,13 @@ def test_rows_that_an_unclosed_quote_took_in_are_kept(line_end: str) -> None:
     assert (len(quotation), rejections(quotation)) == (3, [])
     doubled = read(line_end.join(("id,text", '1,"open', '2,"she said ""no"""', "3,ok", "")))
     assert doubled.column("text") == ('she said "no"', "ok")
+
+
+def test_row_that_leaves_a_quote_open_before_its_last_cell_is_rejected() -> None:
+    lines = ["id;text;label", '0;"a";x', '1;"Great place;x', "2;plain;y", '3;"Bad place;x', "4;plain;y", '5;"c";x', ""]
+    table = read("\n".join(lines))
+    assert table.column("id") == ("0", "2", "4", "5")
+    assert rejections(table) == ["row 3: a quote that is never closed", "row 5: a quote that is never closed"]
 
 
 def test_rows_that_an_unclosed_quote_took_in_are_read_like_others() -> None:
