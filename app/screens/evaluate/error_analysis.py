@@ -15,7 +15,7 @@ from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation.error_analysis import SIDES, ErrorSide, LabelErrors, documents, of_label
-from core.services.evaluation.evaluation import evaluate
+from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 
@@ -31,9 +31,10 @@ NAMES: dict[bool, dict[ErrorSide, str]] = {
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
-    label_id = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
+    evaluation = evaluate(session, run, reference)
+    label_id = pick(codebook, key="errors-label", default=evaluation.first_scored)
     errors = of_label(session, run, label_id, reference)
-    side, word = _findings(errors, run, reference)
+    side, word = _findings(errors, evaluation)
     basis = errors.counted.describe(reference)
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=basis, key="errors-documents") as head:
@@ -69,10 +70,11 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         )
 
 
-def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[ErrorSide, str]:
+def _findings(result: LabelErrors, evaluation: EvaluationReport) -> tuple[ErrorSide, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
-    word, kind = "", run.settings.codebook.kind
-    basis = result.counted.describe(reference)
+    run, word = evaluation.run, ""
+    kind = run.settings.codebook.kind
+    basis = result.counted.describe(evaluation.reference)
     left, right = st.columns([1.2, 1], gap="small")
     subtitle = "bar: how much more typical of these errors than of correct documents (TF-IDF difference)"
     with left, layout.panel("Cue words", subtitle, counted=basis, key="errors-cues"):
@@ -111,13 +113,15 @@ def _findings(result: LabelErrors, run: RunRow, reference: Reference) -> tuple[E
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
             )
     with right:
-        with layout.panel(
-            "By length", "error rate by number of words; line: 95% interval", counted=basis, key="errors-length"
-        ):
+        rate_basis, marks = evaluation.describe_basis(result.counted), "line: 95% interval"
+        if evaluation.basis.is_estimate:
+            marks += "; right: counts of reviewed documents, unweighted"
+        subtitle = f"error rate by number of words; {marks}"
+        with layout.panel("By length", subtitle, counted=rate_basis, key="errors-length"):
             _bands(result.by_length, "words", key="errors-length-chart")
         if result.by_labels:
-            subtitle = "error rate by labels present in the reference; line: 95% interval"
-            with layout.panel("By number of labels", subtitle, counted=basis, key="errors-labels"):
+            subtitle = f"error rate by labels present in the reference; {marks}"
+            with layout.panel("By number of labels", subtitle, counted=rate_basis, key="errors-labels"):
                 _bands(result.by_labels, "labels", key="errors-labels-chart")
         with layout.panel("By error type", "as set in Review", counted=basis, key="errors-tags"):
             if result.tags:

@@ -21,7 +21,7 @@ from core.formatting import format_number
 from core.runs import RoleModel, RunDetails
 from core.services.evaluation import debate_effect as debate_effects
 from core.services.evaluation import latent_truth, report
-from core.services.review import actions
+from core.services.review import actions, queue
 from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
@@ -235,6 +235,19 @@ def test_small_p_values_of_the_alternative_annotator_test_are_not_zero(session, 
     shown = re.sub(r"<[^>]+>", " ", texts(draw(session, "evaluate", evaluate_tab="models")))
     assert "&lt; 0.001" in shown
     assert "0.000" not in shown
+
+
+def test_error_rates_that_are_estimated_from_reviews_are_told_from_the_counts(session, project):
+    documents = [f"d{n:02}" for n in range(40)]
+    project.store.documents.add(Document(id, {"text": id}) for id in documents)
+    answers = {id: (both("a"), both("b")) for id in documents}
+    run = session.run(debates(project, sample_world.CODEBOOK, answers, answers))
+    ada = actions.Attribution("ada")
+    sampling = queue.list_queue(session, run, queue.QueueFilter(sort="queue", size=20), actor="ada").sampling
+    actions.submit(session, run.run_id, list(sampling), ada, sampling=sampling)
+    shown = texts(draw(session, "evaluate", evaluate_tab="errors", evaluate_reference="reviewed"))
+    assert shown.count("estimated for 40 documents from 20 random draws") == 2
+    assert shown.count("right: counts of reviewed documents, unweighted") == 2
 
 
 def test_effect_of_the_debate_names_its_reference_and_the_units_of_its_interval(session, project):
