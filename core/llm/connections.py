@@ -19,6 +19,7 @@ KEYRING_SERVICE = "moot"
 _ENDPOINT = re.compile(r"/*(/(chat/completions|completions|models|embeddings|responses))?/*$")
 """End of a pasted address that is not a part of the base URL."""
 _OLLAMA_ENDPOINT = re.compile(r"/api(/\w+)?$")
+_CLOUD_MODEL = re.compile(r"[:-]cloud$")
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
@@ -38,6 +39,10 @@ class Connection(BaseModel, frozen=True, extra="forbid"):
     def local(self) -> bool:
         """True if the server is on this machine."""
         return not self.base_url or (urlsplit(self.base_url).hostname or "") in _THIS_MACHINE
+
+    def is_cloud(self, model: str) -> bool:
+        """Return True for a model that Ollama sends to its cloud, by its name."""
+        return self.dialect == "ollama" and _CLOUD_MODEL.search(model) is not None
 
     @property
     def origin(self) -> str:

@@ -35,10 +35,14 @@ _CONTEXT_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """Published information on a model. ``context`` in tokens and ``reasons`` are None if not reported."""
+    """Published information on a model. ``context`` in tokens and ``reasons`` are None if not reported.
+
+    ``passed_on`` is True if Ollama sends its requests to another machine.
+    """
 
     context: int | None = None
     reasons: bool | None = None
+    passed_on: bool = False
 
 
 async def fetch_model_info(
@@ -90,7 +94,8 @@ def _of_ollama(response: Any) -> ModelInfo:
     abilities = response.get("capabilities") if isinstance(response, dict) else None
     details = info if isinstance(info, dict) else {}
     context = next((_count(value) for name, value in details.items() if str(name).endswith(".context_length")), None)
-    return ModelInfo(context=context, reasons="thinking" in abilities if isinstance(abilities, list) else None)
+    reasons = "thinking" in abilities if isinstance(abilities, list) else None
+    return ModelInfo(context, reasons, passed_on=isinstance(response, dict) and bool(response.get("remote_host")))
 
 
 def _context_window(provider: str, model: str) -> int | None:

@@ -175,6 +175,8 @@ class ModelLibrary:
         published = await model_info.fetch_model_info(
             self.session, connection, await self.key(connection), role_model.model
         )
+        if published.passed_on:
+            self.prices.passed_on.add((connection.base_url, role_model.model))
         capabilities.context = published.context or capabilities.context
         capabilities.reasons = published.reasons if capabilities.reasons is None else capabilities.reasons
         return capabilities

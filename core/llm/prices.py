@@ -60,6 +60,8 @@ class Prices:
 
     def __init__(self) -> None:
         self.user_prices: dict[str, Price] = {}
+        self.passed_on: set[tuple[str, str]] = set()
+        """(address, model) of each model that Ollama is known to send to another machine, whatever its name."""
 
     def user_price(self, connection: Connection, model: str) -> Price | None:
         """Return the user's price for this model or its connection."""
@@ -68,7 +70,9 @@ class Prices:
 
     def price(self, connection: Connection, model: str) -> Price | None:
         """Return the user's price, else the published one; None if unknown."""
-        return self.user_price(connection, model) or list_price(connection, model)
+        if (price := self.user_price(connection, model)) is not None:
+            return price
+        return None if (connection.base_url, model) in self.passed_on else list_price(connection, model)
 
     def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:
         """Return the price of these tokens in dollars, None if unknown."""
@@ -85,9 +89,11 @@ def provider_of(connection: Connection) -> str | None:
 def list_price(connection: Connection, model: str) -> Price | None:
     """Return the published price for a typical prompt length, None if unknown.
 
-    The built-in model and a local Ollama cost nothing.
+    The built-in model costs nothing, and neither do the models that Ollama runs on this machine.
     """
-    if connection.is_builtin or (connection.dialect == "ollama" and connection.local):
+    if connection.is_builtin or (
+        connection.dialect == "ollama" and connection.local and not connection.is_cloud(model)
+    ):
         return Price(prompt=0, completion=0)
     provider = provider_of(connection)
     if provider is None:

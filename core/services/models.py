@@ -247,12 +247,17 @@ def model_to_try(workspace: Workspace, name: str, plan: planning.Plan, listed: M
     for role_model in (*plan.role_models.values(), plan.default_model):
         if role_model.connection == name and role_model.model:
             return role_model.model
-    return listed.names[0] if listed.names and workspace.models.connection(name).local else None
+    connection = workspace.models.connection(name)
+    return next((model for model in listed.names if connection.local and not connection.is_cloud(model)), None)
 
 
 def first_model(workspace: Workspace, name: str) -> str:
-    """Return the default model of a connection, the first one listed; empty if unknown."""
-    return next(iter(listing(workspace, name, wait=3.0).names), "")
+    """Return the default model of a connection, the first one listed; empty if unknown.
+
+    A cloud model of Ollama is not a default: its texts leave this machine.
+    """
+    names, connection = listing(workspace, name, wait=3.0).names, workspace.models.connections.get(name)
+    return next((model for model in names if connection is not None and not connection.is_cloud(model)), "")
 
 
 def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:

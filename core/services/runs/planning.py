@@ -268,13 +268,15 @@ def replace_prompts(templates: Mapping[str, Template], texts: Mapping[str, str],
 
 
 def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
-    """Return the remote models of a run without a known price: the user has to confirm before it starts."""
-    unpriced = (
-        role_model.spec
-        for role_model in models.billed_models(settings)
-        if not models.connection(role_model.connection, role_model.base_url).local and not models.priced(role_model)
+    """Return the models of a run without a known price: the user has to confirm before it starts.
+
+    An OpenAI-compatible server on this machine needs no price. Ollama's models without one are those of its cloud.
+    """
+    unpriced = (role_model for role_model in models.billed_models(settings) if not models.priced(role_model))
+    servers = ((role_model, models.connection_of(role_model)) for role_model in unpriced)
+    return tuple(
+        dict.fromkeys(model.spec for model, server in servers if not server.local or server.dialect == "ollama")
     )
-    return tuple(dict.fromkeys(unpriced))
 
 
 def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:

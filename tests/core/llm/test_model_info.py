@@ -11,6 +11,7 @@ from aiohttp import web
 from core.llm.connections import PRESETS, parse_connection
 from core.llm.model_info import ModelInfo, fetch_model_info
 from core.llm.model_library import ModelLibrary
+from core.runs import RoleModel
 from tests.servers.ollama import PLAIN, THINKER, ollama
 from tests.servers.scripted import Behaviour, Scripted
 
@@ -74,6 +75,26 @@ def test_ollama_context_and_thinking_are_read() -> None:
                 await models.close()
 
         assert asyncio.run(go()) == [ModelInfo(8192, True), ModelInfo(2048, False)]
+
+
+def test_copy_of_a_cloud_model_of_ollama_has_no_price_once_the_server_names_its_host() -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response({"remote_host": "https://ollama.com:443", "capabilities": ["thinking"]})
+
+    with Scripted(behave) as server:
+        connection = parse_connection("ollama", server.url.removesuffix("/v1"), "ollama")
+        role_model = RoleModel(connection="ollama", model="mine", base_url=connection.base_url)
+
+        async def go() -> tuple[bool, bool]:
+            models = ModelLibrary([connection])
+            try:
+                before = models.priced(role_model)
+                await models.fetch_capabilities(role_model)
+                return before, models.priced(role_model)
+            finally:
+                await models.close()
+
+        assert asyncio.run(go()) == (True, False)
 
 
 @pytest.mark.parametrize("status", [200, 401, 500])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
 from core.codebook import Codebook, Label
 from core.errors import Unreachable, UsageError
@@ -17,8 +19,9 @@ from core.services import models, preferences
 from core.services.models import Price, _Lists
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.core.services.sessions import queue_runs, studio
+from tests.core.services.sessions import BOOK, queue_runs, studio
 from tests.servers.running import free_port, mock_llm
+from tests.servers.scripted import Scripted
 
 LOCAL = parse_connection("local", "http://127.0.0.1:9/v1")
 
@@ -222,6 +225,25 @@ def test_models_of_a_server_are_listed_and_tested(workspace: Workspace) -> None:
         resolve = planning.Plan().with_role_model("judge", RoleModel(connection="local", model="mock"))
         assert models.model_to_try(workspace, "local", resolve, listed) == "mock"
         assert models.try_model(workspace, RoleModel(connection="local", model="mock")).error is None
+
+
+@pytest.mark.parametrize("cloud", ["deepseek-v3.1:671b-cloud", "glm-4.6:cloud"])
+def test_cloud_model_of_ollama_has_no_price_and_is_not_a_default(workspace: Workspace, cloud: str) -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        names = [cloud, "llama3.2:latest"] if request.path == "/api/tags" else []
+        return web.json_response({"models": [{"model": name} for name in names]})
+
+    with Scripted(behave) as server:
+        workspace.models.add(Connection(name="ollama", base_url=server.url.removesuffix("/v1"), dialect="ollama"))
+        listed = models.fresh_listing(workspace, "ollama")
+        assert listed.names == (cloud, "llama3.2:latest")
+        assert models.first_model(workspace, "ollama") == "llama3.2:latest"
+        assert models.model_to_try(workspace, "ollama", planning.Plan(), listed) == "llama3.2:latest"
+    remote, local = (RoleModel(connection="ollama", model=name) for name in listed.names)
+    assert (models.priced(workspace, remote), models.priced(workspace, local)) == (None, (0.0, 0.0))
+    plan = planning.Plan(protocol="single", default_model=remote)
+    settings = planning.build_settings(plan, BOOK, 1, workspace.models)
+    assert planning.unpriced_models(workspace.models, settings) == (remote.spec,)
 
 
 def test_role_without_a_model_does_not_start_a_run(workspace: Workspace) -> None:
