@@ -24,7 +24,7 @@ from core.llm.probe import BOOK
 from core.runs import RoleModel, RunSettings
 from core.services import preferences
 from core.services.background_jobs import in_thread
-from core.services.runs import planning
+from core.services.runs import control, planning
 from core.services.workspace import Workspace
 
 LISTED_SECONDS = 60.0
@@ -322,7 +322,7 @@ def cancel_batches(workspace: Workspace, name: str) -> None:
     for session in workspace.sessions():
         stopped = [*session.project.jobs.count_paused(name)]
         session.stop(*stopped)
-        problems += [run.message for run in map(session.run, stopped) if run.stop_code == "errors"]
+        problems += control.kept_batches(session, stopped)
     if problems:
         raise UsageError(" ".join(problems), "Cancel them in the account of the provider.")
 

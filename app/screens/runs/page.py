@@ -204,6 +204,8 @@ def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) ->
     changes = {run.run_id: run.details.model_copy(update={"status": status}) for run in runs}
     verb = {"deleted": "deleted", "archived": "archived", "": "restored"}[status]
     _change(session, changes, f"{format_count(len(runs), 'run')} {verb}.")
+    if status == "deleted" and (problems := control.kept_batches(session, changes)):
+        state.set_notice("warn", " ".join(problems), "Cancel them in the account of the provider.")
     state.runs.clear_selection()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.errors import UsageError
@@ -198,6 +198,12 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails]) -
     if batches := [run_id for run_id in deleted if session.run(run_id).settings.engine.name == "batch"]:
         session.stop(*batches)  # it waits while another run is started or stopped
     return act
+
+
+def kept_batches(session: ProjectSession, run_ids: Iterable[str]) -> list[str]:
+    """Return a sentence for each of these runs that was stopped although a server did not cancel all of its batches."""
+    runs = map(session.run, run_ids)
+    return [run.message for run in runs if (run.state, run.stop_code) == ("stopped", "errors")]
 
 
 def undo_details(session: ProjectSession, act: int) -> int:

@@ -25,8 +25,9 @@ from core.services.runs import control, planning
 from core.services.runs.configuration import PROTOCOL
 from core.services.runs.control import change_details
 from tests.app.studio import NAVIGATION, button, can_other_tabs_act, html, open_page, studio
-from tests.core.services.sessions import fill, queue_runs
+from tests.core.services.sessions import fill, pause_with_open_batch, queue_runs
 from tests.core.store.helpers import ROLES, make_settings, set_gold, store_debate, store_debates
+from tests.servers.running import batch_server, configure
 
 
 @pytest.fixture
@@ -168,6 +169,16 @@ def test_other_tabs_act_while_batches_of_deleted_runs_are_cancelled(session, mon
     monkeypatch.setattr(control, "change_details", delete)
     button(open_runs(run.run_id), "Delete")
     assert others_act == [True]
+
+
+def test_deletion_says_which_batches_could_not_be_cancelled(session):
+    with batch_server() as server:
+        configure(server, hold=True)
+        context.workspace().use_connection("mine", f"{server}/v1")
+        run = pause_with_open_batch(session, server)
+    at = button(open_runs(run.run_id), "Delete")
+    assert "1 batch at mine could not be cancelled." in html(at)
+    assert session.all_runs() == []
 
 
 def test_deletion_can_be_undone_after_another_run_was_changed(session):
