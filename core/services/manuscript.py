@@ -255,8 +255,9 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
         case "sample":
             return _review(session, run, report)
         case "by_hand":
+            sight = _sight(session, run, source_of(report.reference).who)
             return (
-                f"The reference is {noun} ({counted}).{_sight(session, run)} {_selection(session, run, report)} The "
+                f"The reference is {noun} ({counted}).{sight} {_selection(session, run, report)} The "
                 "scores describe these documents alone and have no intervals."
             )
         case "groups":
@@ -273,9 +274,10 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
     """Return the paragraph on a reference that is a sample of reviewed documents, or all of them."""
     sample, without_weight = _sample(session, run, report)
     population = f"{report.basis.population:,}"
-    people = len(session.store.agreement.submitted(run.run_id))
+    person = source_of(report.reference).who
+    people = sum(person in ("", name) for name in session.store.agreement.submitted(run.run_id))
     who = f" by {format_count(people, 'person', 'people')}" if people else ""
-    sight, discarded = _sight(session, run), ""
+    sight, discarded = _sight(session, run, person), ""
     if count := report.basis.discarded:
         discarded = f" {format_count(count, 'document')} {plural(count, 'was', 'were')} discarded."
     if sample.complete:
@@ -308,9 +310,9 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
     )
 
 
-def _sight(session: ProjectSession, run: RunRow) -> str:
-    """Return a sentence on whether reviewers saw the verdicts of the run."""
-    seen = blind_report(session, run)
+def _sight(session: ProjectSession, run: RunRow, person: str) -> str:
+    """Return a sentence on whether a person, or all reviewers for an empty name, saw the verdicts of the run."""
+    seen = blind_report(session, run, person)
     if not seen.blind.n + seen.shown.n:
         return " No value was decided in the review of this run; values come from the reviews of other runs."
     blind = f"{format_count(seen.blind.n, 'value')} {plural(seen.blind.n, 'was', 'were')} decided"

@@ -345,7 +345,7 @@ WITH before AS (
 ), current AS (
     SELECT document_id, actor, item, value FROM person_reviews
     SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
-    WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
+    WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run AND $who IN ('', actor)
 ), beside AS (
     SELECT CASE group_name WHEN '' THEN 'd' || current.document_id ELSE 'g' || group_name END AS unit,
            current.value AS now, verdict.value AS verdict,
@@ -432,7 +432,7 @@ class ReviewerAgreement(ReadRepository):
         )
         return {(document, item): (load(value), actor) for document, item, value, actor in rows}
 
-    def anchoring(self, run_id: str) -> Anchoring:
-        """Return how far decisions follow the verdict, blind and with the verdict visible."""
-        rows = self._connection.rows(_BLIND, {"run": run_id})
+    def anchoring(self, run_id: str, who: str = "") -> Anchoring:
+        """Return how far the decisions of a reviewer, or of all, follow the verdict, blind and with it visible."""
+        rows = self._connection.rows(_BLIND, {"run": run_id, "who": who})
         return Anchoring(*np.array(rows, dtype=np.float64).reshape(len(rows), len(fields(Anchoring))).T)

@@ -183,9 +183,9 @@ def adjudicate(
 
 
 @cached_until_commit
-def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
-    """Return how far decisions follow the verdict, blind and with the verdict visible."""
-    anchoring = session.store.agreement.anchoring(run.run_id)
+def blind_report(session: ProjectSession, run: RunRow, who: str = "") -> BlindReport:
+    """Return how far the decisions of a reviewer, or of all, follow the verdict, blind and with it visible."""
+    anchoring = session.store.agreement.anchoring(run.run_id, who)
     return BlindReport(
         changed=_share_of_units(anchoring.changed, anchoring.blind),
         towards=int(anchoring.towards.sum()),

@@ -329,6 +329,28 @@ def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> N
         assert "interval" not in str(paper.sections["Results"][0])
 
 
+def test_methods_count_one_person_and_their_values_if_they_are_the_reference(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=60) as (_, session):
+        run = annotate(session)
+        for who, size in (("ada", 40), ("bo", 9)):
+            drawn = queue.list_queue(session, run, QueueFilter(sort="queue", size=size), actor=who).sampling
+            by = actions.Attribution(who)
+            for item in run.settings.codebook.items:
+                actions.edit(session, run.run_id, list(drawn), item, True, by)
+            actions.submit(session, run.run_id, list(drawn), by, sampling=drawn)
+        of_all, of_ada, of_bo = (agreement.blind_report(session, run, who).shown.n for who in ("", "ada", "bo"))
+        assert of_all == of_ada + of_bo > of_ada > of_bo > 0
+        by_all, by_ada, by_bo = (
+            str(manuscript.build(session, run, reference).sections["Methods"])
+            for reference in ("reviewed", "reviewed@ada", "reviewed@bo")
+        )
+        assert "the review of documents by 2 people" in by_all
+        assert f" {of_all} with it in view." in by_all
+        assert "the review of documents by 1 person" in by_ada
+        assert f" {of_ada} with it in view." in by_ada
+        assert f" {of_bo} with it in view." in by_bo
+
+
 def test_methods_count_one_blind_value_in_the_singular(world: tuple[ProjectSession, RunRow], monkeypatch) -> None:
     report = agreement.blind_report(*world)
     one = replace(report, blind=replace(report.blind, n=1))
