@@ -100,8 +100,8 @@ def build_documents(
     With a rater column, rows of the same id are one document, with the gold of the rater that each row names. Without
     an id column, rows with the same text and context are. A row with another text, or by the same rater, is rejected.
 
-    In a table of several files, ids that different texts have in different files get the name of the file
-    (``b.csv:1``). If instead the texts are the same, the files hold the gold of different raters: a rater without a
+    In a table of several files, ids that mostly have different texts in different files get the name of the file
+    (``b.csv:1``). If instead most texts are the same, the files hold the gold of different raters: a rater without a
     name gets the name of the file. The rows of a file without texts add their gold to the documents with their ids.
     """
     check_mapping(table, mapping, codebook)
@@ -177,7 +177,8 @@ class _DocumentBuilder:
         document = self._document_of_id.get(id)
         earlier = None if document is None else self._rows[document]
         is_gold = self._files[index] in self._files_of_gold
-        if document is not None and earlier is not None and (is_gold or self._texts[earlier] == texts):
+        has_same_text = earlier is not None and _fold_spaces(self._texts[earlier]) == _fold_spaces(texts)
+        if document is not None and (is_gold or has_same_text):
             rated = (self._raters[index] if self._raters else self._files[index], id)
             is_first = bool(self._raters or is_gold) and rated not in self._rated
             if self._merge_gold(document, index, is_first=is_first):
@@ -194,7 +195,7 @@ class _DocumentBuilder:
             reason = f"the id '{clip(id, 80)}' is repeated in {self._files[index]}"
         elif earlier is not None:
             reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
-            if self._texts[earlier] != texts:
+            if not has_same_text:
                 reason += ", with another text"
             elif self._mapping.rater is not None:
                 reason += f", also by rater '{clip(self._raters[index], 80)}'"
@@ -298,7 +299,7 @@ class _DocumentBuilder:
 
 
 def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
-    """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
+    """Return the id of each row, and True if files have documents in common: most ids in common have the same text."""
     if mapping.id is None:
         rows = map(str, table.row_numbers)
         if mapping.rater is None:
@@ -310,16 +311,22 @@ def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[s
         return ids, False
     files = table.column(table.file_column)
     first: dict[str, tuple[str, tuple[str, ...]]] = {}
-    shared = False
+    same = different = 0
     for id, file, texts in zip(ids, files, fields, strict=True):
         if not has_text(texts[0]):
             continue
         other, other_texts = first.setdefault(id, (file, texts))
         if id and other != file:
-            if texts != other_texts:
-                return [f"{file}:{id}" if id else "" for file, id in zip(files, ids, strict=True)], False
-            shared = True
-    return ids, shared
+            has_same_text = _fold_spaces(texts) == _fold_spaces(other_texts)
+            same, different = same + has_same_text, different + (not has_same_text)
+    if different and different >= same:
+        return [f"{file}:{id}" if id else "" for file, id in zip(files, ids, strict=True)], False
+    return ids, same > 0
+
+
+def _fold_spaces(texts: Iterable[str]) -> list[str]:
+    """Return texts to compare: a program that saves a file again may change spaces and line ends."""
+    return [" ".join(text.split()) for text in texts]
 
 
 def _files_with_gold(table: Table, mapping: ColumnMapping, files: Sequence[str]) -> set[str]:

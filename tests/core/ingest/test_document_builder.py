@@ -118,6 +118,19 @@ def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
 
 
+def test_texts_that_differ_in_a_file_of_another_rater_are_rejected() -> None:
+    data = files(
+        ann="id,text,Food|1,good soup,1|2,tea,0|3,it's milk,1|4,jam,0",
+        bo="id,text,Food|1,good  soup ,0|2,tea,0|3,it’s milk,0|4,jam,1",
+    )
+    result = build_documents(data, ColumnMapping(text="text", id="id", gold=(GoldSource("Food"),)))
+    assert [document.id for document in result.documents] == ["1", "2", "3", "4"]
+    assert result.documents[0].gold == {"ann": {"Food": True}, "bo": {"Food": False}}
+    assert [str(row) for row in result.rejected] == [
+        "row 4: bo.csv: the id '3' is already used by row 4 of ann.csv, with another text"
+    ]
+
+
 @each_row("order", [("labels", "texts"), ("texts", "labels")])
 def test_file_of_labels_belongs_to_the_texts_of_another_file(order: tuple[str, str]) -> None:
     contents = {"texts": "id,text|1,soup|2,tea|4,milk", "labels": "id,label|2,x|1,y|3,z"}
