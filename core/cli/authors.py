@@ -124,11 +124,24 @@ def _print_annotators(annotators: dict[str, Any]) -> None:
 
     as_number = partial(format_number, digits=2)
     console.print_table(
-        ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per answer", "cost per answer"),
+        (
+            "annotators",
+            "labels",
+            "abstained",
+            "unresolved",
+            "accuracy",
+            "kappa",
+            "KL meaning",
+            "KL position",
+            "s per answer",
+            "cost per answer",
+        ),
         [
             (
                 name,
                 str(row["labels"]),
+                str(row["abstained"]),
+                str(row["unresolved"]),
                 _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
                 console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
                 as_number(row["kl_meaning"]),

@@ -90,6 +90,8 @@ def comparison_panel(session: ProjectSession) -> None:
                 (
                     group.group,
                     f"{group.labels:,}",
+                    f"{group.abstained:,}",
+                    f"{group.unresolved:,}",
                     share_html(group.accuracy),
                     estimate_html(group.kappa, 2),
                     format_number(group.kl_meaning, 2),
@@ -103,6 +105,8 @@ def comparison_panel(session: ProjectSession) -> None:
                 (
                     "Annotators",
                     "Labels",
+                    "Abstained",
+                    "Unresolved",
                     "Accuracy",
                     "Kappa",
                     "KL meaning",

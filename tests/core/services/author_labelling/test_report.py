@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,8 +143,12 @@ def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert done.json["collection"]["answered"] == 66
     assert set(done.json["annotators"]) == {"readers", "experts"}
     assert (tmp_path / "all.jsonl").exists()
-    (readers,) = (line for line in moot("authors", "--project", project).stdout.splitlines() if "readers" in line)
+    lines = moot("authors", "--project", project).stdout.splitlines()
+    head, readers = (line for line in lines if line.startswith(("annotators", "readers")))
     assert readers.endswith(MISSING)  # an imported file states no cost
+    columns = re.split(r"  +", head)
+    counts = dict(zip(columns, re.split(r"  +", readers), strict=True))
+    assert (counts["labels"], counts["abstained"], counts["unresolved"]) == ("180", "0", "0")
     moot("authors", "--project", project, "--annotate", "nowhere/x", code=2)
 
 
