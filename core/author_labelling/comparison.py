@@ -197,7 +197,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport
         questions=len(questions),
         labels=len(labelled),
         abstained=sum(answer.abstention is not None for answer in answers),
-        unresolved=sum(answer.choice is None and answer.abstention is None for answer in answers),
+        unresolved=sum(answer.is_unresolved for answer in answers),
         accuracy=hit_share([asked_question for asked_question, _ in choices], correct),
         kappa=mean_kappa(
             positions,

@@ -208,6 +208,11 @@ class Answer:
     """The price, None if unknown."""
     kind: Literal["answer"] = "answer"
 
+    @property
+    def is_unresolved(self) -> bool:
+        """True if the reply of the annotator could not be read."""
+        return self.choice is None and self.abstention is None and not self.declined
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:

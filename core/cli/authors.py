@@ -26,7 +26,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @console.project_option(required=True)
 @click.option("--sample", is_flag=True, help="First add the sample chats, in a new project with their codebook.")
 @click.option("--import", "chats", type=FILE, help="First import chats with authors' answers (JSON Lines).")
-@click.option("--annotate", "models", multiple=True, metavar="SPEC", help="Let a model answer all questions.")
+@click.option("--annotate", "models", multiple=True, metavar="SPEC", help="Let a model answer the authors' questions.")
 @click.option("--copies", type=click.IntRange(1, 20), default=3, help="Annotations per question by each model.")
 @click.option("--predictivity", "predictor", metavar="SPEC", help="Test with a model which labels predict best.")
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -116,30 +117,43 @@ def _quiet(_share: float, _step: str) -> None:
 
 
 async def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, report: OnStep = _quiet) -> int:
-    """Let a model answer every question with options as its author would, and return the number of new labels.
+    """Let a model answer questions as their authors did with an option, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
     model answers once, because its copies would agree. A question that the model refuses or gives no complete reply to,
-    or that is too long for it, is unresolved. Raises UsageError for an unknown model and the ModelError that stopped
-    it; answers so far are stored.
+    or that is too long for it, is unresolved, and asked again the next time. Raises UsageError for an unknown model and
+    the ModelError that stopped it; answers so far are stored.
     """
     group = model_group(spec)
     if group == BUILT_IN:
         copies = 1
-    questions = (await asyncio.to_thread(load_labelling, session)).analysed
+    current = await asyncio.to_thread(load_labelling, session)
+    names = [f"{spec} #{number}" for number in range(1, copies + 1)]
+    given = Counter(
+        entry.question_id
+        for entry in current.log
+        if isinstance(entry, Answer) and entry.group == group and entry.by.rpartition(" #")[0] == spec
+    )
+    questions = [asked_question for asked_question in current.analysed.values() if asked_question.truth is not None]
     templates, added = requests.load_templates(), 0
-    for done_so_far, asked_question in enumerate(questions.values()):
+    for done_so_far, asked_question in enumerate(questions):
         report(done_so_far / len(questions), f"{done_so_far:,} of {format_count(len(questions), 'question')}")
-        names = [f"{spec} #{number}" for number in range(1, copies + 1)]
-        done = asked_question.annotators.get(group, {})
-        if not asked_question.question.options or all(name in done for name in names):
+        question, answers_so_far = asked_question.question, asked_question.annotators.get(group, {})
+        open_names = [name for name in names if name not in answers_so_far or answers_so_far[name].is_unresolved]
+        if not open_names:
             continue
-        step = requests.annotate(asked_question.source, asked_question.question, templates, copies=copies)
-        codebook = asked_question.question.codebook
-        replies = await run_step(session, step, codebook, spec, errors_as_replies=UNANSWERABLE)
+        step = requests.annotate(asked_question.source, question, templates, copies=len(open_names))
+        replies = await run_step(
+            session,
+            step,
+            question.codebook,
+            spec,
+            errors_as_replies=UNANSWERABLE,
+            occurrence=given[question.id],  # no annotator gets a reply that another or the same has given
+        )
         answers = [
             Answer(
-                asked_question.question.id,
+                question.id,
                 name,
                 time.time(),
                 group,
@@ -147,11 +161,10 @@ async def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, 
                 seconds=round(reply.seconds, 3),
                 cost_usd=reply.cost_usd,
             )
-            for name, (option, reply) in zip(names, replies, strict=True)
-            if name not in done
+            for name, (option, reply) in zip(open_names, replies, strict=True)
         ]
         await asyncio.to_thread(session.store.author_log.append, answers)
-        added += len(answers)
+        added += sum(not answer.is_unresolved for answer in answers)
     return added
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from core.author_labelling.questions import Question
 from core.errors import ExportError, InputError, WorkStopped
 from core.files import shipped_folder
 from core.formatting import MISSING
@@ -48,6 +49,10 @@ def session(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> P
     return opened
 
 
+def comparable(session: ProjectSession) -> list[Question]:
+    return [each.question for each in load_labelling(session).questions.values() if each.truth is not None]
+
+
 def test_sample_reproduces_the_figures_of_the_paper(session: ProjectSession) -> None:
     assert files.load_sample(session) == 0, "a second import adds nothing"
     report = author_report(session)
@@ -78,7 +83,7 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
 
 
 def test_builtin_annotator_answers_each_question_once(session: ProjectSession) -> None:
-    assert session.engine.submit(annotate(session, "builtin/lexical")).result() == 63
+    assert session.engine.submit(annotate(session, "builtin/lexical")).result() == 60, "only what authors answered"
     assert session.engine.submit(annotate(session, "builtin/lexical")).result() == 0
     group = next(group for group in author_report(session).groups if group.group == "built-in")
     assert (group.labels, group.kappa.value, group.cost_usd) == (60, None, 0)
@@ -158,9 +163,7 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
 ) -> None:
     session = workspace.open(tmp_path / "chats.duckdb")
     files.load_sample(session)
-    questions = [
-        question.question for question in load_labelling(session).questions.values() if question.question.options
-    ]
+    questions = comparable(session)
     failing = questions[0].text
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -169,9 +172,38 @@ def test_question_without_reply_is_unresolved_and_the_others_are_answered(
 
     with Scripted(behave) as server:
         session.models.add(parse_connection("lab", server.url))
-        assert session.engine.submit(annotate(session, "lab/m", copies=1)).result() == len(questions)
+        answered = session.engine.submit(annotate(session, "lab/m", copies=1)).result()
+        assert 0 < answered < len(questions)
     group = next(group for group in author_report(session).groups if group.group == "models")
-    assert 0 < group.unresolved < group.questions
+    assert (group.labels, group.unresolved) == (answered, len(questions) - answered)
+
+
+def test_unreadable_answer_is_requested_again_and_the_others_are_kept(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "chats.duckdb")
+    files.load_sample(session)
+    questions = comparable(session)
+    unreadable, requested = ["I cannot say.", "Perhaps."], 0
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        nonlocal requested
+        requested += 1
+        is_first = questions[0].text in json.dumps(body, ensure_ascii=False)
+        return await reply_with(unreadable.pop(0) if is_first and unreadable else "The label is 2")(request, body)
+
+    def label(copies: int = 1) -> int:
+        return session.engine.submit(annotate(session, "some/m", copies=copies)).result()
+
+    def first_answer() -> str | None:
+        (answer,) = load_labelling(session).questions[questions[0].id].annotators["models"].values()
+        return answer.choice
+
+    with Scripted(behave) as server:
+        session.models.add(parse_connection("some", server.url))
+        assert (label(), first_answer()) == (len(questions) - 1, None)
+        requested = 0
+        assert (label(), first_answer(), requested) == (1, questions[0].options[1], 1)
+        assert (label(), requested) == (0, 1), "all are answered"
+        assert (label(copies=2), requested) == (len(questions), 1 + len(questions)), "no reply is used twice"
 
 
 def test_stopped_model_keeps_its_answers(workspace: Workspace, tmp_path: Path) -> None:
@@ -198,7 +230,7 @@ def test_stopped_model_keeps_its_answers(workspace: Workspace, tmp_path: Path) -
         with pytest.raises(WorkStopped):
             job.result()
         assert session.activity == ""
-        questions = [each for each in load_labelling(session).analysed.values() if each.question.options]
-        assert sum("models" in each.annotators for each in questions) == 2
+        questions = comparable(session)
+        assert sum("models" in each.annotators for each in load_labelling(session).questions.values()) == 2
         again = session.engine.submit(annotate(session, "slow/m", copies=1)).result()
         assert (again, requested) == (len(questions) - 2, len(questions) + 1)
