@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLParser, parse
 
 from core.errors import InputError
 from core.ingest.json_reader import table_of_objects
-from core.ingest.table import SAVE_AS_TABLE, Table, TableSource
+from core.ingest.table import SAVE_AS_TABLE, Table, TableSource, unique_names
 
 
 def read_xml(source: TableSource) -> Table:
@@ -37,17 +38,24 @@ def read_xml(source: TableSource) -> Table:
 def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
     """Return the elements of the most frequent name, the outer one if two are, with the attributes around each.
 
-    Only elements count in which an element has a text; if there are none, those with several attributes. Those inside a
-    record are a part of it.
+    Only elements count in which an element has a text; if none recurs, those with a text of their own, else those with
+    several attributes. Elements in a text are its markup, not records, and those inside a record are a part of it.
     """
     parents = {child: parent for parent in root.iter() for child in parent}
     inner = [element for element in root.iter() if element is not root]
-    candidates = [element for element in inner if any(map(_has_text, element))]
-    candidates = candidates or [element for element in inner if len(element.attrib) > 1]
-    if not candidates:
+    markup: set[Element] = set()
+    for element in inner:
+        if element in markup or _has_text(element):
+            markup.update(element)
+    with_text = [element for element in inner if element not in markup and _has_text(element)]
+    around_text = [element for element in inner if not _has_text(element) and any(map(_has_text, element))]
+    with_attributes = [element for element in inner if len(element.attrib) > 1]
+    candidates = (around_text, with_text, with_attributes)
+    counts = [Counter(element.tag for element in elements).most_common(1)[0] for elements in candidates if elements]
+    if not counts:
         return []
-    ((tag, _),) = Counter(element.tag for element in candidates).most_common(1)
-    possible = {element for element in candidates if element.tag == tag}
+    tag = next((tag for tag, count in counts if count > 1), counts[0][0])
+    possible = {element for element in chain(*candidates) if element.tag == tag}
     records, covered = [], set()
     for element in inner:
         if parents[element] in covered:
@@ -66,13 +74,15 @@ def _around(element: Element, root: Element, parents: dict[Element, Element]) ->
 
 
 def _object(element: Element) -> dict[str, Any]:
-    """Return the attributes of an element, and the values of the elements in it by name."""
+    """Return the attributes of an element, its ``text`` if it has one, and the values of the elements in it by name."""
     values: dict[str, list[Any]] = {}
     attributes: dict[str, Any] = _attributes(element)
     for child in element:
         values.setdefault(_name(child), []).append(_value(child))
         if child.attrib and _has_text(child):
             attributes |= {f"{_name(child)}.{key}": value for key, value in _attributes(child).items()}
+    if text := _text(element):
+        attributes[unique_names(["text"], attributes | values)[0]] = text
     return attributes | {name: children[0] if len(children) == 1 else children for name, children in values.items()}
 
 
@@ -87,12 +97,12 @@ def _value(element: Element) -> Any:
 
 
 def _text(element: Element) -> str:
-    """Return the text of an element, empty if there is only space before the first element in it."""
+    """Return the text of an element with that of the elements in it, empty if there is only space around them."""
     return "".join(element.itertext()).strip() if _has_text(element) else ""
 
 
 def _has_text(element: Element) -> bool:
-    return bool((element.text or "").strip())
+    return any((text or "").strip() for text in (element.text, *(child.tail for child in element)))
 
 
 def _attributes(element: Element) -> dict[str, Any]:

@@ -72,6 +72,25 @@ def test_feeds_and_rows_of_attributes() -> None:
     assert read(posts).row(1) == {"Id": "2", "Body": "So."}
 
 
+@each_row(
+    ("text", "texts"),
+    [
+        ('<d><doc id="1" label="a">One</doc><doc id="2">Two</doc></d>', ("One", "Two")),
+        ("<d><doc>One <i>x</i> <i>y</i> <i>z</i></doc><doc><b>Two</b> w</doc></d>", ("One x y z", "Two w")),
+        ("<author><documents><document>One</document><document>Two</document></documents></author>", ("One", "Two")),
+        ("<d><head><title>Title</title></head><part><doc>One</doc></part><doc>Two</doc></d>", ("One", "Two")),
+        ('<d><title>Title</title><row a="1" text="One"/><row a="2" text="Two"/></d>', ("One", "Two")),
+    ],
+)
+def test_elements_with_a_text_of_their_own_are_rows(text: str, texts: tuple[str, str]) -> None:
+    assert read(text).column("text") == texts
+
+
+def test_text_beside_an_attribute_or_element_of_that_name_is_a_column_of_its_own() -> None:
+    assert read('<d><doc id="1">One</doc><doc id="2">Two</doc></d>').row(1) == {"id": "2", "text": "Two"}
+    assert read('<d><doc text="x">One</doc><doc text="y">Two</doc></d>').row(1) == {"text": "y", "text_2": "Two"}
+
+
 def test_elements_of_the_same_name_in_a_row_are_a_part_of_it() -> None:
     thread = '<post id="{0}"><text>Question {0}</text><post id="{0}a"><text>Answer</text></post></post>'
     table = read(f"<posts>{thread.format(1)}{thread.format(2)}</posts>")
