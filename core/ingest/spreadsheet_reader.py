@@ -12,7 +12,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -55,24 +55,39 @@ _EMPTY_FORMULA = re.compile(
 """A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
 _ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
-SHOWN_FORMULAS = 5
+_ERROR = re.compile(rb'<(?:\w+:)?c\s([^<>]*\bt="e"[^<>]*)>')
+"""A cell whose value is an error, such as ``#N/A`` or ``#NAME?``, which calamine reads as empty."""
+NOT_AVAILABLE = "#N/A"
+SHOWN_CELLS = 5
 
 
 def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
     A sheet of a single column is passed over if a later one has more columns and more rows.
-    Whole numbers become int, dates ISO text, formulas their last value, and empty cells None. UsageError lists the
-    sheets if none has that name. InputError for a file that is not a workbook, is protected, or has no rows.
+    Whole numbers become int, dates ISO text, formulas their last value, errors in xlsx ``#N/A``, and empty cells None.
+    UsageError lists the sheets if none has that name. InputError for a file that is not a workbook, is protected, or
+    has no rows.
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
     if format == "ods":
         source = replace(source, stream=_with_line_breaks(source.stream))
-    names, sheet_name, rows = _open(source)
+    names, sheet_name, first_column, rows = _open(source)
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
+    stored = _stored_sheet(source.stream, sheet_name) if format == "xlsx" else b""
+    errors = _cell_names(_ERROR.findall(stored))
+    formulas = _cell_names(cell for cell in _EMPTY_FORMULA.findall(stored) if b't="str"' not in cell)
+    del stored  # perhaps many megabytes
+    error_columns: dict[int, list[int]] = {}
+    for cell in errors:
+        letters, number = re.findall(r"[A-Z]+|[0-9]+", cell)
+        error_columns.setdefault(int(number), []).append(_column_number(letters.encode()) - first_column)
     for line, row in rows:
+        for index in error_columns.get(line, ()):
+            if 0 <= index < len(row):  # else the file is damaged
+                row[index] = NOT_AVAILABLE
         if all(cell == "" for cell in row):
             continue
         sheet_rows.append([_cell(value) for value in row])
@@ -107,13 +122,14 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
         *notes,
     )
-    if format == "xlsx" and (cells := _formulas_without_value(source.stream, sheet_name)):
-        shown = join_names(cells) if len(cells) <= SHOWN_FORMULAS else f"{', '.join(cells[:SHOWN_FORMULAS])} and others"
+    if formulas:
         notes = (
-            f"Empty, because the file has their formulas ({len(cells):,}) without results: {shown}. Open the file "
-            "in a spreadsheet program and save it to store the results.",
+            f"Empty, because the file has their formulas ({len(formulas):,}) without results: {_shown(formulas)}. Open "
+            "the file in a spreadsheet program and save it to store the results.",
             *notes,
         )
+    if errors:
+        notes = (f"Read as {NOT_AVAILABLE}, because of an error ({len(errors):,}): {_shown(errors)}.", *notes)
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     return log.table(name, format, columns, tuple(data[index] for index in used), notes=notes, sheets=names)
@@ -147,11 +163,8 @@ def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
         return None  # calamine says what is wrong
 
 
-def _formulas_without_value(stream: BinaryIO, sheet: str) -> list[str]:
-    """Return the cells of a sheet whose formula has no stored result, because no spreadsheet program has computed it.
-
-    Empty if the sheet is not found in the archive.
-    """
+def _stored_sheet(stream: BinaryIO, sheet: str) -> bytes:
+    """Return the XML of a sheet of an xlsx file, empty if it is not found in the archive."""
     stream.seek(0)
     with suppress(zipfile.BadZipFile, zlib.error, KeyError, StopIteration, ParseError), zipfile.ZipFile(stream) as file:
         with file.open("xl/workbook.xml") as book, file.open("xl/_rels/workbook.xml.rels") as links:
@@ -159,9 +172,17 @@ def _formulas_without_value(stream: BinaryIO, sheet: str) -> list[str]:
             attributes = next(element.attrib for element in sheets if element.get("name") == sheet)
             targets = {link.get("Id"): link.get("Target", "") for link in parse(links).iterfind("{*}Relationship")}
         key = next(value for name, value in attributes.items() if name.endswith("}id"))
-        cells = _EMPTY_FORMULA.findall(file.read(posixpath.join("xl", targets[key]).lstrip("/")))
-        return re.findall(r'\br="([A-Z]+\d+)"', "\n".join(cell.decode() for cell in cells if b't="str"' not in cell))
-    return []
+        return file.read(posixpath.join("xl", targets[key]).lstrip("/"))
+    return b""
+
+
+def _cell_names(attributes: Iterable[bytes]) -> list[str]:
+    """Return the names of cells, such as ``B3``, that are among their attributes."""
+    return re.findall(r'\br="([A-Z]{1,3}\d{1,7})"', "\n".join(cell.decode() for cell in attributes))
+
+
+def _shown(cells: list[str]) -> str:
+    return join_names(cells) if len(cells) <= SHOWN_CELLS else f"{', '.join(cells[:SHOWN_CELLS])} and others"
 
 
 def _with_line_breaks(stream: BinaryIO) -> BinaryIO:
@@ -188,7 +209,8 @@ def _column_number(letters: bytes) -> int:
     return functools.reduce(lambda number, letter: number * 26 + letter - 64, letters, 0)
 
 
-def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int, list[Any]]]]:
+def _open(source: TableSource) -> tuple[tuple[str, ...], str, int, Iterator[tuple[int, list[Any]]]]:
+    """Return the names of the sheets, that of the one to read, its first used column and its rows, all from 1."""
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
 
     name, sheet = source.name, source.sheet
@@ -212,7 +234,7 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int
         raise InputError(f"{name} cannot be read as a workbook: {error}.", "Save it again, or as csv.") from error
     if best is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
-    return names, best.name, enumerate(best.iter_rows(), 1)
+    return names, best.name, 1 + (best.start or (0, 0))[1], enumerate(best.iter_rows(), 1)
 
 
 def _is_better(sheet: CalamineSheet, earlier: CalamineSheet) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from core.errors import InputError, UsageError
 from core.ingest import spreadsheet_reader
+from core.ingest.codebook_from_gold import codebook_from_gold
+from core.ingest.document_builder import build_documents
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions
 from tests.core.ingest.conftest import zipped
@@ -106,6 +111,33 @@ def test_formulas_without_a_stored_result_are_named(xlsx: Book) -> None:
     table = read_table(zipped(files), name="data.xlsx")
     assert (table.column("text"), table.column("n")) == ((None, None, None), (7, None, "b"))
     assert "their formulas (3) without results: A2, A3 and B3. Open the file" in table.notes[1]
+
+
+def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
+    rows = [["text", "Food", "Price"], ["One", 1, 0], ["Two", "E1", ""], ["E2", "", 1], ["E3", "E3", "E3"]]
+    data = xlsx({"S": rows})
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    for name, error in {"E1": "#DIV/0!", "E2": "#NAME?", "E3": "#REF!"}.items():
+        inline = f't="inlineStr"><is><t xml:space="preserve">{name}</t></is></c>'
+        files[sheet] = files[sheet].replace(inline, f't="e"><f>X1</f><v>{error}</v></c>')
+    table = read_table(zipped(files), name="data.xlsx")
+    assert table.column("Food") == (1, "#N/A", None, "#N/A")
+    assert table.notes == ("Read as #N/A, because of an error (5): B3, A4, A5, B5 and C5.",)
+    mapping = replace(suggest_mapping(table), value_map={"": False})
+    built = build_documents(table, mapping, codebook_from_gold(table, mapping))
+    assert [[*document.gold["gold"].values()] for document in built.documents] == [[True, False], [False]]
+    assert [row.line for row in built.rejected] == [4, 5]
+
+
+def test_cells_with_errors_are_found_in_a_table_that_does_not_begin_in_the_first_column(xlsx: Book) -> None:
+    with zipfile.ZipFile(io.BytesIO(xlsx({"S": [["", "text", "Food"], ["", "One", 1], ["", "Two", "E1"]]}))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = re.sub(r'<c r="A\d"[^>]*>.*?</c>', "", files["xl/worksheets/sheet1.xml"])
+    sheet = re.sub(r'(r="C3") t="inlineStr">.*?</c>', r'\1 t="e"><v>#N/A</v></c>', sheet)
+    table = read_table(zipped({**files, "xl/worksheets/sheet1.xml": sheet}), name="data.xlsx")
+    assert (table.columns, table.row(1)) == (("text", "Food"), {"text": "Two", "Food": "#N/A"})
 
 
 def test_values_of_ods_files_are_read(ods: Book) -> None:
