@@ -511,13 +511,15 @@ def is_task(value: Any) -> bool:
 def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the tasks as rows: their data, then one column per label, dimension or single choice.
 
-    A control in which some annotation has several choices, none or undecided ones becomes one column of 1 and 0 per
-    choice, also for choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other
-    control becomes one column with its choice. A choice that occurs in several controls with a column per choice gets
-    the name of the control in front (``food_good``). Numbers and stars become a column of numbers. If several people
-    annotated, the names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses
-    gets ``_annotated``. Cancelled annotations, marked spans and answers about a span are left out. Labels that an
-    annotation of Moot leaves undecided (``meta.undecided``) have no value, unless they were chosen later.
+    A control in which some annotation has several choices or undecided ones becomes one column of 1 and 0 per choice,
+    also for choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other control
+    becomes one column with its choice. An annotation with answers to other controls only has no value for a control,
+    which perhaps was not shown; one without answers has no choice in controls with several. A choice that occurs in
+    several controls with a column per choice gets the name of the control in front (``food_good``). Numbers and stars
+    become a column of numbers. If several people annotated, the names of the columns end in ``_r`` and the id of the
+    person. A name that the data of some task uses gets ``_annotated``. Cancelled annotations, marked spans and answers
+    about a span are left out. Labels that an annotation of Moot leaves undecided (``meta.undecided``) have no value,
+    unless they were chosen later.
     """
     users = {_user(annotation) for task in tasks for annotation in task["annotations"]}
     free = (number for number in count(1) if str(number) not in users)
@@ -527,17 +529,14 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     has_undecided = any(undecided for task_answers in answers for _, _, undecided in task_answers)
     predictions = [task["predictions"] for task in tasks if isinstance(task.get("predictions"), list)]
     offered = [answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers)]
-    multiple = {
-        control: [*dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))]
-        for control in dict.fromkeys(chain.from_iterable(all_answers))
-        if control[1] == "choices"
-        and (has_undecided or any(len(answer.get(control, [])) != 1 for answer in all_answers))
-    }
     labels = dict.fromkeys(label for task in tasks for label in _labels_of_task(task))
-    multiple = {
-        control: [*dict.fromkeys((*choices, *labels))] if labels.keys() >= {*choices} else choices
-        for control, choices in multiple.items()
-    }
+    multiple: dict[tuple[str, str], list[Any]] = {}
+    for control in dict.fromkeys(chain.from_iterable(all_answers)):
+        choices = dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))
+        has_all_labels = bool(labels) and labels.keys() >= choices.keys()
+        has_several = any(len(answer.get(control, [])) > 1 for answer in all_answers)
+        if control[1] == "choices" and (has_undecided or has_all_labels or has_several):
+            multiple[control] = [*(choices | labels if has_all_labels else choices)]
     common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
     several_people = len({person for task_answers in answers for person, _, _ in task_answers}) > 1
     data_names = {name for task in tasks for name in task["data"]}
@@ -549,6 +548,7 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                     1 if choice in answer.get(control, []) else None if choice in undecided else 0
                 )
                 for control, choices in multiple.items()
+                if control in answer or not answer
                 for choice in choices
             }
             gold |= {control[0]: chosen[0] for control, chosen in answer.items() if control not in multiple and chosen}

@@ -115,6 +115,24 @@ def test_single_choices_become_one_label_column():
     assert table.data[2] == ("Price", "Food")
 
 
+def test_blank_answer_to_a_single_choice_is_no_value():
+    table = read(task(1, choice_annotation("Price")), task(2, choice_annotation()), task(3, choice_annotation("Food")))
+    assert (table.columns[2:], table.data[2]) == (("aspect",), ("Price", None, "Food"))
+
+
+def test_control_that_an_annotation_leaves_out_beside_others_has_no_value():
+    def answers(**chosen: list[str]) -> dict[str, Any]:
+        return {"result": [{"from_name": c, "type": "choices", "value": {"choices": v}} for c, v in chosen.items()]}
+
+    table = read(
+        task(1, answers(relevant=["yes"], aspects=["Food", "Price"])),
+        task(2, answers(relevant=["no"])),
+        task(3, answers()),
+    )
+    assert table.columns[2:] == ("Food", "Price", "relevant")
+    assert table.data[2:] == ((1, None, 0), (1, None, 0), ("yes", "no", None))
+
+
 def test_annotations_become_one_column_per_person():
     table = read(task(1, rating_annotation(4, 7), rating_annotation(5, 9)), task(2, rating_annotation(2, 7)))
     assert table.columns == ("text", "document_id", "Fluency_r7", "Fluency_r9")
