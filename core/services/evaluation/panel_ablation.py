@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.debate import personas
+from core.debate import personas, protocols
 from core.debate.protocol_spec import PERSONAS
 from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
-from core.runs import RunRow
+from core.runs import RunRow, RunSettings
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage
 from core.services.project_session import ProjectSession
@@ -67,8 +67,8 @@ def style_of(run: RunRow) -> Style | None:
 def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     """Return the run of the other style for the comparison, None if there is none.
 
-    It has the same persona set and codebook and at least one document in common. A run with the same models is
-    preferred, then the latest run. Canary runs are left out.
+    It is the latest run with at least one document in common that differs in nothing else: codebook, personas, other
+    parameters, prompts and models are the same. Canary runs are left out.
     """
     style, document_ids = style_of(run), set(session.store.runs.document_ids(run.run_id))
     candidates = [
@@ -77,13 +77,17 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
         if row.verdicts
         and not row.is_canary
         and style_of(row) not in (None, style)
-        and row.settings.codebook.hash == run.settings.codebook.hash
-        and members_of(row) == members_of(run)
+        and _without_style(row.settings) == _without_style(run.settings)
         and not document_ids.isdisjoint(session.store.runs.document_ids(row.run_id))
     ]
-    return (
-        max(candidates, key=lambda row: (row.settings.specs == run.settings.specs, row.run_id)) if candidates else None
-    )
+    return max(candidates, key=lambda row: row.run_id, default=None)
+
+
+def _without_style(settings: RunSettings) -> tuple[object, ...]:
+    """Return all that has an effect on a run's verdicts, except the style of its personas and chance."""
+    params = {name: value for name, value in protocols.params_of(settings).items() if name != "style"}
+    prompts = {key: template.text for key, template in settings.templates.items()}
+    return settings.codebook.hash, params, prompts, settings.role_models
 
 
 @cached_scores
@@ -222,6 +226,7 @@ def _missing(style: Style, run_title: str) -> str:
     other: Style = "simple" if style == "full" else "full"
     title = {"full": "Full personas", "simple": "Simple roles"}[other]
     return (
-        f"The personas of {run_title} speak as {STYLES[style]}. Run the same panel on the same documents with “Persona "
-        f"style” set to “{title}” (--param style={other}) to compare both here."
+        f"The personas of {run_title} speak as {STYLES[style]}. Run the same panel on the same documents, with the "
+        f"same models, prompts and parameters, but with “Persona style” set to “{title}” (--param style={other}) to "
+        "compare both here."
     )

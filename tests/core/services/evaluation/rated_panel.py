@@ -20,8 +20,11 @@ GOLD = {f"d{n}": n for n in range(1, 6)} | {"d6": None}
 BACKWARDS, FORWARDS = [5, 4, 3, 2, 1, 3], [1, 2, 3, 4, 5, 3]
 
 
-def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experiment_id=None):
-    """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2."""
+def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experiment_id=None, **changes):
+    """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2.
+
+    ``changes`` are other fields of the settings.
+    """
     roles = [member.role for member in personas.members]
     settings = RunSettings(
         protocol="panel",
@@ -29,7 +32,7 @@ def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS, experi
         role_models=dict.fromkeys(roles, ROLE_MODEL),
         templates={},
         params={"personas": personas.text, "style": style},
-    )
+    ).model_copy(update=changes)
     run = project.store.runs.create(settings, list(documents), experiment_id=experiment_id).run_id
 
     async def debates():

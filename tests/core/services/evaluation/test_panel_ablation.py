@@ -8,6 +8,7 @@ import pytest
 
 from core.debate.personas import Group, PersonaSet
 from core.documents import Document
+from core.runs import RoleModel, Template
 from core.services.evaluation import coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from core.services.review import actions
@@ -130,6 +131,24 @@ def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     again = panel_ablation.styles(world.session, result, "c")
     assert again is not None
     assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"params": {"personas": PERSONAS.text, "style": "simple", "turns": 0}},
+        {"params": {"personas": PERSONAS.model_copy(update={"task": "Buy a car."}).text, "style": "simple"}},
+        {"templates": {"persona": Template(name="persona (changed)", text="Be strict.")}},
+        {"role_models": dict.fromkeys([member.role for member in PERSONAS.members], RoleModel.parse("mock/other"))},
+    ],
+    ids=["turns", "task", "prompt", "model"],
+)
+def test_only_runs_that_differ_in_style_alone_are_compared(world, changes):
+    run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
+    panel(world.project, "simple", BACKWARDS, **changes)
+    assert panel_ablation.other_style(world.session, run) is None
+    same = panel(world.project, "simple", BACKWARDS, seed=7)
+    assert panel_ablation.other_style(world.session, run).run_id == same
 
 
 def test_run_without_a_rating_panel_has_no_groups(session, run):
