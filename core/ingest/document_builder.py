@@ -103,6 +103,8 @@ def build_documents(
     In a table of several files, ids that mostly have different texts in different files get the name of the file
     (``b.csv:1``). If instead most texts are the same, the files hold the gold of different raters: a rater without a
     name gets the name of the file. The rows of a file without texts add their gold to the documents with their ids.
+    Groups get the name of the file if documents of different files have the same place in a group, or no places to
+    order neighbours by.
     """
     check_mapping(table, mapping, codebook)
     builder = _DocumentBuilder(table, mapping, codebook, duplicates=duplicates, empties=empties)
@@ -266,6 +268,21 @@ class _DocumentBuilder:
         file = f" of {self._files[index]}" if self._table.file_column else ""
         return f"row {self._table.line_numbers[index]}{file}"
 
+    def _with_own_groups(self) -> list[Document]:
+        """Return the documents, with the file in the names of their groups if each file has groups of its own."""
+        files = [self._files[row] for row in self._rows]
+        file_at: dict[tuple[str, float | None], str] = {}
+        for document, file in zip(self._documents, files, strict=True):
+            is_placed = document.order is not None or (self._mapping.order is None and self._mapping.neighbours > 0)
+            if document.group and is_placed and file_at.setdefault((document.group, document.order), file) != file:
+                break
+        else:
+            return self._documents
+        return [
+            replace(document, group=f"{file}:{document.group}") if document.group else document
+            for document, file in zip(self._documents, files, strict=True)
+        ]
+
     def build(self) -> BuiltDocuments:
         """Return the documents and the account of all rows."""
         unknown = self._gold.unknown()
@@ -284,7 +301,7 @@ class _DocumentBuilder:
         if names_rows and self._mapping.id is None and self._table.line_numbers != self._table.row_numbers:
             notes.append(ROW_NUMBERS)
         if self._mapping.group is not None:
-            documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
+            documents = list(_with_neighbours(list(_in_order(self._with_own_groups())), self._mapping.neighbours))
         return BuiltDocuments(
             documents=tuple(documents),
             read=self._table.read,

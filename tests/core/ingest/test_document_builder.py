@@ -14,6 +14,7 @@ from core.codebook import Codebook, Label
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
+from core.ingest.document_builder import HERE
 from core.ingest.gold import GoldSource
 from core.ingest.mapping import ColumnMapping
 from core.ingest.mapping_suggestions import suggest_mapping
@@ -338,6 +339,28 @@ def test_documents_of_a_group_are_kept_together_in_order() -> None:
         "1 cell of 'turn' is neither a number nor an ISO date, such as '01/05/2024': these rows come last in their "
         "group.",
     )
+
+
+@each_row(
+    ("first", "second", "groups"),
+    [
+        (
+            "chat,turn,text|1,1,a|1,2,b",
+            "chat,turn,text|1,2,d|1,1,c|,1,e",
+            ["x.csv:1", "x.csv:1", "y.csv:1", "y.csv:1", ""],
+        ),
+        ("chat,text|1,a|1,b", "chat,text|1,c|1,d|,e", ["x.csv:1", "x.csv:1", "y.csv:1", "y.csv:1", ""]),
+        ("chat,turn,text|1,1,a|1,2,b", "chat,turn,text|1,3,c|1,4,d|,1,e", ["1", "1", "1", "1", ""]),
+        ("id,chat,turn,text|7,1,1,a|8,1,2,b", "id,chat,turn,text|7,1,1,a|8,1,2,b|9,1,3,c", ["1", "1", "1"]),
+    ],
+)
+def test_groups_of_different_files_are_apart_if_they_share_places(first: str, second: str, groups: list[str]) -> None:
+    data = files(x=first, y=second)
+    id, order = (name if name in data.columns else None for name in ("id", "turn"))
+    built = build_documents(data, ColumnMapping("text", id=id, group="chat", order=order, neighbours=1))
+    assert [document.group for document in built.documents] == groups
+    assert [document.fields["text"] for document in built.documents] == list("abcde")[: len(groups)]
+    assert (built.documents[1].fields["neighbours"] == f"a\n{HERE}") is groups[0].startswith("x")
 
 
 def test_documents_show_their_neighbours_in_the_group() -> None:
