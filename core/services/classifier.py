@@ -15,7 +15,7 @@ from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier_training import MIN_DOCUMENTS, UNSCORED, version_of
+from core.services.classifier_training import MIN_DOCUMENTS, UNSCORED, codebook_of, version_of
 from core.services.project_session import ProjectSession, check_output_path
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
@@ -134,7 +134,7 @@ def annotate(session: ProjectSession) -> RunRow:
     if latest is None:
         raise _not_trained()
     facts = latest[1]
-    return _start_run(session, NAME, Codebook.model_validate(facts["codebook"]), int(facts["codebook_version"]))
+    return _start_run(session, NAME, codebook_of(facts), int(facts["codebook_version"]))
 
 
 def _start_run(session: ProjectSession, model: str, codebook: Codebook, version: int) -> RunRow:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter
 
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, ItemPrediction, not_trained
@@ -33,10 +34,12 @@ from core.stats.metric_intervals import Design, ratio
 from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
+from core.store.rows import validated
 from core.store.saved_versions import CodebookVersion
 
 logger = logging.getLogger(__name__)
 
+_CODEBOOK = TypeAdapter(Codebook)
 MIN_DOCUMENTS = 5
 """Reviewed documents that a first training needs."""
 DEBOUNCE_SECONDS = 0.6
@@ -163,7 +166,7 @@ class ClassifierTrainer:
         if loaded is None:
             return None
         trained, facts = loaded
-        trained_codebook = Codebook.model_validate(facts["codebook"])
+        trained_codebook = codebook_of(facts)
         examples = self._read(trained_codebook, texts, str(facts.get("vectors", "")))
         return _align(codebook, trained_codebook, trained.predict(examples))
 
@@ -377,12 +380,17 @@ def version_of(facts: Mapping[str, Any]) -> str:
     return str(dict(facts.get("versions") or {}).get("classifier", ""))
 
 
+def codebook_of(facts: Mapping[str, Any]) -> Codebook:
+    """Return the codebook on which a classifier was trained. Raises ProjectError for facts that Moot did not write."""
+    return validated(_CODEBOOK, facts["codebook"], "the codebook of a classifier")
+
+
 def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], read: Read) -> ClassifierModel:
     """Return the classifier in the form that the built-in connection calls.
 
     It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
     """
-    trained_codebook = Codebook.model_validate(facts["codebook"])
+    trained_codebook = codebook_of(facts)
 
     def predict(codebook: Codebook, document: Document) -> list[ItemPrediction]:
         among = [number for id, number in trained_codebook.label_numbers.items() if id in codebook.label_numbers]
@@ -466,7 +474,7 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
 
     Names are written as inline code, so that they stay text.
     """
-    codebook = Codebook.model_validate(facts["codebook"])
+    codebook = codebook_of(facts)
     vectors = " and on sentence vectors" if facts.get("vectors") else ""
     sections = {
         "Training data": _training_data(facts, at),

@@ -18,7 +18,19 @@ from core.documents import Document, Value
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
-from core.store.rows import clean, columns_of, dump, incoming, insert, load, load_dict, scalar, value_of, value_text
+from core.store.rows import (
+    clean,
+    columns_of,
+    dump,
+    incoming,
+    insert,
+    load,
+    load_dict,
+    scalar,
+    validated,
+    value_of,
+    value_text,
+)
 from core.store.write_queue import Repository
 
 _COLUMNS = (
@@ -132,7 +144,7 @@ class AuthorLog(Repository):
     def entries(self) -> list[Entry]:
         """Return all entries, oldest first."""
         rows = self._connection.rows(f"{SELECT_EVENTS} WHERE starts_with(kind, '{PREFIX}') ORDER BY seq")
-        return [ENTRY.validate_python(event_of(row).payload) for row in rows]
+        return [validated(ENTRY, event_of(row).payload, "an entry of author labelling") for row in rows]
 
     def append(
         self,

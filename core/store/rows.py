@@ -7,18 +7,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from core.documents import Value, storable
 from core.errors import ProjectError
+from core.formatting import format_problem
 from core.hashing import digest
 from core.store.database import Cursor
 
+T = TypeVar("T")
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 """Cells by column. DuckDB reads them as fast as Arrow, which imports pandas to convert Python values."""
 
@@ -56,9 +59,17 @@ def load_dict(text: str) -> dict[str, Any]:
     return data
 
 
-def _changed_outside() -> ProjectError:
+def validated(kind: TypeAdapter[T], data: object, what: str) -> T:
+    """Return stored plain data as a value of this kind. Raises ProjectError, which names ``what``, for other data."""
+    try:
+        return kind.validate_python(data)
+    except ValidationError as error:
+        raise _changed_outside(what, f" ({format_problem(error)})") from error
+
+
+def _changed_outside(what: str = "a value in its file", problem: str = "") -> ProjectError:
     return ProjectError(
-        "The project was changed by another program: a value in its file cannot be read.",
+        f"The project was changed by another program: {what} cannot be read{problem}.",
         "Open another project, or restore a copy of this one.",
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.codebook import Codebook
 from core.debate.turns import Usage
 from core.documents import Value
@@ -16,9 +18,10 @@ from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReaso
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import Event, record
-from core.store.rows import add_row, clean, dump, insert, load, scalar, values_by_key
+from core.store.rows import add_row, clean, dump, insert, load, scalar, validated, values_by_key
 from core.store.write_queue import Repository, Writer
 
+_SETTINGS, _DETAILS = TypeAdapter(RunSettings), TypeAdapter(RunDetails)
 BUDGET = "budget"
 """Kind of the event that changes the budget of a run."""
 DETAILS = "run"
@@ -155,7 +158,7 @@ class Runs(Repository):
     def _parse_settings(self, run_id: str, text: str) -> RunSettings:
         """Return the settings in their stored form, parsed once per run."""
         if run_id not in self._frozen:
-            self._frozen[run_id] = RunSettings.model_validate(load(text))
+            self._frozen[run_id] = validated(_SETTINGS, load(text), f"the settings of run {run_id}")
         return self._frozen[run_id]
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
@@ -491,7 +494,7 @@ def _describe(cursor: Cursor, changes: Mapping[str, RunDetails]) -> int:
 
 
 def _details(text: str | None) -> RunDetails:
-    return RunDetails() if text is None else RunDetails.model_validate(load(text))
+    return RunDetails() if text is None else validated(_DETAILS, load(text), "the name of a run")
 
 
 @dataclass(frozen=True, slots=True)

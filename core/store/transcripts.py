@@ -17,7 +17,7 @@ from core.prompts import Message
 from core.runs import RoleModel
 from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
-from core.store.rows import clean, load
+from core.store.rows import clean, load, validated
 
 _FIELDS = ("run_id", "document_id", "turn", "role", "form", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""
@@ -25,6 +25,7 @@ _COLUMNS = (*_FIELDS, "retry", "role_model", "messages", "replies_to", "reading"
 _READING = TypeAdapter(Reading)
 _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 _VERDICT = TypeAdapter(Verdict)
+_ROLE_MODEL = TypeAdapter(RoleModel)
 
 
 _NUMBER = "[0-9]+"
@@ -198,19 +199,20 @@ FROM cut LEFT JOIN verdicts USING (run_id, document_id) WHERE NOT EXISTS (
 
 def verdict_of(text: str) -> Verdict:
     """Return the verdict in a JSON text."""
-    return _VERDICT.validate_python(load(text))
+    return validated(_VERDICT, load(text), "a verdict")
 
 
 def _turn(row: Sequence[Any], texts: Mapping[str, str]) -> Turn:
     count = len(_COLUMNS)
     fields = dict(zip(_COLUMNS, row[:count], strict=True))
-    reading = _READING.validate_python(load(fields.pop("reading")))
-    evidence = _EVIDENCE.validate_python(load(fields.pop("evidence")))
+    what = f"turn {fields['turn']} of {fields['document_id']} in run {fields['run_id']}"
+    reading = validated(_READING, load(fields.pop("reading")), what)
+    evidence = validated(_EVIDENCE, load(fields.pop("evidence")), what)
     values = fields.pop("values")
     return Turn(
         **{name: fields[name] for name in _FIELDS},
         reask=fields["retry"],
-        role_model=RoleModel.model_validate(load(fields["role_model"])),
+        role_model=validated(_ROLE_MODEL, load(fields["role_model"]), what),
         messages=tuple(_message(part, texts) for part in load(fields["messages"])),
         replies_to=tuple(load(fields["replies_to"])),
         reply=replace(reply_from_row(row[count:]), reading=reading, evidence=evidence),

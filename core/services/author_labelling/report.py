@@ -25,6 +25,7 @@ from core.services.background_jobs import OnStep
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate
+from core.store.rows import validated
 
 COPIES = 3
 """Annotations per question by one model. The paper has one each by three models (section 5.1)."""
@@ -211,7 +212,7 @@ async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep
 
 def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
     data = session.store.settings.get(PREDICTIVITY_SETTING, {})
-    return data.get("model", ""), _RESULTS.validate_python(data.get("results", []))
+    return data.get("model", ""), validated(_RESULTS, data.get("results", []), "the predictivity")
 
 
 # -- JSON

@@ -28,6 +28,7 @@ from core.services.lab.trials import TrialResult
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
+from core.store.rows import validated
 
 SUBJECT = "accepted changes"
 """Subject of a trial of accepted changes."""
@@ -182,7 +183,7 @@ def _differences(before: Codebook, after: Codebook) -> Iterator[AcceptedChange]:
 
 def _stored(session: ProjectSession) -> tuple[AcceptedChange, ...]:
     stored = session.store.settings.get(SETTING) or {"changes": []}
-    return _CHANGES.validate_python(stored["changes"])
+    return validated(_CHANGES, stored["changes"], "the accepted changes")
 
 
 def _applied(session: ProjectSession) -> tuple[AcceptedChange, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import duckdb
 import pytest
 
 from core.errors import ProjectError
 from core.store.project import Project
-from tests.core.store.helpers import make_documents, record_review
+from tests.core.store.helpers import make_documents, make_settings, record_review, store_debate
 
 
 def documents(store):
@@ -29,6 +31,11 @@ def events(store):
         ("UPDATE events SET payload = 'null'", events),
         ("UPDATE imports SET counts = '[]'", lambda store: store.documents.imports()),
         ("UPDATE settings SET value = ''", lambda store: store.settings.get("pace")),
+        ("UPDATE verdicts SET verdict = '[]'", lambda store: store.transcripts.verdict("r0001", "d0")),
+        ("UPDATE turns SET reading = '7'", lambda store: store.transcripts.of("r0001", ["d0"])),
+        ("UPDATE turns SET evidence = '{}'", lambda store: store.transcripts.of("r0001", ["d0"])),
+        ("UPDATE turns SET role_model = '{}'", lambda store: store.transcripts.of("r0001", ["d0"])),
+        ("UPDATE events SET kind = 'author_answer'", lambda store: store.author_log.entries()),
     ],
 )
 def test_value_that_another_program_wrote_is_reported(path, change, read):
@@ -36,6 +43,8 @@ def test_value_that_another_program_wrote_is_reported(path, change, read):
         project.store.documents.add(make_documents(1, {"d0": {"gold": {"a": True}}}))
         record_review(project.store.reviews, "d0", "a", None, True, actor="me")
         project.store.settings.set("pace", 1)
+        run = project.store.runs.create(make_settings(), ["d0"])
+        asyncio.run(store_debate(project, run.run_id, "d0", {"judge": {"a": True}}, {"a": True}))
     with duckdb.connect(str(path)) as foreign:
         foreign.execute(change)
     with Project(path) as project, pytest.raises(ProjectError, match="changed by another program"):

@@ -412,6 +412,8 @@ def test_raised_budget_applies_from_the_next_start(project, run_id):
     "change",
     [
         """UPDATE runs SET settings = '{"a": 1}'""",
+        """INSERT INTO events (seq, act, unix_time, actor, kind, after, run_id, payload)
+        VALUES (9, 9, 0, '', 'run', '{"pinned": 7}', 'r0001', '{}')""",
         "UPDATE runs SET settings = repeat('[', 5000)",
         "UPDATE codebook_versions SET body = '7'",
     ],
