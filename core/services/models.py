@@ -123,7 +123,7 @@ def known_capabilities(workspace: Workspace, role_model: RoleModel) -> ModelCapa
 def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -> dict[str, Any]:
     """Return a connection as ``moot models --json`` reports it: its models, or the error that it answers with.
 
-    With ``probe`` the report includes a test of the first model.
+    With ``probe`` the report includes a test of the first model that is not a cloud model of Ollama.
     """
     connection = workspace.models.connection(name)
     report: dict[str, Any] = {"connection": name, "base_url": connection.base_url, "error": None, "models": []}
@@ -136,15 +136,16 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
         {**asdict(card), "usd_per_million": priced(workspace, role_model)}
         for card, role_model in zip(cards, role_models, strict=True)
     ]
-    if probe and role_models:
-        result = probe_capabilities(workspace, role_models[0])
+    tested = next((model for model in role_models if not connection.is_cloud(model.model)), None)
+    if probe and tested is not None:
+        result = probe_capabilities(workspace, tested)
         report["probe"] = {
-            "model": cards[0].name,
+            "model": tested.model,
             "error": str(result.error) if result.error else None,
             "in_format": result.in_format,
             "seconds": round(result.seconds, 3),
             "dropped": list(result.refused_params),
-            "capabilities": _capabilities(known_capabilities(workspace, role_models[0])),
+            "capabilities": _capabilities(known_capabilities(workspace, tested)),
         }
     return report
 

@@ -237,6 +237,7 @@ def test_cloud_model_of_ollama_has_no_price_and_is_not_a_default(workspace: Work
         workspace.models.add(Connection(name="ollama", base_url=server.url.removesuffix("/v1"), dialect="ollama"))
         listed = models.fresh_listing(workspace, "ollama")
         assert listed.names == (cloud, "llama3.2:latest")
+        assert models.connection_report(workspace, "ollama", probe=True)["probe"]["model"] == "llama3.2:latest"
         assert models.first_model(workspace, "ollama") == "llama3.2:latest"
         assert models.model_to_try(workspace, "ollama", planning.Plan(), listed) == "llama3.2:latest"
     remote, local = (RoleModel(connection="ollama", model=name) for name in listed.names)
