@@ -353,14 +353,29 @@ def with_defaults(
     """
     resolved = models.resolve(role_model)
     sampling = resolved.sampling
-    limit = max_tokens or DEFAULT_MAX_TOKENS
-    if sampling.reasoning_effort is not None or models.reasons(resolved):
-        limit = max(limit, LONG_MAX_TOKENS)
     update = {
         "temperature": temperature if sampling.temperature is None else sampling.temperature,
-        "default_limit": limit,
+        "default_limit": max_tokens or DEFAULT_MAX_TOKENS,
     }
-    return resolved.model_copy(update={"sampling": sampling.model_copy(update=update)})
+    return _with_reasoning(models, resolved.model_copy(update={"sampling": sampling.model_copy(update=update)}))
+
+
+def _with_reasoning(models: ModelLibrary, role_model: RoleModel) -> RoleModel:
+    """Return the role model with a default output limit of at least ``LONG_MAX_TOKENS`` if it reasons."""
+    sampling = role_model.sampling
+    if sampling.reasoning_effort is None and not models.reasons(role_model):
+        return role_model
+    limit = max(sampling.default_limit, LONG_MAX_TOKENS)
+    return role_model.model_copy(update={"sampling": sampling.model_copy(update={"default_limit": limit})})
+
+
+def with_learned_limits(settings: RunSettings, models: ModelLibrary) -> RunSettings:
+    """Return the settings of a new run with the output limits of models that are known to reason by now.
+
+    The preflight may have learned it after the settings were built.
+    """
+    role_models = {role: _with_reasoning(models, role_model) for role, role_model in settings.role_models.items()}
+    return settings.model_copy(update={"role_models": role_models})
 
 
 def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
@@ -413,7 +428,7 @@ def create_runs(
     NoSuchModel for a classifier that is not trained yet.
     """
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
-    settings = session.trainer.pin_classifier(settings)
+    settings = session.trainer.pin_classifier(with_learned_limits(settings, session.models))
     settings = settings.model_copy(update={"pace": run_pace(settings.pace, len(document_ids))})
     earlier = session.all_runs()
     runs: list[RunRow] = []

@@ -132,6 +132,7 @@ def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings,
     It shows examples of the same labelled documents. Documents that others have replaced are left out. Raises
     UsageError if none is left.
     """
+    settings = planning.with_learned_limits(settings, session.models)
     ids = session.store.runs.present_ids(before.run_id)
     details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.all_runs()))
     run = session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)

@@ -17,7 +17,7 @@ from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.project_session import ProjectSession
 from core.services.review import actions
-from core.services.runs import planning
+from core.services.runs import planning, rerun
 from core.services.runs.planning import reviewed_vote_weights
 from tests.core.services.sample_world import CODEBOOK, session_on, session_with_runs
 from tests.core.services.sessions import decide, studio
@@ -63,6 +63,19 @@ def test_output_limit_depends_on_the_role_and_on_reasoning(model: str, sampling:
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
     assert {role_model.sampling.output_limit for role_model in settings.role_models.values()} == {limit}
+
+
+def test_run_has_the_limit_of_a_model_that_was_found_to_reason_after_its_settings_were_built(
+    session: ProjectSession,
+) -> None:
+    role_model = RoleModel(connection="openai", model="m")
+    settings = planning.project_settings(session, planning.Plan(protocol="single", default_model=role_model))
+    (before,) = planning.create_runs(session, settings, ["d0"])
+    session.models.capabilities.get(session.models.connection("openai"), "m").reasons = True  # as a probe learns it
+    (run,) = planning.create_runs(session, settings, ["d0"])
+    again = rerun.create_rerun(session, before, settings)
+    limits = [row.settings.role_models["annotator"].sampling.output_limit for row in (before, run, again)]
+    assert limits == [2048, 8192, 8192]
 
 
 def test_model_of_a_family_is_that_of_each_role_without_its_own() -> None:
