@@ -51,8 +51,9 @@ def debate(context: DebateContext) -> Step[Verdict]:
     latest = transcript.latest
     if len(protocol.deciding_roles) == 1:
         (role,) = protocol.deciding_roles
+        # Its last reply counts even if unreadable: an earlier one may say what the role has taken back.
         context.require(last[role])
-        return context.verdict(latest[role])
+        return context.verdict(last[role])
     return majority_verdict(context, [latest[role] for role in protocol.deciding_roles])
 
 

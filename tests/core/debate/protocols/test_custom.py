@@ -67,6 +67,12 @@ def test_failed_request_fails_the_debate_only_in_a_deciding_role() -> None:
     assert run_script(repeated, S, P, S, P, BOOM, P, S)[0].status == "failed"
 
 
+def test_last_reply_of_the_deciding_role_counts_even_if_unreadable() -> None:
+    repeated = TALK.replace("decides: last", "decides: one")
+    taken_back = "I was mistaken: this cannot be about Service."
+    assert run_script(repeated, S, P, S, P, taken_back, P, taken_back, S)[0].status == "unresolved"
+
+
 def test_headings_of_rounds_only_go_forwards() -> None:
     late = TALK.replace("  - last\n", "  - last\n  - two\n").replace("  last: [two]", "  last: []")
     _, requests = run_script(late, S, P, S, P, S, P, S)
