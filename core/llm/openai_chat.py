@@ -205,8 +205,10 @@ def _unread(text: Any, so_far: str) -> Any:
 def _parts(content: Any) -> tuple[Any, str]:
     """Return the text and the reasoning of a content.
 
-    Some servers send content in parts: strings, {type, text} and {type, thinking}.
+    Some servers send content as a part or a list of parts: strings, {type, text} and {type, thinking}.
     """
+    if isinstance(content, dict):
+        content = [content]
     if not isinstance(content, list):
         return content, ""
     pieces = {"text": "", "thinking": ""}
