@@ -20,7 +20,7 @@ from core.documents import Document, Precedents, Value
 from core.engine.pending_turns import Debate, find_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
-from core.runs import RunRow, RunSettings, total_cost
+from core.runs import EngineSettings, RunRow, RunSettings, total_cost
 from core.services import few_shot_examples, prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import label_keywords
@@ -214,9 +214,10 @@ class TrialStatus:
 
 
 def base_settings(session: ProjectSession, plan: planning.Plan | None = None) -> RunSettings:
-    """Return ``planning.project_settings`` of a plan (default: the last plan), without pace, budget and pre-pass."""
+    """Return ``planning.project_settings`` of a live plan (default: the last) without pace, budget and pre-pass."""
     plan = plan or planning.load_plan(session)
-    return planning.project_settings(session, replace(plan, pace=0.0, budget_usd=None, ambiguous=""))
+    plan = replace(plan, engine=EngineSettings(), pace=0.0, budget_usd=None, ambiguous="")
+    return planning.project_settings(session, plan)
 
 
 def prompt_change(

@@ -11,7 +11,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError, StorageFull
-from core.runs import Prepass, RoleModel
+from core.runs import EngineSettings, Prepass, RoleModel
 from core.services import document_samples as draws
 from core.services import models, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -194,8 +194,10 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
 
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
-    settings = trials.base_settings(session, planning.Plan(ambiguous="r0001"))
+    plan = planning.Plan(ambiguous="r0001", engine=EngineSettings(name="batch"))
+    settings = trials.base_settings(session, plan)
     assert settings.prepass == Prepass(), "the documents of a trial are chosen in another way"
+    assert settings.engine.name == "live", "a trial is not sent to an API that may take a day"
     assert (settings.codebook_version, settings.codebook.hash) == (version, trial.after.settings.codebook.hash)
 
 
