@@ -38,8 +38,8 @@ LOADED_AT_ONCE = 64
 MISSING = ReplyError("missing document", "the document is no longer in the project")
 _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
-RATE_WINDOW = 60.0
-"""Window of the rate in seconds."""
+RATE_WINDOW, RATE_DEBATES = 60.0, 5
+"""Seconds and finished debates on which the rate rests at least: a debate of a slow model takes minutes."""
 EQUAL_FAILURES, FAILURES = 5, 15
 """Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
 
@@ -58,6 +58,7 @@ class RunTotals:
     started: float = 0.0
     in_flight: int = 0
     _ended_at: deque[float] = field(default_factory=deque)
+    _window_start: float = 0.0
 
     def add(self, **counts: int) -> None:
         """Add to counts, by their names in ``RunStatus``."""
@@ -83,12 +84,13 @@ class RunTotals:
         """Leave out the last seconds, in which the process was suspended."""
         self.started += seconds
         self._ended_at = deque(min(ended + seconds, now) for ended in self._ended_at)
+        self._window_start = min(self._window_start + seconds, now)
 
     def status(self, state: State, now: float, reason: StopReason) -> RunStatus:
         """Return the totals as an event."""
-        while self._ended_at and self._ended_at[0] < now - RATE_WINDOW:
-            self._ended_at.popleft()
-        span = min(now - self.started, RATE_WINDOW)
+        while len(self._ended_at) > RATE_DEBATES and self._ended_at[0] <= now - RATE_WINDOW:
+            self._window_start = self._ended_at.popleft()
+        span = now - max(self.started, self._window_start)
         rate = len(self._ended_at) / span * 60 if span > 0 else 0.0
         so_far = self.so_far
         return replace(

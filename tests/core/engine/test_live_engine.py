@@ -15,7 +15,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWait
 from core.debate.turns import Reply, Request, Verdict
 from core.documents import Document, Precedents
 from core.engine import base_engine, model_calls, retries
-from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET
+from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET, RunTotals
 from core.engine.pending_turns import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
@@ -697,3 +697,12 @@ def test_runaway_reply_is_not_retried() -> None:
     status = drive(world, count=1)
     assert (status.state, status.failed) == ("done", 1)
     assert len(world.requested) == len(set(world.requested))
+
+
+def test_time_left_of_a_slow_model_rests_on_its_last_debates() -> None:
+    totals = RunTotals(RunStatus.from_run(World().work(settings(), count=100).run), priced=True)
+    for minute in range(3, 31, 3):
+        totals.conclude("verdict", minute * 60.0)
+    for seconds in (0.0, 60.0, 120.0):  # however long ago the last debate ended
+        status = totals.status("running", 1800.0 + seconds, NOT_STOPPED)
+        assert 90 * 180 * 0.9 < (status.eta_seconds or 0.0) < 90 * 180 * 1.2
