@@ -212,6 +212,12 @@ class RateLimited(ModelError, retryable=True):
     advice = "Lower the calls at once, or set the connection's limits on the Models page."
 
 
+class LongWait(ModelError):
+    """The server asks to wait longer than a run waits (429 or 503 with such a Retry-After)."""
+
+    advice = "Resume the run when the server accepts calls again."
+
+
 class ServerFault(ModelError, retryable=True):
     """The server failed (5xx, or an error event in the stream)."""
 

@@ -256,7 +256,7 @@ def _error(status: int, problem: str, text: str, code: str, headers: Mapping[str
 def _classify(status: int, message: str, server_text: str, wait: float | None) -> ModelError:
     """Return the error for a status and the text of the server with its code; ``message`` describes the error."""
     rejected = status in (400, 403, 412, 422)
-    pause = None if wait is None else min(max(wait, 0.0), _MAX_RETRY_AFTER_SECONDS)
+    pause = None if wait is None else max(wait, 0.0)
     # Gemini names its limit per minute a quota, too.
     passing = (
         status == 429
@@ -281,7 +281,8 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, server_text)):
         return errors.ContextTooLong(message)
     if status in (429, 503) and wait is not None and wait > _MAX_RETRY_AFTER_SECONDS:
-        message += f" It asks to wait longer than the {_MAX_RETRY_AFTER_SECONDS:.0f} s that Moot waits at most."
+        longest = f"the {_MAX_RETRY_AFTER_SECONDS:.0f} s that Moot waits at most"
+        return errors.LongWait(f"{message} It asks to wait longer than {longest}.")
     if status == 429:
         return errors.RateLimited(message, retry_after=pause)
     if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented

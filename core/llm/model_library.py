@@ -457,7 +457,7 @@ class _Exchange:
             except (errors.CutStream, errors.Stalled, errors.MalformedStream):
                 if not builder.is_complete:  # otherwise only the usage or the last line is missing
                     raise
-            except (errors.ServerFault, errors.RateLimited) as fault:
+            except (errors.ServerFault, errors.RateLimited, errors.LongWait) as fault:
                 if not builder.is_complete:
                     raise
                 try:
