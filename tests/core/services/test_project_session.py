@@ -14,7 +14,7 @@ from core.debate.events import Event, TurnDone, VerdictReached
 from core.debate.turns import Reply, Turn
 from core.engine.base_engine import Engine
 from core.engine.interfaces import BatchJob, Publish, Work
-from core.errors import ProjectError
+from core.errors import ProjectError, WorkStopped
 from core.runs import EngineSettings, RoleModel, RunDetails
 from core.services import project_session
 from core.services.live_state import ClientCursor, status_of
@@ -218,6 +218,17 @@ def test_closing_waits_some_seconds_for_calls_in_flight(tmp_path: Path, seconds:
         workspace.close_project(session.path)
         stored = workspace.open(session.path).run(run.run_id)
         assert (stored.state, stored.stop_code, stored.calls) == ("paused", "interrupted", paid)
+
+
+def test_closing_stops_the_jobs_of_the_pages(tmp_path: Path) -> None:
+    with studio(tmp_path) as (workspace, session):
+        session.start_job("a model works", lambda _: session.engine.submit(asyncio.sleep(60)), "Waiting")
+        assert session.activity == "a model works"
+        session.start_job("a model works", lambda _: pytest.fail("the job is started twice"), "Waiting")
+        workspace.close_project(session.path)
+        assert session.activity == ""
+        with pytest.raises(WorkStopped):
+            session.jobs["a model works"].result()
 
 
 def test_closing_ignores_a_cancelled_run(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import context
 from app.pages import PAGES
 from app.widgets.elements import literal
 from core.codebook import load_yaml
 from core.documents import Document
+from core.errors import UsageError
 from core.services import projects
 from core.services.data import importing
 from core.services.project_session import ProjectSession
@@ -95,6 +97,25 @@ def test_columns_chosen_before_the_page_is_drawn_again_are_all_kept(session: Pro
     until_shown(at, "2 documents imported")
     (first, _) = session.store.documents.load(session.store.documents.ids())
     assert (first.id, first.fields) == ("k1", {"note": "first", "name": "n1"})
+
+
+def test_project_is_not_moved_while_a_file_is_imported_into_it(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, store = threading.Event(), importing.store_documents
+
+    def store_later(*arguments: Any) -> Any:
+        assert may_go_on.wait(30)
+        return store(*arguments)
+
+    monkeypatch.setattr(importing, "store_documents", store_later)
+    session.store.documents.add([Document("0", {"text": "zero"})])
+    at = button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
+    with pytest.raises(UsageError, match="is being imported"):
+        projects.delete_project(context.workspace(), session.path)
+    may_go_on.set()
+    until_shown(at, "2 documents imported")
+    assert session.jobs == {}
 
 
 def test_running_import_has_its_own_next_step(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
