@@ -18,7 +18,6 @@ from core.author_labelling.questions import (
     AUTHOR,
     Abstention,
     Answer,
-    Consent,
     ConversationMessage,
     Entry,
     Feature,
@@ -41,7 +40,6 @@ from core.formatting import format_problem
 from core.hashing import digest
 from core.services.author_labelling.labelling import (
     BUILT_IN,
-    CONSENT,
     AuthorLabelling,
     document_of,
     load_labelling,
@@ -120,7 +118,6 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     current = load_labelling(session)
     names = load_settings(session).names
     entries: list[Entry] = []
-    agreed = current.consenting
     documents: list[Document] = []
     texts: Counter[str] = Counter()
     keys: defaultdict[str, set[str]] = defaultdict(set)
@@ -144,9 +141,6 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         if submission.document_id in document_ids:
             continue
         document_ids.add(submission.document_id)
-        if row.author not in agreed:
-            entries.append(Consent(row.author, row.at, digest(CONSENT)))
-            agreed.add(row.author)
         entries += chat
         if not submission.excluded:
             documents.append(document_of(submission, texts[row.author]))
