@@ -58,7 +58,8 @@ def authors_command(
         if sample:
             console.print_message(f"{format_count(files.load_sample(session), 'sample text')} added")
         if chats is not None:
-            console.print_message(f"{format_count(files.import_chats(session, chats), 'text')} imported")
+            texts, answers = files.import_chats(session, chats)
+            console.print_message(f"{format_count(texts, 'text')} and {format_count(answers, 'answer')} imported")
         for spec in models:
             count = workspace.engine.submit(annotate(session, spec, copies=copies)).result()
             console.print_message(f"{spec} gave {format_count(count, 'new answer')}")

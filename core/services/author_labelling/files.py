@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
@@ -100,8 +100,8 @@ class _ChatRow(_Row):
     clicks: int = Field(default=0, ge=0)
 
 
-def import_chats(session: ProjectSession, path: Path) -> int:
-    """Import chats with questions and answers from a JSON Lines file, and return the number of texts added.
+def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
+    """Import chats with questions and answers from a JSON Lines file. Return the numbers of new texts and answers.
 
     A line has:
 
@@ -112,48 +112,86 @@ def import_chats(session: ProjectSession, path: Path) -> int:
       for an abstention.
     - ``recommended``, ``arm`` and ``clicks``, if something was recommended
 
-    Importing a file again adds nothing. Texts are screened and masked like those written in Moot. Raises InputError
-    with the line for anything else, and nothing is stored then.
+    A text that was imported before gets the answers of further annotators. Texts are screened and masked like those
+    written in Moot. Raises InputError with the line for anything else, and nothing is stored then.
     """
     current = load_labelling(session)
     names = load_settings(session).names
     entries: list[Entry] = []
     documents: list[Document] = []
     texts: Counter[str] = Counter()
-    keys: defaultdict[str, set[str]] = defaultdict(set)
-    document_ids = set[str]()
+    keys: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    submissions: dict[str, Submission] = {}
+    others: defaultdict[str, set[Entry]] = defaultdict(set)
+
+    def note(entry: Entry) -> None:
+        match entry:
+            case Submission():
+                submissions[entry.document_id] = entry
+                texts[entry.author] += 1
+                if not may_be_sent_again(entry):
+                    keys[entry.author].setdefault(repetition_key(entry.text), entry.document_id)
+            case Answer():
+                others[entry.question_id.rpartition("/")[0]].add(entry)
+            case Impression() | Reaction():
+                others[entry.document_id].add(entry)
+
     for entry in current.log:
-        if isinstance(entry, Submission):
-            document_ids.add(entry.document_id)
-            texts[entry.author] += 1
-            if not may_be_sent_again(entry):
-                keys[entry.author].add(repetition_key(entry.text))
+        note(entry)
     for number, line in enumerate(read_text(path, max_bytes=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = _ChatRow.model_validate_json(line)
-            chat = _entries(current, row, names, keys[row.author])
+            submission, rest = _entries(current, row, names, keys[row.author])
+            before = submissions.get(submission.document_id)
+            if before is not None:
+                new = _added_answers(submission, rest, before, others[submission.document_id])
+            else:
+                new = [submission, *rest]
+                if not submission.excluded:
+                    documents.append(document_of(submission, texts[row.author]))
         except ValueError as error:
             problem = format_problem(error) if isinstance(error, ValidationError) else error
             raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
-        submission = next(entry for entry in chat if isinstance(entry, Submission))
-        if submission.document_id in document_ids:
-            continue
-        document_ids.add(submission.document_id)
-        entries += chat
-        if not submission.excluded:
-            documents.append(document_of(submission, texts[row.author]))
-        texts[row.author] += 1
-        keys[row.author].add(repetition_key(submission.text))
+        for entry in new:
+            note(entry)
+        entries += new
     session.store.author_log.append(entries, documents=documents, gold=_gold(current, entries))
-    return sum(isinstance(entry, Submission) for entry in entries)
+    return (
+        sum(isinstance(entry, Submission) for entry in entries),
+        sum(isinstance(entry, Answer) for entry in entries),
+    )
 
 
-def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: set[str]) -> list[Entry]:
-    """Return the entries of one line. ``earlier`` has the ``repetition_key`` of texts that its author must not repeat.
+def _added_answers(
+    submission: Submission, rest: Iterable[Entry], before: Submission, others_before: Collection[Entry]
+) -> list[Entry]:
+    """Return the answers of annotators that a chat did not have when it was imported ``before``.
 
-    Raises ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
+    An excluded text has none. Raises ValueError if anything else differs.
+    """
+    if before.excluded or submission.excluded:
+        return []
+    given = {_annotator(entry) for entry in others_before if isinstance(entry, Answer)}
+    differing = [entry for entry in rest if entry not in others_before]
+    added = [entry for entry in differing if isinstance(entry, Answer) and _annotator(entry) not in given]
+    if submission.questions != before.questions or len(added) < len(differing):
+        raise ValueError("the text was imported before, and only answers of further annotators can be added to it")
+    return list[Entry](added)
+
+
+def _annotator(answer: Answer) -> tuple[str, str, str]:
+    return answer.question_id, answer.group, answer.by
+
+
+def _entries(
+    current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: Mapping[str, str]
+) -> tuple[Submission, list[Entry]]:
+    """Return the submission of one line and its other entries.
+
+    ``earlier`` maps the ``repetition_key`` of texts that its author must not repeat to their documents. Raises
+    ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
     that are empty, or repeated once they are masked.
     """
     masked = [mask(message.text, names) for message in row.messages]
@@ -161,8 +199,9 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
     if messages[-1].role != "author":
         raise ValueError("the last message is not the author's")
     text, before = messages[-1].text, tuple(messages[:-1])
-    rule = exclusion(text, earlier, before)
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
+    is_known = earlier.get(repetition_key(text)) == id  # a text does not repeat itself
+    rule = exclusion(text, () if is_known else earlier, before)
     features = {normalise(feature.name): feature for feature in current.features}
     questions, predictions, answers = [], {}, []
     for question_row in () if rule else row.questions:
@@ -201,14 +240,14 @@ def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], ea
         masked=masked[-1].counts,
         codebook_version=current.version,
     )
-    entries: list[Entry] = [submission, *answers]
+    entries: list[Entry] = [*answers]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
             raise ValueError(f"the arm '{row.arm}' does not exist")
         matches = tuple(predictions) if row.arm == SELECTOR else ()
         entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
-    return entries
+    return submission, entries
 
 
 def _masked(row: _QuestionRow, feature: Feature, names: tuple[str, ...]) -> _QuestionRow:
@@ -288,7 +327,8 @@ def ensure_sample_project(workspace: Workspace) -> Path:
     """Open the project of the sample chats, created if it is missing, and return its file. Raises ProjectError."""
     sample_projects.make_folder()
     session = workspace.open(SAMPLE.path)
-    load_sample(session)
+    if not session.store.author_log.entries():
+        load_sample(session)
     return session.path
 
 
@@ -299,7 +339,8 @@ def load_sample(session: ProjectSession) -> int:
         session.store.codebooks.save(read_codebook(folder / SAMPLE.codebook), note="the sample's codebook")
     if not load_settings(session).catalogue.strip():
         save_settings(session, catalogue=(folder / SAMPLE_CATALOGUE).read_text(encoding="utf-8"))
-    return import_chats(session, folder / SAMPLE.data)
+    texts, _ = import_chats(session, folder / SAMPLE.data)
+    return texts
 
 
 # -- export

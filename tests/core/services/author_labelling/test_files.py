@@ -36,7 +36,7 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     return opened
 
 
-def import_one(session: ProjectSession, **changes: object) -> int:
+def import_one(session: ProjectSession, **changes: object) -> tuple[int, int]:
     path = session.path.with_name("chats.jsonl")
     path.write_text(json.dumps({**CHATS[0], "questions": [], **changes}), encoding="utf-8")
     return files.import_chats(session, path)
@@ -59,7 +59,7 @@ def test_annotators_cannot_answer_in_the_name_of_the_author(session: ProjectSess
 def test_arm_counts_only_if_something_was_recommended(session: ProjectSession) -> None:
     with pytest.raises(InputError, match="line 1: the arm '' does not exist"):
         import_one(session, recommended="Tent", arm="")
-    assert import_one(session, recommended="", arm="", clicks=0) == 1
+    assert import_one(session, recommended="", arm="", clicks=0) == (1, 0)
 
 
 def test_number_of_answers_is_limited(session: ProjectSession) -> None:
@@ -124,9 +124,9 @@ def test_second_file_continues_the_first(session: ProjectSession) -> None:
     first = "I have to hand in the report tomorrow."
     path = session.path.with_name("chats.jsonl")
     path.write_text(line(first, "a"), encoding="utf-8")
-    assert files.import_chats(session, path) == 1
+    assert files.import_chats(session, path) == (1, 0)
     path.write_text("\n".join([line(first, "a"), line(first, "b"), line("Then I am off for a week.", "c")]))
-    assert files.import_chats(session, path) == 2
+    assert files.import_chats(session, path) == (2, 0)
     current = labelling.load_labelling(session)
     assert [submission.excluded for submission in current.submissions("ada")] == ["", "repeated", ""]
     assert current.consenting == set(), "the author of an imported text has not read the text of Moot"
@@ -135,13 +135,41 @@ def test_second_file_continues_the_first(session: ProjectSession) -> None:
     assert [document.order for id in documents.ids() if (document := documents.get(id))] == [0, 2]
 
 
+def test_sample_project_opens_after_a_label_was_renamed(workspace: Workspace) -> None:
+    path = files.ensure_sample_project(workspace)
+    book = read_codebook(SAMPLES / "author_chats.yaml")
+    labels = (book.labels[0].model_copy(update={"name": "Plan"}), *book.labels[1:])
+    workspace.open(path).store.codebooks.save(book.model_copy(update={"labels": labels}))
+    assert files.ensure_sample_project(workspace) == path
+
+
+def test_annotators_are_added_to_texts_imported_before(session: ProjectSession) -> None:
+    yes = YES_NO | {"answer": "Yes", "annotators": {"readers": "A"}}
+    chat = {"questions": [yes], "recommended": "Tent", "clicks": 1}
+    assert import_one(session, **chat) == (1, 2)
+    assert import_one(session, **chat) == (0, 0)
+    added = yes | {"annotators": {"readers": "AB", "experts": "A"}}
+    assert import_one(session, **chat | {"questions": [added]}) == (0, 2)
+    assert {group.group: group.labels for group in author_report(session).groups} == {"readers": 2, "experts": 1}
+    for changes in (
+        {"questions": [yes, {"label": "Mood", "question": "Mood?", "answer": "glad"}]},
+        {"questions": [yes | {"options": ["No", "Yes"]}]},
+        {"questions": [yes | {"answer": "No"}]},
+        {"questions": [yes | {"annotators": {"readers": "B"}}]},
+        {"recommended": "Stove"},
+        {"clicks": 2},
+    ):
+        with pytest.raises(InputError, match="line 1: the text was imported before"):
+            import_one(session, **chat | changes)
+
+
 def test_sensitive_message_is_not_stored_with_a_later_text(session: ProjectSession) -> None:
     messages = [
         {"role": "author", "text": "My doctor diagnosed me with cancer yesterday."},
         {"role": "assistant", "text": "I am sorry."},
         {"role": "author", "text": "Should I tell my boss about it before tomorrow?"},
     ]
-    assert import_one(session, messages=messages, questions=[YES_NO]) == 1
+    assert import_one(session, messages=messages, questions=[YES_NO]) == (1, 0)
     (entry,) = (entry for entry in labelling.load_labelling(session).log if isinstance(entry, Submission))
     assert (entry.excluded, entry.text, entry.before) == ("sensitive", "", ())
     assert session.store.documents.ids() == []
