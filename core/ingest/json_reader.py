@@ -29,6 +29,7 @@ from core.ingest.table import (
     check_width,
     clean_columns,
     clean_value,
+    clip,
     is_header,
 )
 
@@ -131,8 +132,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
 def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], Any] = parse_json) -> Table:
     """Read an array of objects or texts, an object that contains one, or an object of columns or of rows (``_rows``).
 
-    An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
-    if the text is not JSON or contains no rows.
+    An element that is not an object is rejected. InputError if the text is not JSON or contains no rows.
     """
     source.stream.seek(0)
     text = source.stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
@@ -145,12 +145,7 @@ def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], An
     source.progress(0.8)
     elements, note = _rows(value, source.name)
     notes = tuple(filter(None, (decoding.note, note)))
-    elements = elements[: source.max_rows]
-    if any(map(is_task, elements)):
-        rows = iter(task_rows([*filter(is_task, elements)]))
-        elements = [next(rows) if is_task(element) else element for element in elements]
-        notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
-    numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
+    numbered = ((number, element, "", "") for number, element in enumerate(elements[: source.max_rows], 1))
     return table_of_objects(numbered, name=source.name, format="json", encoding=decoding.encoding, notes=lambda: notes)
 
 
@@ -474,7 +469,8 @@ def table_of_objects(
 ) -> Table:
     """Return a table with a column for each key of the objects; other elements are rejected.
 
-    ``notes`` is called after the last element. InputError if there is no object.
+    Tasks of Label Studio become rows with their annotations. ``notes`` is called after the last element. InputError if
+    there is no object.
     """
     rows: RowLog[dict[str, Any]] = RowLog()
     keys: dict[str, None] = {}
@@ -491,9 +487,16 @@ def table_of_objects(
     if not rows.kept:
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
+    task_notes: tuple[str, ...] = ()
+    if tasks := [value for value in rows.kept if is_task(value)]:
+        of_tasks, task_notes = task_rows(tasks)
+        converted = iter(of_tasks)
+        rows.kept = [next(converted) if is_task(value) else value for value in rows.kept]
+        keys = dict.fromkeys(chain.from_iterable(rows.kept))
+        check_width(len(keys), name)
     data, note = with_nested_columns({key: tuple(row.get(key) for row in rows.kept) for key in keys})
     columns, renamed = clean_columns(tuple(data))
-    all_notes = tuple(filter(None, (*renamed, note, *notes())))
+    all_notes = tuple(filter(None, (*renamed, note, *notes(), *task_notes)))
     return rows.table(name, format, columns, tuple(data.values()), encoding=encoding, notes=all_notes)
 
 
@@ -508,8 +511,8 @@ def is_task(value: Any) -> bool:
     )
 
 
-def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tasks as rows: their data, then one column per label, dimension or single choice.
+def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the tasks as rows, and notes: their data and id, then one column per label, dimension or single choice.
 
     A control in which some annotation has several choices or undecided ones becomes one column of 1 and 0 per choice,
     also for choices that only predictions have, and for the labels in ``meta`` of Moot's tasks; any other control
@@ -540,7 +543,8 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
     several_people = len({person for task_answers in answers for person, _, _ in task_answers}) > 1
     data_names = {name for task in tasks for name in task["data"]}
-    rows = [dict(task["data"]) for task in tasks]
+    used_names = data_names | {"id"}
+    rows = [task["data"] | ({"id": task["id"]} if "id" in task and "id" not in data_names else {}) for task in tasks]
     for row, task_answers in zip(rows, answers, strict=True):
         for person, answer, undecided in task_answers:
             gold: dict[str, Any] = {
@@ -554,8 +558,31 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             gold |= {control[0]: chosen[0] for control, chosen in answer.items() if control not in multiple and chosen}
             for name, value in gold.items():
                 column = f"{name}_r{person}" if several_people else name
-                row[f"{column}_annotated" if column in data_names else column] = value
-    return rows
+                row[f"{column}_annotated" if column in used_names else column] = value
+    repeated = sum(len(task_answers) - len({person for person, _, _ in task_answers}) for task_answers in answers)
+    return rows, (
+        "The rows are the tasks of Label Studio, with one column for each label.",
+        f"Of several annotations of a task by the same person, the last counts ({repeated:,})." if repeated else "",
+        *_left_out_results(tasks),
+    )
+
+
+def _left_out_results(tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """Return a note on answers to questions about the text that are not read, such as a taxonomy; none without them."""
+    types = Counter(
+        str(result.get("type"))
+        for task in tasks
+        for annotation in task["annotations"]
+        if isinstance(annotation, dict) and not annotation.get("was_cancelled")
+        for result in _all(dict, annotation.get("result"))
+        if not isinstance(result.get("value"), dict) or "start" not in result["value"]
+    )
+    left_out = [f"{kind} ({number:,})" for kind, number in types.items() if kind not in ("choices", "number", "rating")]
+    return (
+        (f"Left out, because these types of answers are not read: {clip(', '.join(left_out), 200)}.",)
+        if left_out
+        else ()
+    )
 
 
 def _labels_of_task(task: Mapping[str, Any]) -> list[str]:

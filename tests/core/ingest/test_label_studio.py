@@ -51,8 +51,8 @@ def test_choices_that_only_predictions_have_are_absent():
     suggested = {"model_version": "m", "result": choice_annotation("Staff", "Food")["result"]}
     tasks = [task(1, choice_annotation("Price", "Food")) | {"predictions": [suggested]}, task(2, choice_annotation())]
     table = read(*tasks)
-    assert table.columns == ("text", "document_id", "Price", "Food", "Staff")
-    assert table.data[2:] == ((1, 0), (1, 0), (0, 0))
+    assert table.columns == ("text", "document_id", "id", "Price", "Food", "Staff")
+    assert table.data[3:] == ((1, 0), (1, 0), (0, 0))
 
 
 def test_labels_of_tasks_of_moot_that_nobody_chose_are_absent():
@@ -82,8 +82,8 @@ def test_multiple_choices_become_columns_of_one_and_zero():
         task(3),
         task(4, choice_annotation("Food", cancelled=True)),
     )
-    assert table.columns == ("text", "document_id", "Price", "Food")
-    assert table.data[2:] == ((1, 0, None, None), (1, 0, None, None))
+    assert table.columns == ("text", "document_id", "id", "Price", "Food")
+    assert table.data[3:] == ((1, 0, None, None), (1, 0, None, None))
     mapping = suggest_mapping(table)
     assert (mapping.text, mapping.id) == ("text", "document_id")
     codebook = codebook_from_gold(table, mapping)
@@ -97,8 +97,8 @@ def test_choices_that_controls_have_in_common_are_different_columns():
         return {"result": [{"from_name": c, "type": "choices", "value": {"choices": v}} for c, v in values.items()]}
 
     table = read(task(1, ratings(["good", "cheap"], ["good"])), task(2, ratings(["good"], ["bad", "good"])))
-    assert table.columns[2:] == ("food_good", "cheap", "price_good", "bad")
-    assert table.data[2:] == ((1, 1), (1, 0), (1, 1), (0, 1))
+    assert table.columns[3:] == ("food_good", "cheap", "price_good", "bad")
+    assert table.data[3:] == ((1, 1), (1, 0), (1, 1), (0, 1))
 
 
 def test_answers_about_a_span_do_not_replace_the_answer_about_the_text():
@@ -106,18 +106,18 @@ def test_answers_about_a_span_do_not_replace_the_answer_about_the_text():
     span = {"start": 4, "end": 8, "text": "room", "choices": ["Food"]}
     annotation["result"].append({"from_name": "aspect", "type": "choices", "value": span})
     table = read(task(1, annotation), task(2, choice_annotation("Food")))
-    assert (table.columns[2:], table.data[2]) == (("aspect",), ("Price", "Food"))
+    assert (table.columns[3:], table.data[3]) == (("aspect",), ("Price", "Food"))
 
 
 def test_single_choices_become_one_label_column():
     table = read(task(1, choice_annotation("Price")), task(2, choice_annotation("Food")))
-    assert table.columns == ("text", "document_id", "aspect")
-    assert table.data[2] == ("Price", "Food")
+    assert table.columns == ("text", "document_id", "id", "aspect")
+    assert table.data[3] == ("Price", "Food")
 
 
 def test_blank_answer_to_a_single_choice_is_no_value():
     table = read(task(1, choice_annotation("Price")), task(2, choice_annotation()), task(3, choice_annotation("Food")))
-    assert (table.columns[2:], table.data[2]) == (("aspect",), ("Price", None, "Food"))
+    assert (table.columns[3:], table.data[3]) == (("aspect",), ("Price", None, "Food"))
 
 
 def test_control_that_an_annotation_leaves_out_beside_others_has_no_value():
@@ -129,13 +129,38 @@ def test_control_that_an_annotation_leaves_out_beside_others_has_no_value():
         task(2, answers(relevant=["no"])),
         task(3, answers()),
     )
-    assert table.columns[2:] == ("Food", "Price", "relevant")
-    assert table.data[2:] == ((1, None, 0), (1, None, 0), ("yes", "no", None))
+    assert table.columns[3:] == ("Food", "Price", "relevant")
+    assert table.data[3:] == ((1, None, 0), (1, None, 0), ("yes", "no", None))
+
+
+def test_second_annotation_by_a_person_and_other_types_of_answers_are_noted():
+    taxonomy = {"from_name": "t", "type": "taxonomy", "value": {"taxonomy": [["Food", "Soup"]]}}
+    first, second = choice_annotation("Price"), choice_annotation("Food")
+    first["result"].append(taxonomy)
+    table = read(task(1, first, second), task(2, choice_annotation("Price", cancelled=True)))
+    assert (table.columns[2:], table.row(0)["aspect"]) == (("id", "aspect"), "Food")
+    assert table.notes[1:] == (
+        "Of several annotations of a task by the same person, the last counts (1).",
+        "Left out, because these types of answers are not read: taxonomy (1).",
+    )
+
+
+def test_tasks_have_their_ids_unless_their_data_has_some():
+    tasks = [{"id": 7, "data": {"text": "a"}, "annotations": []}, {"id": 9, "data": {"text": "b"}, "annotations": []}]
+    assert read(*tasks).column("id") == (7, 9)
+    tasks[1]["data"]["id"] = "x"
+    assert read(*tasks).column("id") == (None, "x")
+
+
+def test_tasks_may_have_a_line_each():
+    tasks = [task(1, choice_annotation("Price")), task(2, choice_annotation("Food"))]
+    table = read_table("\n".join(map(json.dumps, tasks)).encode(), name="export.jsonl")
+    assert (table.columns, table.data, table.notes) == ((one := read(*tasks)).columns, one.data, one.notes)
 
 
 def test_annotations_become_one_column_per_person():
     table = read(task(1, rating_annotation(4, 7), rating_annotation(5, 9)), task(2, rating_annotation(2, 7)))
-    assert table.columns == ("text", "document_id", "Fluency_r7", "Fluency_r9")
+    assert table.columns == ("text", "document_id", "id", "Fluency_r7", "Fluency_r9")
     mapping = suggest_mapping(table)
     assert {source.rater for source in mapping.gold} == {"r7", "r9"}
 
@@ -146,8 +171,8 @@ def test_reviewers_of_an_export_of_moot_keep_their_own_columns() -> None:
         return task(number, *annotations) | {"meta": {"reviewers": [*ratings]}}
 
     table = read(exported(1, ann=4, ben=5), exported(2, ben=3), exported(3, ben=1, ann=2))
-    assert table.columns[2:] == ("Fluency_r1", "Fluency_r2")
-    assert table.data[2:] == ((4, None, 2), (5, 3, 1))
+    assert table.columns[3:] == ("Fluency_r1", "Fluency_r2")
+    assert table.data[3:] == ((4, None, 2), (5, 3, 1))
 
 
 def test_reviewers_are_not_mixed_after_an_import_into_label_studio() -> None:
@@ -157,7 +182,7 @@ def test_reviewers_are_not_mixed_after_an_import_into_label_studio() -> None:
 
     both, own = [reviewed(4, "ann"), reviewed(5, "ben")], rating_annotation(3, 1)
     table = read(*(task(1, *both) | {"meta": {"reviewers": ["ann", "ben"]}}, task(2, reviewed(2, "ben"), own)))
-    assert dict(zip(table.columns[2:], table.data[2:], strict=True)) == {
+    assert dict(zip(table.columns[3:], table.data[3:], strict=True)) == {
         "Fluency_r2": (4, None),
         "Fluency_r3": (5, 2),
         "Fluency_r1": (None, 3),
@@ -173,8 +198,8 @@ def test_elements_that_are_not_tasks_are_rejected():
 def test_an_annotation_does_not_replace_the_text() -> None:
     foreign = {"from_name": "text", "type": "choices", "value": {"choices": ["Replaced"]}}
     table = read(task(1, {"result": [foreign]}), task(2, {"result": [foreign]}))
-    assert table.columns == ("text", "document_id", "text_annotated")
-    assert table.data[2] == ("Replaced", "Replaced")
+    assert table.columns == ("text", "document_id", "id", "text_annotated")
+    assert table.data[3] == ("Replaced", "Replaced")
     assert all("was cold" in text for text in table.data[0])
 
 
