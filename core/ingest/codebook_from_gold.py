@@ -10,7 +10,7 @@ from typing import Any
 
 from core.codebook import Codebook, Kind, is_reserved, normalise, parse_codebook
 from core.errors import UsageError
-from core.ingest.gold import GoldSource, choice_name, is_blank, is_dash, parse_rating, plain_number, split_list
+from core.ingest.gold import GoldSource, choice_name, is_blank, is_dash, parse_rating, plain_number, split_lists
 from core.ingest.mapping import ColumnMapping, check_mapping
 from core.ingest.table import Table, has_text
 
@@ -89,28 +89,11 @@ def _gold_cells(table: Table, mapping: ColumnMapping, source: GoldSource) -> lis
     return [cell for cell, text in pairs if has_text(text) or table.file_column]
 
 
-def _split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
-    """Return the names in list cells.
-
-    If none has a separator, ``#``, ``/``, ``+`` or ``&`` separates names if it does so next to a name that is a cell of
-    its own.
-    """
-    name_lists = [split_list(cell) for cell in cells]
-    if any(len(names) > 1 for names in name_lists):
-        return name_lists
-    single_names = {normalise(name) for names in name_lists for name in names}
-    for sign in "#/+&":
-        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in name_lists]
-        if any(len(parts) > 1 and any(normalise(part) in single_names for part in parts) for parts in split):
-            return split
-    return name_lists
-
-
 def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, Any]]:
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for source in mapping.gold:
         cells = _gold_cells(table, mapping, source)
-        name_lists = _split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
+        name_lists = split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
         for name in chain.from_iterable(name_lists):
             folded = normalise(name)
             if folded and not is_reserved(folded, kind) and not is_blank(name):

@@ -258,6 +258,25 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the names in each list cell of a column.
+
+    If no cell has a separator, ``#``, ``/``, ``+`` or ``&`` separates names if in at least half of the cells with it
+    all of them are cells of their own.
+    """
+    name_lists = [split_list(cell) for cell in cells]
+    if any(len(names) > 1 for names in name_lists):
+        return name_lists
+    single_names = {normalise(name) for names in name_lists for name in names}
+    for sign in "#/+&":
+        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in name_lists]
+        separated = [parts for parts in split if len(parts) > 1]
+        known = sum(all(normalise(part) in single_names for part in parts) for parts in separated)
+        if separated and known >= 0.5 * len(separated):
+            return split
+    return name_lists
+
+
 def has_vectors(cells: Iterable[Any]) -> bool:
     """Return True for a column of multi-hot vectors such as ``[0, 1, 1, 0]``, which name no labels.
 
@@ -438,5 +457,5 @@ def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "nam
     if sum(parse_rating(cell) is not None and "," not in as_text(cell) for cell in filled) >= need:
         return "rating"
     lists = sum(isinstance(cell, list) or as_text(cell).strip()[:1] == "[" for cell in filled)
-    separated = sum(len(split_list(cell)) > 1 for cell in filled)
+    separated = sum(len(names) > 1 for names in split_lists(filled))
     return "list" if lists >= need or separated >= 0.2 * len(filled) else "names"

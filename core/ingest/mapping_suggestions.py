@@ -31,6 +31,7 @@ from core.ingest.gold import (
     parse_binary,
     parse_rating,
     split_list,
+    split_lists,
     words_of,
 )
 from core.ingest.mapping import ColumnMapping
@@ -573,7 +574,7 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
     several people.
     """
-    names = {label for cell in column for label in split_list(cell)}
+    names = {label for labels in split_lists(column) for label in labels}
     lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(element, str) for element in cell)]
     if any(len(set(cell)) < len(cell) for cell in lists):
         return False
@@ -591,11 +592,11 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
 
 def _parts_recur(column: Sequence[Any]) -> bool:
     """Return True for lists, whose names are in several cells; False for label names with a comma or semicolon."""
-    names = {label for cell in column for label in split_list(cell)}
+    names = {label for labels in split_lists(column) for label in labels}
     return len(names) <= len({as_text(cell) for cell in column if not is_blank(cell)})
 
 
 def _has_few_values(column: Sequence[Any], maximum: int) -> bool:
-    listed = [name for cell in column if not is_blank(cell) for name in split_list(cell)]
+    listed = [name for names in split_lists([cell for cell in column if not is_blank(cell)]) for name in names]
     values = set(listed)
     return 1 < len(values) <= maximum and (len(values) < _MAX_DISTINCT * len(listed) or len(listed) < _MIN_LISTED)

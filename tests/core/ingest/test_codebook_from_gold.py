@@ -59,7 +59,8 @@ def test_signs_separate_listed_labels_if_a_part_is_a_label() -> None:
         rows = "".join(f"text,{cell}\n" for cell in cells)
         return codebook_from_gold(table(f"text,labels\n{rows}"), mapping).names
 
-    assert names("food", "food#staff", "staff#room") == ("food", "staff", "room")
+    assert names("food", "staff", "food#staff", "staff#room") == ("staff", "food", "room")
+    assert names("C", "C++", "D", "C/D+") == ("C", "C++", "C/D+", "D")
     assert names("food#quality", "food#price") == ("food#price", "food#quality")
     assert names("R&D|a/b", "a") == ("a", "a/b", "R&D")  # the labels have a separator
 

@@ -351,6 +351,8 @@ def test_hugging_face_export_of_moot_with_its_text_at_the_end_keeps_its_text() -
     [
         ("label", ["Food, drinks", "Room; view", "Sport"], "choice"),
         ("label", ["food; room", "food", "room; view", "view"], "list"),
+        ("label", ["food#room", "food", "room#view", "room", "view"], "list"),
+        ("label", ["Sales", "Sales/Marketing", "Food & drinks", "C", "C++"], "choice"),
         ("topics", ["food", "room"], "list"),
     ],
 )
