@@ -41,9 +41,12 @@ _LATIN = (  # tried in this order: charset-normalizer takes short Spanish or Ger
     ("cp1250", _DANUBE),
     ("iso8859_2", _DANUBE),
 )
-_DOS = re.compile(rb"(?<=[a-z])[\xa1-\xa4]|(?<=[a-zA-Z])(?:[\x81\x82\x84]|\x94(?=[a-z]))")
-"""Letters of DOS (ü é ä ö í ó ú ñ) inside a word. In other Latin encodings, these bytes are capital letters, or signs
-before a word (ö: after it)."""
+_DOS = re.compile(rb"(?<=[a-z])[\xa1-\xa4\xc6]|\x87[\xc6\xe4]|(?<=[a-zA-Z])(?:[\x81\x82\x84]|\x94(?=[a-z]))")
+"""Letters of DOS (ü é ä ö í ó ú ñ ã çã çõ) inside a word. In other Latin encodings, these bytes are capital letters, or
+signs before a word (ö: after it)."""
+_HUNGARIAN = _SIGNS | frozenset("áéíóöőúüű")
+_LONG_VOWEL = re.compile("ű|ő(?!e)")
+"""Letters of Hungarian that are û and õ in cp1252. Portuguese has õ only before e; Estonian and French have no á."""
 _LETTERS = frozenset().union(*(letters for _, letters in _LATIN))
 _JIS = b"\x1b$B"
 """Escape sequence before Japanese characters in ISO-2022-JP, which has only bytes of ASCII."""
@@ -214,6 +217,9 @@ def _mostly_utf8(misfits: bytes) -> bool:
 def _legacy(sample: bytes) -> str:
     if len(_DOS.findall(sample)) > 0.3 * sum(byte > 127 for byte in sample):
         return "cp850"
+    text = sample.decode("cp1250", "replace").lower()
+    if "á" in text and _LONG_VOWEL.search(text) and _fits(text, _HUNGARIAN):
+        return "cp1250"
     for encoding, letters in _LATIN:
         if _fits(sample.decode(encoding, "replace"), letters):
             return encoding

@@ -22,6 +22,8 @@ POLISH = "id;text\n1;Pokój był czysty, śniadanie bardzo dobre, łazienka mał
 CZECH = "id;text\n1;Pokoj byl čistý, ale snídaně špatná a žádné příjemné chování. Můžeme říct dost.\n"
 TURKISH = "id;text\n1;Oda çok temizdi, kahvaltı güzeldi, çalışanlar nazikti ama gürültü vardı.\n"
 PORTUGUESE = "id;text\n1;As refeições não eram boas, as instalações são antigas, mas a localização é ótima\n"
+HUNGARIAN = "id;text\n1;A szálloda gyönyörű volt, a személyzet kedves és segítőkész, de a reggeli drága\n"
+ESTONIAN = "id;text\n1;Hotell oli väga hea, söök külm, kõik võõrad sõbralikud\n"
 GREEK = "id;text\n1;Το δωμάτιο ήταν καθαρό και το πρωινό πολύ καλό\n"
 RUSSIAN = "id;text\n1;Номер был чистый, завтрак хороший, персонал вежливый\n"
 RUSSIAN_ROWS = f"{RUSSIAN}2;Завтрак разнообразный, но цены высокие\n3;Расположение удобное, рядом метро\n"
@@ -53,6 +55,12 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
         (CZECH, "iso8859-2", "iso8859_2"),
         (TURKISH, "cp1254", "cp1254"),
         (PORTUGUESE, "latin-1", "cp1252"),
+        (PORTUGUESE, "cp850", "cp850"),
+        ("id;text\n1;botões e padrões práticos\n", "latin-1", "cp1252"),
+        ("id;text\n1;Le café d’août était goûté\n", "cp1252", "cp1252"),
+        (ESTONIAN, "cp1252", "cp1252"),
+        (HUNGARIAN, "cp1250", "cp1250"),
+        (HUNGARIAN.upper().replace("ID;TEXT", "id;text"), "iso8859-2", "cp1250"),
         (GREEK, "cp1253", "cp1253"),
         (RUSSIAN, "cp1251", "cp1251"),
         (RUSSIAN, "koi8-r", "koi8_r"),
