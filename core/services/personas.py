@@ -246,8 +246,12 @@ def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, wa
 
         async def finish() -> GeneratedPersonas:
             generated = await asyncio.wrap_future(generation)
-            await asyncio.to_thread(save_draft, session, generated.extraction.persona_set)
-            return generated
+            extraction = generated.extraction
+            kept = await asyncio.to_thread(replace_draft, session, extraction.persona_set, "generated personas")
+            if kept is None:
+                return generated
+            notes = (*extraction.notes, f"The draft that they replace was saved as v{kept}.")
+            return replace(generated, extraction=replace(extraction, notes=notes))
 
         return session.engine.submit(finish())
 
@@ -308,6 +312,18 @@ def remove_source(session: ProjectSession, name: str) -> None:
 def save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
     """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
     session.store.personas.save_draft(persona_set)
+
+
+def replace_draft(session: ProjectSession, persona_set: PersonaSet, source: str) -> int | None:
+    """Make personas from a ``source`` the draft, in place of what the user edits.
+
+    An unsaved draft, which would be lost, is saved as a version. Returns the number of that version, None without one.
+    """
+    now, kept = persona_status(session), None
+    if now.dirty and now.personas not in (persona_set, *(version.personas for version in history(session))):
+        kept = save(session, now.personas, f"draft that {source} replaced")
+    save_draft(session, persona_set)
+    return kept
 
 
 def save(session: ProjectSession, persona_set: PersonaSet, note: str = "") -> int:

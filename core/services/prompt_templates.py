@@ -271,24 +271,31 @@ def summarise_prompts(settings: RunSettings) -> str:
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
     """Load the prompts of a run into the editor and return the number of slots that changed.
 
-    A text that equals a saved version starts from it; any other text becomes a draft. A draft of the user, which would
-    be lost, is saved as a version. Raises UsageError if the run's protocol no longer exists.
+    A text that equals a saved version starts from it; any other text becomes a draft. Raises UsageError if the run's
+    protocol no longer exists.
     """
-    changed, runs = 0, session.all_runs()
+    changed = 0
     for slot in slots(run.settings.protocol, protocols.params_of(run.settings)):
         used = run.settings.templates.get(slot.key)
         now = template_status(session, slot)
         if used is None or used.text == now.text:
             continue
-        stored = versions(session, slot)
-        same = next((version for version in stored if version.text == used.text), None)
-        of_runs = {each.settings.templates[slot.key].text for each in runs if slot.key in each.settings.templates}
-        if now.changed and now.text not in {*of_runs, *(version.text for version in stored)}:
-            note = f"draft that {run.title} replaced"
-            session.store.prompts.save(slot.name, now.text, parent=now.base.name, after=slot.shipped.number, note=note)
-        save_draft(session, slot, used.text, same or now.default)
+        same = next((version for version in versions(session, slot) if version.text == used.text), None)
+        _replace_draft(session, slot, used.text, same or now.default, run.title)
         changed += 1
     return changed
+
+
+def _replace_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersion, source: str) -> None:
+    """Make a text from a ``source`` the draft. A draft of the user, which would be lost, is saved as a version."""
+    now = template_status(session, slot)
+    if now.changed and now.text != text:
+        stored = {version.text for version in versions(session, slot)}
+        of_runs = (run.settings.templates.get(slot.key) for run in session.all_runs())
+        if now.text not in stored.union(template.text for template in of_runs if template is not None):
+            note = f"draft that {source} replaced"
+            session.store.prompts.save(slot.name, now.text, parent=now.base.name, after=slot.shipped.number, note=note)
+    save_draft(session, slot, text, base)
 
 
 def template_file_name(version: PromptVersion) -> str:
@@ -297,14 +304,14 @@ def template_file_name(version: PromptVersion) -> str:
 
 
 def import_template(session: ProjectSession, slot: Slot, content: bytes, name: str) -> None:
-    """Import a file as the draft of a slot.
+    """Import a file as the draft of a slot. A draft of the user, which would be lost, is saved as a version.
 
     Raises PromptError for a file that is not text or is too long. The editor shows other problems.
     """
     text = decode_text(content, name, PromptError)
     if len(text) > MAX_TEMPLATE_CHARACTERS:
         raise PromptError(f"{name} has {len(text):,} characters.", f"A template may have {MAX_TEMPLATE_CHARACTERS:,}.")
-    save_draft(session, slot, text, template_status(session, slot).base)
+    _replace_draft(session, slot, text.replace("\r\n", "\n"), template_status(session, slot).base, name)
 
 
 def require_usable(session: ProjectSession, slot: Slot, template: Template) -> None:

@@ -98,7 +98,8 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
             download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
 
             def save_import(content: bytes, name: str) -> None:
-                _save_draft(session, personas.from_yaml(content, name))
+                personas.replace_draft(session, personas.from_yaml(content, name), name)
+                state.note_saved("personas")
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:

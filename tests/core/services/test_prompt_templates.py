@@ -187,3 +187,12 @@ def test_templates_are_exported_and_imported(session, judge):
     for content, message in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
         with pytest.raises(PromptError, match=message):
             prompt_templates.import_template(session, judge, content, "mine.md")
+
+
+def test_draft_that_a_file_replaces_is_saved_as_a_version(session, judge):
+    mine = edited(session, judge)
+    for _ in range(2):  # the second time, nothing of the user is in the editor
+        prompt_templates.import_template(session, judge, f"{mine.text}more\r\n".encode(), "other.md")
+    assert prompt_templates.template_status(session, judge).text == f"{mine.text}more\n"
+    (kept,) = prompt_templates.versions(session, judge)[1:]
+    assert (kept.text, kept.note) == (mine.text, "draft that other.md replaced")
