@@ -242,8 +242,10 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
 
     def rename() -> None:
         path = run_slow(projects.rename_project, workspace, row.path, st.session_state[key])
+        for pending in context.pending_imports().of_project(row.path):
+            pending.project = path
         if row.path == shown:
-            state.select_project(path)
+            state.project = path  # the tab keeps its state, which is about the same project
         done(f"{row.name} is now {path.stem}")
 
     def duplicate() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from app import context
 from core.services import bundle, preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
@@ -178,6 +180,20 @@ def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None
     at.button(key="archive-0").click().run()
     at.button(key="unarchive-0").click().run()
     assert [row.name for row in projects.recent(workspace)] == ["notes"]
+
+
+def test_rename_keeps_the_state_of_the_tab_and_files_that_are_not_imported(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "letters")
+    pending = context.pending_imports().add(Mock(), session.path)
+    at = open_page("home")
+    at.session_state["authors_author"] = "p1"
+    (field,) = [field for field in at.text_input if str(field.key).startswith("rename-")]
+    field.set_value("notes")
+    next(button for button in at.form_submit_button if button.label == "Rename").click().run()
+    assert "letters is now notes" in html(at)
+    assert at.session_state["authors_author"] == "p1"
+    (renamed,) = workspace.sessions()
+    assert context.pending_imports().of_project(renamed.path) == (pending,)
 
 
 def test_restoring_what_another_tab_has_deleted_for_good_says_so(workspace: Workspace) -> None:
