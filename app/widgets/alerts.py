@@ -84,7 +84,9 @@ def probe_notice(probe: Probe, who: str = "") -> None:
     if probe.error is not None:
         notice("error" if probe.stops else "warn", f"{name}: {probe.error.kind}", str(probe.error))
         return
-    dropped = f" {join_names(probe.refused_params)} is not supported and is left out." if probe.refused_params else ""
+    dropped = (
+        f" {join_names(probe.refused_params)} is not supported as set, and is left out." if probe.refused_params else ""
+    )
     if probe.in_format:
         time = f"The reply in the expected format took {probe.seconds:.1f} s."
         notice("ok", f"{name} {plural(count, 'is', 'are')} ready", time + dropped)

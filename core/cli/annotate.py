@@ -391,7 +391,7 @@ def _preflight(opened: Workspace | ProjectSession, settings: RunSettings) -> Non
             )
         if probe.refused_params:
             console.print_message(
-                f"{probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it."
+                f"{probe.role_model.spec} refuses {', '.join(probe.refused_params)} as set; requests will omit it."
             )
 
 

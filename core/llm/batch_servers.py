@@ -298,9 +298,8 @@ class BatchLibrary:
         capabilities = self._library.capabilities.get(model_request.connection, role_model.model)
         wanted = openai_chat.optional(model_request)
         del wanted["stream"], wanted["stream_options"]
-        optional = {name: value for name, value in wanted.items() if name not in capabilities.refused_params}
         schema = model_request.schema_for(capabilities)
-        body = openai_chat.body(model_request, capabilities, optional, schema)
+        body = openai_chat.body(model_request, capabilities, capabilities.accepted(wanted), schema)
         params = model_request.sent(body, schema)
         known = {name: params[name] for name in params if name not in ("messages", "response_format")}
         return body, known, model_request.unsent(capabilities, wanted)

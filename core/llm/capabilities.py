@@ -72,8 +72,8 @@ _SYSTEM = re.compile(
 class ModelCapabilities:
     """Known capabilities of one model at one server. None is not known yet."""
 
-    refused_params: set[str] = field(default_factory=set)
-    """Parameters that the model refused."""
+    refused_params: dict[str, list[Any]] = field(default_factory=dict)
+    """By name of a parameter, the values that the model refused: it may accept others."""
     limit: str = "max_tokens"
     """The model's name of the output limit, empty for none."""
     max_output_tokens: int | None = None
@@ -105,6 +105,24 @@ class ModelCapabilities:
         half = self.context // 2 if self.context else None
         return min(limit for limit in (tokens, self.max_output_tokens, half) if limit is not None)
 
+    def accepted(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters, by name, without those that the model refused with the same value.
+
+        Without ``levels``, thinking is only switched on or off.
+        """
+        if not self.levels and "think" in params:
+            params = {**params, "think": params["think"] is not False}
+        return {name: value for name, value in params.items() if value not in self.refused_params.get(name, ())}
+
+    @property
+    def refusals(self) -> list[str]:
+        """The refused parameters in words, such as "temperature=1.5", in alphabetical order."""
+        return sorted(
+            name if isinstance(value, bool | Mapping) else f"{name}={value}"
+            for name, values in self.refused_params.items()
+            for value in values
+        )
+
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
         """Return the messages in the form that the server accepts.
 
@@ -125,7 +143,7 @@ class ModelCapabilities:
     def learn(self, error: ModelError, params: Mapping[str, Any]) -> bool:
         """Learn from a refusal of ``params`` (parameters by name); return True if the next attempt will differ.
 
-        Each parameter is given up once.
+        Each value of a parameter is given up once.
         """
         message = error.server_text
         match error:
@@ -197,7 +215,7 @@ class ModelCapabilities:
             return True
         for name, pattern in _NAMED.items():
             if name in params and pattern.search(message):
-                self.refused_params.add(name)
+                self.refused_params.setdefault(name, []).append(params[name])
                 return True
         return False
 
@@ -235,7 +253,6 @@ class Capabilities:
                 "base_url": url,
                 "model": model,
                 **asdict(capabilities),
-                "refused_params": sorted(capabilities.refused_params),
             }
             for (url, model), capabilities in self._known.copy().items()
             if capabilities.at
@@ -252,8 +269,8 @@ class Capabilities:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue
             local = Connection(name="any", base_url=row["base_url"]).local
-            capabilities = ModelCapabilities(
-                **{name: row[name] for name in (_OF_MODELS if local else names) & row.keys()}
-            )
-            capabilities.refused_params = set(capabilities.refused_params)
+            known = {name: row[name] for name in (_OF_MODELS if local else names) & row.keys()}
+            if not isinstance(known.get("refused_params"), dict):  # written before values were told apart
+                known.pop("refused_params", None)
+            capabilities = ModelCapabilities(**known)
             self._known.setdefault((row["base_url"], row["model"]), capabilities)

@@ -414,9 +414,7 @@ class _Exchange:
         while True:
             optional_params = self.api.optional(request)
             schema = request.schema_for(capabilities)
-            refused_params = capabilities.refused_params
-            optional = {name: value for name, value in optional_params.items() if name not in refused_params}
-            body = self.api.body(request, capabilities, optional, schema)
+            body = self.api.body(request, capabilities, capabilities.accepted(optional_params), schema)
             if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
                 raise refusal
             try:
@@ -480,7 +478,7 @@ class _Exchange:
         same way, the schema was the cause. A single error may have passed by itself. If the repetition fails, the
         original error is raised and nothing is learned.
         """
-        refused_params = set(self.capabilities.refused_params)
+        refused_params = {name: [*values] for name, values in self.capabilities.refused_params.items()}
         tried = replace(self.capabilities, refused_params=refused_params, schema="none")
         try:
             reply = await replace(self, capabilities=tried).ask()

@@ -54,7 +54,7 @@ def body(
         },
     }
     if "think" in optional:
-        parameters["think"] = optional["think"] if capabilities.levels else optional["think"] is not False
+        parameters["think"] = optional["think"]
     if schema is not None:
         parameters["format"] = schema
     parameters |= {name: optional[name] for name in request.extra_params if name in optional}

@@ -84,7 +84,7 @@ class ModelRequest:
 
     def unsent(self, capabilities: ModelCapabilities, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of parameters that were left out, for the reply."""
-        names = {name for name in capabilities.refused_params if name in parameters}
+        names = parameters.keys() - capabilities.accepted(parameters).keys()
         if self.schema is not None and capabilities.schema == "none":
             names.add("response_format")
         return tuple(sorted(names))

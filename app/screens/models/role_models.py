@@ -234,7 +234,7 @@ def capabilities(detected: models.ModelCapabilities) -> list[str]:
         SCHEMA_SUPPORT.get(detected.schema, ""),
         "gives log probabilities" if detected.logprobs else "",
         REPLY_FORMAT[detected.in_format],
-        f"rejects {', '.join(sorted(detected.refused_params))}" if detected.refused_params else "",
+        f"rejects {', '.join(detected.refusals)}" if detected.refused_params else "",
         f"at most {detected.max_output_tokens:,} tokens per reply" if detected.max_output_tokens else "",
         "does not accept system messages" if detected.no_system else "",
     ]

@@ -53,6 +53,19 @@ def test_refused_parameter_is_left_out_once(name: str, status: int, words: Any, 
     assert ("stream" in outcome.sent[-1]) or "stream_options" not in outcome.sent[-1]
 
 
+def test_parameter_is_left_out_only_with_the_value_that_was_refused() -> None:
+    capabilities = ModelCapabilities()
+    refusal = errors.BadRequest("refused")
+    refusal.server_text = "temperature: Input should be less than or equal to 1"
+    assert capabilities.learn(refusal, {"temperature": 1.5, "seed": 3})
+    assert capabilities.accepted({"temperature": 1.5, "seed": 3}) == {"seed": 3}
+    assert capabilities.accepted({"temperature": 0}) == {"temperature": 0}
+    refusal.server_text = "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."
+    assert capabilities.learn(refusal, {"reasoning_effort": "minimal"})
+    assert capabilities.accepted({"reasoning_effort": "high"}) == {"reasoning_effort": "high"}
+    assert capabilities.refusals == ["reasoning_effort=minimal", "temperature=1.5"]
+
+
 @each_row(
     "words",
     [

@@ -108,9 +108,12 @@ def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     assert {row["model"] for row in rows} == {"m"}
     loaded = Capabilities()
     loaded.recall(rows)
-    assert loaded.get(far, "m").refused_params == {"temperature"}
-    assert loaded.get(near, "m").refused_params == set(), "another server may use the local address by now"
+    assert loaded.get(far, "m").refused_params == {"temperature": [1.0]}
+    assert loaded.get(near, "m").refused_params == {}, "another server may use the local address by now"
     assert loaded.get(near, "m").context == 4096
+    unread = Capabilities()
+    unread.recall([{**row, "refused_params": ["temperature"]} for row in rows])
+    assert unread.get(far, "m").refused_params == {}, "the values are not known"
     old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
     later = Capabilities()
     later.recall(old)
