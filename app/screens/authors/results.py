@@ -183,7 +183,7 @@ def _run(
     """Draw a choice of model and a button that starts work with it as the job ``name``, or the progress of the job."""
 
     def finish(count: int) -> None:
-        state.set_notice("ok", f"{label}: {format_count(count, unit)}")
+        state.set_notice("ok", f"The model gave {format_count(count, unit)}")
 
     job = running_job(session, name, finish)
     left, right = st.columns([2, 1], vertical_alignment="bottom")

@@ -265,7 +265,7 @@ def test_model_answers_in_the_background_and_can_be_stopped(session: ProjectSess
         assert "<td>models</td>" not in html(at)
         at.button(key="authors-annotate").click().run()
         answered.set()
-        assert "Let a model answer: 3 new answers" in until_shown(at, "<td>models</td>")
+        assert "The model gave 3 new answers" in until_shown(at, "<td>models</td>")
 
 
 def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession) -> None:
