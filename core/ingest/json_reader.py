@@ -158,7 +158,7 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     - the array under ``data``, or the only array of objects in an object, or in the only object in it
     - the objects under ``row`` in those under ``rows`` (Hugging Face)
     - what pandas writes: columns as arrays or as objects by row, ``columns`` with ``data``, and rows by their id, which
-      replaces an ``id`` in the row
+      replaces an ``id`` in the row; an index other than 0, 1, 2, ... is the id of rows without one
     - an object without arrays and objects: a single row, if it has a text and another value, or ``text``
 
     A row with more cells than columns stays an array.
@@ -188,7 +188,7 @@ def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
     """Return the rows under a key of an object, and a note that names the key. None if there are none."""
     names = _all(str, value.get("columns")) or [*map(str, _all(int, value.get("columns")))]
     if names and (cells := _all(list, value.get("data"))):
-        return _with_names(names, cells), "The rows are those under 'data'."
+        return _with_index(_with_names(names, cells), value.get("index")), "The rows are those under 'data'."
     if _are_columns(value):
         return None
     if isinstance(value.get("data"), list):
@@ -214,7 +214,8 @@ def _rows_of_columns(value: dict[str, Any]) -> tuple[list[Any], str] | None:
         return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)], "Each key is a column."
     if rows := _all(dict, values):
         if all(index.isdecimal() for index in rows[0]) and all(row.keys() == rows[0].keys() for row in rows):
-            return [{key: value[key][index] for key in value} for index in rows[0]], "Each key is a column."
+            by_index = [{key: value[key][index] for key in value} for index in rows[0]]
+            return _with_index(by_index, [*rows[0]]), "Each key is a column."
         return [{**row, "id": key} for key, row in value.items()], "Each key is the id of a row."
     return None
 
@@ -238,6 +239,14 @@ def _keys_of_rows(value: dict[str, Any]) -> list[str]:
 
 def _with_names(names: list[str], rows: list[list[Any]]) -> list[Any]:
     return [row if len(row) > len(names) else dict(zip(names, row, strict=False)) for row in rows]
+
+
+def _with_index(rows: list[Any], index: Any) -> list[Any]:
+    """Return rows with their keys in the index (pandas) as ``id``, unless they have one or the keys are 0, 1, 2, ..."""
+    keys = [key for key in _all(object, index) if isinstance(key, str | int)]
+    if len(keys) != len(rows) or [*map(str, keys)] == [*map(str, range(len(rows)))]:
+        return rows
+    return [{"id": key, **row} if isinstance(row, dict) else row for key, row in zip(keys, rows, strict=True)]
 
 
 def _all(kind: type, value: Any) -> list[Any]:

@@ -271,6 +271,19 @@ def test_format_follows_content_and_not_the_suffix() -> None:
     assert read(array, "data").format == "json"
 
 
+def test_index_of_pandas_is_the_id_of_rows_without_one() -> None:
+    def read_json(value: Any) -> Table:
+        return read(json.dumps(value), "data.json")
+
+    texts, labels = {"7": "a", "9": "b"}, {"7": "x", "9": "y"}
+    assert read_json({"text": texts, "label": labels}).row(1) == {"id": "9", "text": "b", "label": "y"}
+    split = {"columns": ["text"], "index": [7, 9], "data": [["a"], ["b"]]}
+    assert read_json(split).row(1) == {"id": 9, "text": "b"}
+    assert read_json(split | {"index": [0, 1]}).columns == ("text",)
+    assert read_json({"text": texts, "id": labels}).column("id") == ("x", "y")
+    assert read_json({"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}).columns == ("text", "n")
+
+
 @each_row(
     ("data", "name", "problem"),
     [
