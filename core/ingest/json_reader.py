@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from core.errors import InputError
+from core.formatting import join_names
 from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, rater_key
 from core.ingest.table import (
@@ -155,7 +156,8 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
     The rows are one of these:
 
     - an array of objects, of texts alone, or of arrays, the first with the names
-    - the array under ``data``, or the only array of objects in an object, or in the only object in it
+    - the array under ``data``, or all arrays of objects in an object, if the first objects have the same keys; else
+      those in the only object in it
     - the objects under ``row`` in those under ``rows`` (Hugging Face)
     - what pandas writes: columns as arrays or as objects by row, ``columns`` with ``data``, and rows by their id, which
       replaces an ``id`` in the row; an index other than 0, 1, 2, ... is the id of rows without one
@@ -171,13 +173,16 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
         kinds = set(map(type, value.values()))
         if str in kinds and kinds.isdisjoint((list, dict)) and (len(value) > 1 or "text" in value):
             return [value], "The object is the only row."
+        if keys := _keys_of_rows(value):
+            raise InputError(f"{name} has different objects under {_quoted(keys)}.", "Keep the array with the rows.")
     raise InputError(f"{name} holds no array of objects.", _LAYOUTS)
 
 
 def _rows_of_array(elements: list[Any]) -> tuple[list[Any], str]:
     """Return the rows of an array, and a note on their form."""
     if (rows := _all(list, elements)) and len(names := _all(str, rows[0])) > 1:
-        if is_header(names):
+        others = [row for row in rows if row != names]
+        if is_header(names) and not any(name == cell for row in others for name, cell in zip(names, row, strict=False)):
             return _with_names(names, rows[1:]), "The first array holds the names of the columns."
         return _with_names([f"column_{number}" for number, _ in enumerate(names, 1)], rows), ""
     texts = [{"text": text} for text in _all(str, elements)]
@@ -196,8 +201,9 @@ def _named_rows(value: dict[str, Any]) -> tuple[list[Any], str] | None:
     if inner := _all(dict, [row.get("row") for row in _all(dict, value.get("rows"))]):
         return inner, "The rows are those under 'rows'."
     keys = _keys_of_rows(value)
-    if len(keys) == 1:
-        return value[keys[0]], f"The rows are those under '{keys[0]}'."
+    if len({frozenset(value[key][0]) for key in keys}) == 1:
+        rows = [*chain.from_iterable(value[key] for key in keys)]
+        return rows, f"The rows are those under {_quoted(keys)}."
     objects = [key for key, item in value.items() if isinstance(item, dict)]
     if not keys and len(objects) == 1 and (inner_rows := _named_rows(value[objects[0]])):
         rows, note = inner_rows
@@ -235,6 +241,10 @@ def _are_columns(value: dict[str, Any]) -> bool:
 def _keys_of_rows(value: dict[str, Any]) -> list[str]:
     """Return the keys of an object with an array of objects."""
     return [key for key, item in value.items() if isinstance(item, list) and item and isinstance(item[0], dict)]
+
+
+def _quoted(keys: Sequence[str]) -> str:
+    return join_names([f"'{key}'" for key in keys], 5)
 
 
 def _with_names(names: list[str], rows: list[list[Any]]) -> list[Any]:

@@ -271,6 +271,19 @@ def test_format_follows_content_and_not_the_suffix() -> None:
     assert read(array, "data").format == "json"
 
 
+def test_arrays_of_objects_with_the_same_keys_are_joined() -> None:
+    splits = {"train": [{"text": "a"}, {"text": "b", "n": 1}], "dev": [], "test": [{"text": "c"}]}
+    table = read(json.dumps(splits), "data.json")
+    assert (table.column("text"), table.notes) == (("a", "b", "c"), ("The rows are those under 'train' and 'test'.",))
+
+
+def test_first_array_is_data_if_one_of_its_values_recurs() -> None:
+    rows = [["pos", "great food"], ["neg", "bad food"], ["pos", "good price"]]
+    table = read(json.dumps(rows), "data.json")
+    assert (table.columns, table.column("column_1")) == (("column_1", "column_2"), ("pos", "neg", "pos"))
+    assert read(json.dumps([["label", "text"], *rows, ["label", "text"]]), "data.json").columns == ("label", "text")
+
+
 def test_index_of_pandas_is_the_id_of_rows_without_one() -> None:
     def read_json(value: Any) -> Table:
         return read(json.dumps(value), "data.json")
@@ -291,6 +304,7 @@ def test_index_of_pandas_is_the_id_of_rows_without_one() -> None:
         ('{"error": "not found"}', "x.json", "holds no array of objects"),
         ('{"version": "1", "items": []}', "x.json", "holds no array of objects"),
         ("3", "x.json", "holds no array"),
+        ('{"a": [{"text": "b"}], "labels": [{"name": "c"}]}', "x.json", "different objects under 'a' and 'labels'"),
         ('{"a": [1, 2', "x.json", "is not JSON"),
         ("[]", "x.json", "has no rows"),
         ("[]", "x.jsonl", "has no rows"),
