@@ -1,7 +1,7 @@
-"""Limits on calls: how many at once to a server, its requests and tokens per minute, and the budget of a run.
+"""Limits on the calls of a run: how many at once to a server, its quotas, and the budget.
 
-Concurrency and rates adapt to HTTP 429 (AIMD). There is one limiter for each address and run; without limits it costs
-one comparison. The budget is a ceiling in dollars that holds while calls are in flight.
+Concurrency adapts to HTTP 429 (AIMD). There is one limiter for each address and run. The budget is a ceiling in dollars
+that holds while calls are in flight.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
-from aiolimiter import AsyncLimiter
-
-from core.llm.connections import Limits
+from core.llm.quotas import Quota
 from core.runs import total_cost
 
 MAX_LIMITED_IN_A_ROW = 4
@@ -42,21 +40,19 @@ number that was too high recently may still be too high.
 RECOVERY = 1.02
 """Growth per success of the concurrency at which the slow increase begins, while no recent call was rejected."""
 
-_SLICES = 10
-"""Parts of a minute's quota, so that a burst exceeds it by a tenth at most."""
-
 
 class ServerLimiter:
-    """Limiter of the calls to one server.
+    """Limiter of the calls of one run to one server.
 
-    ``max_calls`` is the run's concurrency. ``on_change`` is called with the number of concurrent calls when it changes,
-    and with None when it is back at its highest.
+    ``max_calls`` is the run's concurrency. Each call enters all ``quotas``, which other runs may share. ``on_change``
+    is called with the number of concurrent calls when it changes, and with None when it is back at its highest.
     """
 
     def __init__(
-        self, limits: Limits, max_calls: int, on_change: Callable[[int | None], None] = lambda _now: None
+        self, max_calls: int, *quotas: Quota, on_change: Callable[[int | None], None] = lambda _now: None
     ) -> None:
-        self._max_calls = max_calls if limits.at_once is None else min(max_calls, limits.at_once)
+        self._quotas = quotas
+        self._max_calls = min(max_calls, max_calls, *(quota.limits.at_once or max_calls for quota in quotas))
         self._allowed = self._slow_from = float(self._max_calls)
         self._on_change = on_change
         self._in_flight = 0
@@ -64,8 +60,6 @@ class ServerLimiter:
         self._until = 0.0
         self._in_a_row = 0
         self._recent: deque[bool] = deque(maxlen=WINDOW)
-        self._requests = _limiter(limits.requests_per_minute)
-        self._tokens = _limiter(limits.tokens_per_minute)
 
     @property
     def at_once(self) -> int:
@@ -75,22 +69,25 @@ class ServerLimiter:
     async def enter(self, tokens: int) -> None:
         """Wait until a call with so many tokens (prompt plus output limit) may start. Call ``leave`` after it."""
         await self._wait_for_slot()
+        entered: list[Quota] = []
         try:
             loop = asyncio.get_running_loop()
             while (wait := self._until - loop.time()) > 0:
                 await asyncio.sleep(wait)
-            if self._requests is not None:
-                await self._requests.acquire()
-            while self._tokens is not None and tokens > 0:
-                part = min(tokens, self._tokens.max_rate)
-                await self._tokens.acquire(part)
-                tokens -= int(part)
+            for quota in self._quotas:
+                await quota.enter(tokens)
+                entered.append(quota)
         except BaseException:
-            self.leave()
+            self._leave(entered)
             raise
 
     def leave(self) -> None:
-        """Release the slot of a call that has ended."""
+        """Release the slots of a call that has ended."""
+        self._leave(self._quotas)
+
+    def _leave(self, quotas: Sequence[Quota]) -> None:
+        for quota in quotas:
+            quota.leave()
         self._in_flight -= 1
         self._start_waiting()
 
@@ -144,12 +141,6 @@ class ServerLimiter:
             if not turn.done():
                 self._in_flight += 1
                 turn.set_result(None)
-
-
-def _limiter(a_minute: int | None) -> AsyncLimiter | None:
-    if a_minute is None:
-        return None
-    return AsyncLimiter(a_minute / _SLICES, 60 / _SLICES) if a_minute >= _SLICES else AsyncLimiter(1, 60 / a_minute)
 
 
 Settle: TypeAlias = Callable[[float | None], None]

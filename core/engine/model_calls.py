@@ -24,6 +24,7 @@ from core.hashing import digest
 from core.llm.connections import Limits
 from core.llm.embeddings import SECONDS, batches, decode_vector, encode_vector, vector_key
 from core.llm.model_library import ModelLibrary
+from core.llm.quotas import Quota
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
 from core.runs import RoleModel, RunSettings
 
@@ -402,18 +403,16 @@ class ModelCaller:
         return on_delta
 
     def _limiter(self, role_model: RoleModel) -> ServerLimiter:
-        """Return the limiter of the role model's server, with the limits of all connections of the run to it."""
+        """Return the limiter of the role model's server."""
         role_model = self.models.billed_model(role_model)
         limiter = self._limiters.get(role_model.base_url)
         if limiter is None:
             handling = self.settings.handling
-            limits = Limits(
-                requests_per_minute=handling.requests_per_minute, tokens_per_minute=handling.tokens_per_minute
-            )
-            for other in self.models.billed_models(self.settings):
-                if other.base_url == role_model.base_url:
-                    limits = limits.combined_with(self.models.limits(other))
+            own = Limits(requests_per_minute=handling.requests_per_minute, tokens_per_minute=handling.tokens_per_minute)
             limiter = self._limiters[role_model.base_url] = ServerLimiter(
-                limits, self.settings.concurrency, lambda now: self.on_limit(role_model.connection, now)
+                self.settings.concurrency,
+                Quota(own),
+                self.models.quota(role_model),
+                on_change=lambda now: self.on_limit(role_model.connection, now),
             )
         return limiter

@@ -30,6 +30,7 @@ from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.embeddings import ServerEmbed
 from core.llm.prices import Prices
+from core.llm.quotas import Quota
 from core.llm.request import ModelRequest, Schema, request_schema
 from core.llm.streaming import OnDelta, estimate_usage, ignore_delta
 from core.runs import LEXICAL_MODEL, RoleModel, RunSettings, Sampling, builtin_name
@@ -68,6 +69,7 @@ class ModelLibrary:
         self.embedder_spec = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
         self._probabilities: dict[str, LabelProbabilities] = {}
+        self._quotas: dict[str, Quota] = {}
         self._embedders: dict[tuple[str, str], embeddings.ServerEmbedder] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
@@ -295,9 +297,16 @@ class ModelLibrary:
             self._embedders[name] = embeddings.ServerEmbedder(self.connection_of(role_model), role_model.model)
         return self._embedders[name]
 
-    def limits(self, role_model: RoleModel) -> Limits:
-        """Return the user's rate limits for the role model's connection."""
-        return self.own_limits.get(role_model.connection, Limits())
+    def quota(self, role_model: RoleModel) -> Quota:
+        """Return the quota of the role model's server: the user's limits of all connections to it, for all runs."""
+        address = role_model.base_url
+        limits = self.own_limits.get(role_model.connection, Limits())
+        for connection in self.connections.values():
+            if connection.base_url == address:
+                limits = limits.combined_with(self.own_limits.get(connection.name, Limits()))
+        if address not in self._quotas or self._quotas[address].limits != limits:
+            self._quotas[address] = Quota(limits)
+        return self._quotas[address]
 
     def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
         """Return the values in addition to the messages that belong in the key of a reply.

@@ -14,8 +14,9 @@ import pytest
 from aiohttp import web
 
 from core.documents import Document
-from core.engine import call_limits, retries
+from core.engine import retries
 from core.errors import ProjectError, StorageFull
+from core.llm import quotas
 from core.runs import RunRow
 from core.store.database import DatabaseConnection
 from core.store.project import Project
@@ -246,10 +247,10 @@ def test_run_with_an_unknown_cost_takes_no_budget(folder: Path) -> None:
 
 
 def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # ``test_call_limits`` tests that a limiter keeps its rate.
+    # ``test_quotas`` tests that a quota keeps its rate.
     limiters: list[CountingLimiter] = []
 
-    class CountingLimiter(call_limits.AsyncLimiter):
+    class CountingLimiter(quotas.AsyncLimiter):
         def __init__(self, max_rate: float, time_period: float) -> None:
             super().__init__(max_rate, time_period)
             self.passed = 0
@@ -259,7 +260,7 @@ def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeyp
             await super().acquire(amount)
             self.passed += 1
 
-    monkeypatch.setattr(call_limits, "AsyncLimiter", CountingLimiter)
+    monkeypatch.setattr(quotas, "AsyncLimiter", CountingLimiter)
     with Scripted(debating()) as server:
         result = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
     assert result.json["calls"] == 15

@@ -15,6 +15,7 @@ from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.llm.connections import Limits
+from core.llm.quotas import Quota
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
 
@@ -141,8 +142,8 @@ class World:
     def billed_models(self, run_settings: RunSettings) -> tuple[RoleModel, ...]:
         return tuple(run_settings.role_models.values())
 
-    def limits(self, role_model: RoleModel) -> Limits:
-        return self.limited
+    def quota(self, role_model: RoleModel) -> Quota:
+        return Quota(self.limited)
 
     def salt(self, role_model: RoleModel, ask: Request, run_settings: RunSettings) -> Mapping[str, object]:
         return {}

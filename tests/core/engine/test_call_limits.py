@@ -1,11 +1,8 @@
-"""Tests of the concurrency and the rates per server."""
+"""Tests of the concurrency per server and of the budget."""
 
 from __future__ import annotations
 
 import asyncio
-import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import pytest
 
@@ -15,43 +12,14 @@ from core.documents import Document
 from core.engine import base_engine, call_limits, retries
 from core.engine.call_limits import Budget, BudgetSpent, ServerLimiter
 from core.llm.connections import Limits
+from core.llm.quotas import Quota
 from tests.core.engine.fakes import ROLE_MODEL, World, find_service, settings
-
-T = TypeVar("T")
-
-
-class SimulatedTimeLoop(asyncio.SelectorEventLoop):
-    """Event loop with a simulated clock that advances only to the next scheduled call.
-
-    Waiting takes no time, and times are exact on slow machines.
-    """
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        super().__init__(_SimulatedTimeSelector(self))
-
-    def time(self) -> float:
-        return self.now
-
-
-class _SimulatedTimeSelector(selectors.SelectSelector):
-    def __init__(self, loop: SimulatedTimeLoop) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self._loop.now += timeout or 0.0
-        return super().select(0)
-
-
-def run_in_simulated_time(work: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=SimulatedTimeLoop) as runner:
-        return runner.run(work)
+from tests.core.simulated_time import run_in_simulated_time
 
 
 def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
     async def go() -> tuple[list[int], int]:
-        limiter, order, active, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
+        limiter, order, active, most = ServerLimiter(8, Quota(Limits(at_once=3))), [], 0, 0
 
         async def call(number: int) -> None:
             nonlocal active, most
@@ -71,7 +39,7 @@ def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
 
 def test_cancelled_waiting_call_frees_its_slot() -> None:
     async def go() -> None:
-        limiter = ServerLimiter(Limits(), 1)
+        limiter = ServerLimiter(1)
         await limiter.enter(1)
         waiting = [asyncio.create_task(limiter.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -89,7 +57,7 @@ def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
     received: list[int | None] = []
 
     async def go() -> tuple[int, int]:
-        limiter = ServerLimiter(Limits(), 64, received.append)
+        limiter = ServerLimiter(64, on_change=received.append)
         for _ in range(64):
             await limiter.enter(1)
         for _ in range(60):  # the server accepts four calls at a time
@@ -133,7 +101,7 @@ def test_note_is_cleared_at_the_highest_concurrency_of_each_connection() -> None
 
 def test_occasional_429_does_not_reduce_concurrency() -> None:
     async def go() -> int:
-        limiter = ServerLimiter(Limits(), 64)
+        limiter = ServerLimiter(64)
         for number in range(1000):
             await limiter.enter(1)
             if number % 20 == 0:
@@ -148,7 +116,7 @@ def test_occasional_429_does_not_reduce_concurrency() -> None:
 
 def test_all_calls_wait_after_several_429s_in_a_row() -> None:
     async def go() -> float:
-        limiter = ServerLimiter(Limits(), 4)
+        limiter = ServerLimiter(4)
         for _ in range(call_limits.MAX_LIMITED_IN_A_ROW):
             limiter.limited(0.2)
         began = asyncio.get_running_loop().time()
@@ -156,43 +124,6 @@ def test_all_calls_wait_after_several_429s_in_a_row() -> None:
         return asyncio.get_running_loop().time() - began
 
     assert run_in_simulated_time(go()) == pytest.approx(0.2)
-
-
-def test_requests_per_minute_are_spread_over_the_minute() -> None:
-    # 120 per minute: twelve calls start at once, then two per second.
-    async def go() -> list[float]:
-        limiter, loop, started = ServerLimiter(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
-
-        async def call() -> None:
-            await limiter.enter(1)
-            started.append(loop.time())
-            limiter.leave()
-
-        await asyncio.gather(*(call() for _ in range(15)))
-        return started
-
-    assert run_in_simulated_time(go()) == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5], abs=0.01)
-
-
-@pytest.mark.parametrize("limit", [Limits(requests_per_minute=600), Limits(tokens_per_minute=60_000)])
-def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
-    # 600 calls of 100 tokens per minute: sixty calls start at once, then ten per second.
-    async def go() -> int:
-        limiter, started = ServerLimiter(limit, 1000), 0
-
-        async def call() -> None:
-            nonlocal started
-            await limiter.enter(100)
-            started += 1
-
-        calls = [asyncio.create_task(call()) for _ in range(100)]
-        await asyncio.sleep(0.55)
-        for charged in calls:
-            charged.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        return started
-
-    assert run_in_simulated_time(go()) == 65
 
 
 def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET, RunT
 from core.engine.pending_turns import Debate
 from core.errors import EmptyReply, StorageFull
 from core.llm.connections import Limits
+from core.llm.quotas import Quota
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunSettings, Sampling, State, StopReason
 from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
@@ -93,15 +94,19 @@ def test_concurrency_limits_calls_in_flight() -> None:
     assert world.max_concurrent == 4
 
 
-def test_connections_at_one_address_share_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_share_the_quota_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(delay=0.001)
-    own_limits = {"second": Limits(at_once=1)}
-    monkeypatch.setattr(world, "limits", lambda role_model: own_limits.get(role_model.connection, Limits()))
-    run_settings = settings()
-    second = ROLE_MODEL.model_copy(update={"connection": "second"})
-    role_models = {**run_settings.role_models, "judge": second}
-    drive(world, count=8, settings=run_settings.model_copy(update={"role_models": role_models}))
-    assert world.max_concurrent == 1
+    quota = Quota(Limits(at_once=2))
+    monkeypatch.setattr(world, "quota", lambda _role_model: quota)
+
+    work = world.work(settings(), 16)
+
+    async def both() -> None:
+        parts = (replace(work, todo=todo) for todo in (work.todo[:8], work.todo[8:]))
+        await asyncio.gather(*(world.run(part).run() for part in parts))
+
+    asyncio.run(both())
+    assert world.max_concurrent == 2
 
 
 def test_identical_documents_share_one_call() -> None:

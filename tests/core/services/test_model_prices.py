@@ -93,8 +93,8 @@ def test_limits_are_stored_and_the_tighter_one_applies(opened: tuple[Workspace, 
     workspace, session = opened
     models.set_connection_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
     role_model = RoleModel(connection="openai", model="gpt-4.1")
-    assert session.models.limits(role_model).at_once == 4
-    both = session.models.limits(role_model).combined_with(Limits(requests_per_minute=60, tokens_per_minute=9000))
+    assert session.models.quota(role_model).limits.at_once == 4
+    both = session.models.quota(role_model).limits.combined_with(Limits(requests_per_minute=60, tokens_per_minute=9000))
     assert (both.requests_per_minute, both.tokens_per_minute, both.at_once) == (60, 9000, 4)
     models.set_connection_limits(workspace, "openai", Limits())
     assert preferences.load().limits == {}

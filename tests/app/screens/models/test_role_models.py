@@ -95,7 +95,7 @@ def test_limits_are_entered_shown_and_applied(workspace: Workspace, session: Pro
     at.number_input(key="limit-openai-at_once").set_value(4)
     at.form("limitsform-openai").form_submit_button[0].click().run()
     assert "At most 500 requests per minute, 4 calls at once" in html(at)
-    assert session.models.limits(RoleModel(connection="openai", model="x")).at_once == 4
+    assert session.models.quota(RoleModel(connection="openai", model="x")).limits.at_once == 4
 
 
 def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:

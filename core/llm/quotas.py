@@ -1,0 +1,48 @@
+"""Quotas: limits on the calls to a server that are kept by waiting."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiolimiter import AsyncLimiter
+
+from core.llm.connections import Limits
+
+_SLICES = 10
+"""Parts of a minute's quota, so that a burst exceeds it by a tenth at most."""
+
+
+class Quota:
+    """Limits that all calls share which enter this object. Without limits, entering never waits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._slots = None if limits.at_once is None else asyncio.Semaphore(limits.at_once)
+        self._requests = _limiter(limits.requests_per_minute)
+        self._tokens = _limiter(limits.tokens_per_minute)
+
+    async def enter(self, tokens: int) -> None:
+        """Wait until a call with so many tokens (prompt plus output limit) may start. Call ``leave`` after it."""
+        if self._slots is not None:
+            await self._slots.acquire()
+        try:
+            if self._requests is not None:
+                await self._requests.acquire()
+            while self._tokens is not None and tokens > 0:
+                part = min(tokens, self._tokens.max_rate)
+                await self._tokens.acquire(part)
+                tokens -= int(part)
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Release the slot of a call that has ended."""
+        if self._slots is not None:
+            self._slots.release()
+
+
+def _limiter(a_minute: int | None) -> AsyncLimiter | None:
+    if a_minute is None:
+        return None
+    return AsyncLimiter(a_minute / _SLICES, 60 / _SLICES) if a_minute >= _SLICES else AsyncLimiter(1, 60 / a_minute)
