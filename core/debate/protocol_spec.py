@@ -248,6 +248,11 @@ class ProtocolSpec:
             name: declared[name].read(value, self.name) for name, value in settings.items() if name != PRESET
         }
 
+    def require_fitting(self, params: Params, codebook: Codebook) -> None:
+        """Raise UsageError if parameters do not fit a codebook."""
+        if problem := self.check(params, codebook):
+            raise UsageError(f"{self.name}: {problem}.", "Change the parameter or the codebook.")
+
     def describe_vote(self, params: Params, kind: Kind) -> str:
         """Return voting rule and ties for a kind of label in words; empty if one role decides."""
         rule = self.kinds.get(kind)

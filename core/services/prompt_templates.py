@@ -11,7 +11,7 @@ from types import MappingProxyType
 from core import prompts
 from core.codebook import Codebook, Label
 from core.debate import protocols
-from core.debate.protocol_spec import PRESET, Params, ProtocolSpec
+from core.debate.protocol_spec import EQUAL, PRESET, WEIGHTS, Params, ProtocolSpec
 from core.documents import Document
 from core.errors import PromptError
 from core.files import decode_text
@@ -124,15 +124,19 @@ class TemplateStatus:
 def slots(protocol: str, params: Params = MappingProxyType({})) -> tuple[Slot, ...]:
     """Return the editable templates of runs with these parameters; a preset may have its own.
 
-    Roles come first, in speaking order, then other templates, then the shared ones. Raises UsageError for an unknown
-    protocol or parameter.
+    Roles come first, in speaking order, then other templates, then the shared ones. The prompts of a custom protocol
+    are edited in its description. Raises UsageError for an unknown protocol or parameter.
     """
     spec = protocols.find(protocol, params)
     params = spec.parse_params(params)
     shipped = spec.load_templates(params)
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
     speaking = list(dict.fromkeys(role.family for role in spec.roles(params)))
-    unordered = [_make_slot(key, template, values, protocol, params) for key, template in shipped.items()]
+    unordered = [
+        _make_slot(key, template, values, protocol, params)
+        for key, template in shipped.items()
+        if prompts.is_shipped(template)
+    ]
     order = {family: position for position, family in enumerate(speaking)}
     return tuple(sorted(unordered, key=lambda slot: (slot.shared, order.get(slot.key, len(order)))))
 
@@ -360,15 +364,22 @@ def _template_folders(spec: ProtocolSpec) -> dict[str, dict[str, str]]:
 def default_settings(
     protocol: str, codebook: Codebook, templates: Mapping[str, Template], params: Params = MappingProxyType({})
 ) -> RunSettings:
-    """Return settings with the built-in model, a project's own templates, and defaults for missing parameters."""
+    """Return settings to render prompts: with the built-in model, a project's own templates, and default parameters.
+
+    ``params`` replace defaults. Votes are equal, as weights are in no prompt. Raises UsageError for parameters that
+    do not fit the codebook.
+    """
     spec = protocols.find(protocol, params)
-    params = spec.parse_params(params)
+    used = spec.parse_params(params)
+    spec.require_fitting(used, codebook)
+    if WEIGHTS in used:
+        used[WEIGHTS] = EQUAL
     return RunSettings(
         protocol=protocol,
         codebook=codebook,
-        role_models={role.name: RoleModel(connection=BUILTIN, model=LEXICAL_MODEL) for role in spec.roles(params)},
-        templates=prompts.replace_templates(spec.load_templates(params), templates),
-        params=dict(params),
+        role_models={role.name: RoleModel(connection=BUILTIN, model=LEXICAL_MODEL) for role in spec.roles(used)},
+        templates=prompts.replace_templates(spec.load_templates(used), templates),
+        params=used,
     )
 
 

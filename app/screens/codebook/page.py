@@ -322,10 +322,10 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             line("Add a label to see the prompt.")
             return
         try:
-            protocol = planning.load_plan(session).protocol
+            plan = planning.load_plan(session).for_protocol()
             templates = prompt_templates.promoted_templates(session)
             against = since.codebook if since else None
-            shown = prompt_diff.preview(book, document, protocol, against, templates)
+            shown = prompt_diff.preview(book, document, plan.protocol, plan.params, against, templates)
         except MootError as error:
             error_box(error)
             return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.codebook import Codebook
 from core.debate import protocols
+from core.debate.protocol_spec import Params
 from core.documents import Document
 from core.runs import Template
 from core.services.codebooks.diff import Piece, lines
@@ -48,17 +49,21 @@ def preview(
     codebook: Codebook,
     document: Document | None,
     protocol: str,
+    params: Params,
     against: Codebook | None,
     templates: Mapping[str, Template],
 ) -> tuple[RolePreview, ...]:
     """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
 
-    ``templates`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
+    ``params`` are those of a run with the ``protocol``; another one, for a codebook that it does not support, has its
+    defaults. ``templates`` are the project's templates by slot; they replace shipped templates. Raises UsageError for
+    parameters that the protocol cannot use, and PromptError.
     """
     name = protocol_for(codebook, protocol)
+    params = params if name == protocol else {}
 
     def sent(book: Codebook) -> tuple[RequestPreview, ...]:
-        return preview_requests(default_settings(name, book, templates), document or STAND_IN)
+        return preview_requests(default_settings(name, book, templates, params), document or STAND_IN)
 
     now = sent(codebook)
     same = against is not None and protocol_for(against, name) == name

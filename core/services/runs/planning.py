@@ -191,8 +191,7 @@ def build_settings(
     spec = protocols.find(plan.protocol, plan.params)
     codebook = _debatable_codebook(codebook, spec)
     params = spec.parse_params(plan.params)
-    if problem := spec.check(params, codebook):
-        raise UsageError(f"{spec.name}: {problem}.", "Change the parameter or the codebook.")
+    spec.require_fitting(params, codebook)
     roles = spec.roles(params)
     require_roles(plan.protocol, roles, plan.role_models)
     chosen = {role: plan.role_model(role.name) for role in roles}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
+from core.files import shipped_folder
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import trials
@@ -96,6 +97,16 @@ def test_prompts_of_a_preset_have_versions_of_their_own(session, judge):
     paper, default = (planning.project_settings(session, planning.Plan(params=each)) for each in (params, {}))
     assert paper.templates["judge"].name == "own/ecj/paper/judge.v2"
     assert (default.templates["judge"].name, default.templates["critic"].name) == ("ecj/judge.v1", "ecj/critic.v1")
+
+
+def test_prompts_of_a_custom_protocol_are_edited_in_its_description(session):
+    script = (shipped_folder("sample_data") / "protocols" / "second_reading.yaml").read_text()
+    slots = prompt_templates.slots("custom", {"script": script})
+    assert slots
+    assert all(slot.shared for slot in slots)
+    (task,) = (slot for slot in slots if slot.key == "task")
+    edited(session, task, task.shipped.text, f"{task.shipped.text.rstrip()} today")
+    assert prompt_templates.save_version(session, task).label == "v2"
 
 
 BROKEN = {
