@@ -34,6 +34,7 @@ from core.ingest.gold import split_list
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping import ColumnMapping as ColumnMapping
 from core.ingest.mapping import ImportOptions as ImportOptions
+from core.ingest.mapping import check_mapping
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, ReadOptions, Table, join_tables, unique_names
@@ -208,14 +209,23 @@ def change_destination(draft: ImportDraft, destination: Destination, session: Pr
 
 
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
-    """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
+    """Read files whose columns are named by command-line options. Raises InputError and UsageError.
+
+    At most ``max_rows`` rows of each file are read, but all if a column does not exist in these.
+    """
     reading = ReadOptions(header=options.header)
     table = join_tables([_read_for_column(path, options.columns.text, reading, max_rows) for path in options.paths])
-    gold = parse_gold_option(options.gold, table, codebook)
-    if options.gold_same_names:
-        named = {source.name for source in gold}
-        gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
-    mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
+    try:
+        gold = parse_gold_option(options.gold, table, codebook)
+        if options.gold_same_names:
+            named = {source.name for source in gold}
+            gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
+        mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
+        check_mapping(table, mapping, codebook)
+    except UsageError:
+        if max_rows is None or table.read < max_rows:
+            raise
+        return read_with_options(options, codebook)
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 
 

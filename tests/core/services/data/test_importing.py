@@ -330,6 +330,21 @@ def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None
     assert {name: gold[CODEBOOK.find(name).id] for name in ("Food", "Service")} == {"Food": True, "Service": True}
 
 
+@pytest.mark.parametrize(
+    ("columns", "gold"), [(ColumnMapping("text", context=("reply_to",)), ()), (ColumnMapping("text"), ("Food=Food",))]
+)
+def test_limit_reads_columns_that_only_later_rows_have(
+    tmp_path: Path, columns: ColumnMapping, gold: tuple[str, ...]
+) -> None:
+    path = tmp_path / "posts.jsonl"
+    late = '{"text": "Late soup", "reply_to": "What?", "Food": 1}'
+    path.write_text("\n".join([*(f'{{"text": "Soup {number}"}}' for number in range(1200)), late]))
+    options = ImportOptions((path,), columns, gold=gold, limit=2)
+    assert importing.preview_file(options, CODEBOOK, None).built.documents[0].text == "Soup 0"
+    with pytest.raises(UsageError, match="no column 'reply'"):
+        importing.preview_file(replace(options, columns=ColumnMapping("reply")), CODEBOOK, None)
+
+
 def test_limit_does_not_change_the_ids_of_several_files(tmp_path: Path) -> None:
     paths = (tmp_path / "a.csv", tmp_path / "b.csv")
     for path in paths:
