@@ -132,7 +132,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         notes = (f"Read as {NOT_AVAILABLE}, because of an error ({len(errors):,}): {_shown(errors)}.", *notes)
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
-    return log.table(name, format, columns, tuple(data[index] for index in used), notes=notes, sheets=names)
+    cells = tuple(data[index] for index in used)
+    return log.table(name, format, columns, cells, notes=notes, sheets=names, sheet=sheet_name)
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:

@@ -95,6 +95,8 @@ class Table:
     """Notes for the user on how the file was read."""
     sheets: tuple[str, ...] = ()
     """All sheets of a workbook; with several, a note names the one that was read."""
+    sheet: str = ""
+    """The sheet of a workbook that was read."""
     file_column: str = ""
     """The column with the name of each row's file, in a table of several files (``join_tables``)."""
 

@@ -287,7 +287,7 @@ class ImportPage:
 
         def choice(part: str, options: Sequence[str], detected: str) -> None:
             value = getattr(draft.options, part)
-            automatic = f"{DELIMITERS.get(detected, detected)} (detected)"
+            automatic = "Detect" if value else f"{DELIMITERS.get(detected, detected)} (detected)"
             next(cells).selectbox(
                 part.capitalize(),
                 ["", *dict.fromkeys([*options, *filter(None, [value])])],
@@ -302,7 +302,7 @@ class ImportPage:
             choice("delimiter", list(DELIMITERS), table.delimiter or "none")
             choice("header", HEADERS, table.header)
         if len(table.sheets) > 1:
-            choice("sheet", table.sheets, table.sheets[0])
+            choice("sheet", table.sheets, table.sheet)
 
     def row_options(self, duplicates: int, empties: int) -> None:
         """Ask how to handle duplicate and empty texts, if there are any."""

@@ -86,6 +86,7 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
     table = read_table(data, name="data.xlsx")
     assert table.column("text") == ("a",)
     assert table.notes == ("Sheet 'One' was read; the file has 3: Empty, One, Two.",)
+    assert (table.sheet, table.sheets) == ("One", ("Empty", "One", "Two"))
     assert read_table(data, name="data.xlsx", options=ReadOptions(sheet="Two")).column("text") == ("b",)
     with pytest.raises(UsageError, match=r"no sheet 'Tow'\. Did you mean 'Two'\? It has: Empty, One, Two"):
         read_table(data, name="data.xlsx", options=ReadOptions(sheet="Tow"))

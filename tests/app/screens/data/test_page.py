@@ -21,6 +21,7 @@ from core.services.data import importing
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision
 from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
+from tests.core.ingest.conftest import make_xlsx
 
 CSV = f"""id,text,Food,Service
 a,the soup was good,1,no
@@ -294,6 +295,14 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     assert at.selectbox(key="map-text").value == "text;n"
     at.selectbox(key="read-delimiter").set_value("").run()
     assert at.selectbox(key="map-text").value == "text"
+
+
+def test_list_of_sheets_names_the_one_that_was_read(session: ProjectSession) -> None:
+    rows = [["id", "text"], [1, "Great"], [2, "Dirty"]]
+    at = upload(make_xlsx({"Notes": [["Read me"]], "Data": rows, "More": rows}), "b.xlsx")
+    assert at.selectbox(key="read-sheet").options == ["Data (detected)", "Notes", "Data", "More"]
+    at.selectbox(key="read-sheet").set_value("More").run()
+    assert at.selectbox(key="read-sheet").options == ["Detect", "Notes", "Data", "More"]
 
 
 def test_chosen_kind_of_gold_without_a_column_is_said(session: ProjectSession) -> None:
