@@ -346,6 +346,15 @@ def _label(asked_question: AskedQuestion, source: str, rng: random.Random) -> st
     return rng.choice(labels) if labels else None
 
 
+def count_labels(questions: Iterable[AskedQuestion]) -> int:
+    """Return the number of options that authors and annotators chose, on the questions with one by the author."""
+    return sum(
+        1 + sum(answer.choice is not None for group in each.annotators.values() for answer in group.values())
+        for each in questions
+        if each.truth is not None
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Predictivity:
     """Accuracy of predicted answers with the labels of one source: mean and standard deviation over the repeats."""

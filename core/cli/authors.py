@@ -76,14 +76,17 @@ def authors_command(
 
 
 def _print_report(report: dict[str, Any]) -> None:
+    from core.services.author_labelling.report import format_basis
+
     _print_collection(report["collection"])
     _print_labels(report["labels"])
     if report["annotators"]:
         console.print_line()
         _print_annotators(report["annotators"])
-    if report["predictivity"]["sources"]:
-        console.print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
-        _print_predictivity(report["predictivity"]["sources"])
+    for test in report["predictivity"]["by_model"].values():
+        basis = format_basis(test["answers"], report["predictivity"]["answers_now"])
+        console.print_line(f"\nPredictivity, by {test['model']} {basis}:")
+        _print_predictivity(test["sources"])
     arms = [row for row in report["clicks"] if not row["day"]]
     if any(row["impressions"] for row in arms):
         console.print_line()

@@ -150,7 +150,7 @@ def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None
     if not results.groups and not results.predictivity:
         return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
-        if results.predictivity:
+        for test in reversed(results.predictivity):
             rows = [
                 (
                     row.source,
@@ -159,13 +159,14 @@ def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None
                     format_percent(row.deviation, 1),
                     ", ".join(f"{n}: {format_percent(share)}" for n, share in row.by_same.items()),
                 )
-                for row in results.predictivity
+                for row in test.results
             ]
             table(("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"), rows)
+            line(f"Predicted by {test.model} {report.format_basis(test.answers, results.answers)}.")
+        if results.predictivity:
             line(
-                f"Predicted by {results.predictivity_model} from five earlier answers of the same author, three "
-                "repeats. Last column: accuracy by how many of the five come from the same conversation, on too few "
-                "predictions for intervals."
+                "From five earlier answers of the same author, three repeats. Last column: accuracy by how many of the "
+                "five come from the same conversation, on too few predictions for intervals."
             )
         else:
             line("Not run yet. It predicts answers of authors who answered more than five questions.")

@@ -30,7 +30,6 @@ from core.store.rows import validated
 COPIES = 3
 """Annotations per question by one model. The paper has one each by three models (section 5.1)."""
 PREDICTIVITY_SETTING = "authors predictivity"
-_RESULTS = TypeAdapter(tuple[Predictivity, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,29 @@ class FeatureReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictivityTest:
+    """The latest predictivity test of a model."""
+
+    model: str
+    answers: int | None
+    """Answers of authors and annotators at that time, None in a test stored by an older version."""
+    results: tuple[Predictivity, ...]
+
+
+_TESTS = TypeAdapter(tuple[PredictivityTest, ...])
+
+
+@dataclass(frozen=True, slots=True)
 class AuthorReport:
     """Everything that the page and the command line report."""
 
     collection: Collected
     features: tuple[FeatureReport, ...]
     groups: tuple[GroupReport, ...]
-    predictivity: tuple[Predictivity, ...]
-    predictivity_model: str
+    predictivity: tuple[PredictivityTest, ...]
+    """One test of each model, the latest last."""
+    answers: int
+    """Answers of authors and annotators that a predictivity test can use now."""
     clicks: tuple[ClickRate, ...]
 
 
@@ -67,13 +81,12 @@ class AuthorReport:
 def author_report(session: ProjectSession) -> AuthorReport:
     """Return the results of a project. Raises UsageError before a codebook is saved."""
     current = load_labelling(session)
-    spec, results = _stored_predictivity(session)
     return AuthorReport(
         comparison.collection(current.log),
         _feature_reports(current),
         comparison.group_reports(current.analysed.values()),
-        results,
-        spec,
+        tuple(test for test in _stored_tests(session) if test.results),
+        comparison.count_labels(current.analysed.values()),
         click_rates(current.log),
     )
 
@@ -177,7 +190,7 @@ PREDICTIVITY_JOB = "a model predicts answers of authors"
 
 
 async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep = _quiet) -> int:
-    """Predict answers with a model from earlier answers of each source, and store the result.
+    """Predict answers with a model from earlier answers of each source, and store the result in place of its last one.
 
     Returns the number of predictions, zero without an author of more than five answered questions. Replies are paid for
     once. Raises as ``annotate``.
@@ -205,14 +218,17 @@ async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep
         options += [option for ((option, _),) in results]
         report(len(options) / len(tasks), f"{len(options):,} of {format_count(len(tasks), 'prediction')}")
     outcome = await asyncio.to_thread(comparison.predictivity, tasks, options)
-    data = {"model": spec, "results": [asdict(result) for result in outcome]}
+    test = PredictivityTest(spec, comparison.count_labels(analysed.values()), outcome)
+    others = [other for other in await asyncio.to_thread(_stored_tests, session) if other.model != spec]
+    data = _TESTS.dump_python((*others, test), mode="json")
     await asyncio.to_thread(session.store.settings.set, PREDICTIVITY_SETTING, data)
     return len(tasks)
 
 
-def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
-    data = session.store.settings.get(PREDICTIVITY_SETTING, {})
-    return data.get("model", ""), validated(_RESULTS, data.get("results", []), "the predictivity")
+def _stored_tests(session: ProjectSession) -> tuple[PredictivityTest, ...]:
+    data = session.store.settings.get(PREDICTIVITY_SETTING, [])
+    tests = [{"answers": None, **data}] if isinstance(data, dict) else data  # of an older version or of this one
+    return validated(_TESTS, tests, "the predictivity")
 
 
 # -- JSON
@@ -221,6 +237,14 @@ def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivi
 def to_json(report: AuthorReport) -> dict[str, Any]:
     """Return a report as ``moot authors --json`` prints it."""
     collection = report.collection
+    tests = [
+        {
+            "model": test.model,
+            "answers": test.answers,
+            "sources": {result.source: _fields(result, "source") for result in test.results},
+        }
+        for test in report.predictivity
+    ]
     return {
         "collection": {
             **_fields(collection, "seconds"),
@@ -244,11 +268,18 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
             for group in report.groups
         },
         "predictivity": {
-            "model": report.predictivity_model or None,
-            "sources": {result.source: _fields(result, "source") for result in report.predictivity},
+            **(tests[-1] if tests else {"model": None, "answers": None, "sources": {}}),
+            "answers_now": report.answers,
+            "by_model": {test["model"]: test for test in tests},
         },
         "clicks": [{**asdict(click_rate), "rate": click_rate.rate} for click_rate in report.clicks],
     }
+
+
+def format_basis(answers: int | None, now: int) -> str:
+    """Return on how many answers a predictivity test is based, and how many there are ``now`` if that differs."""
+    known = "an unknown number of answers" if answers is None else format_count(answers, "answer")
+    return f"on {known}" if answers == now else f"on {known} (now {now:,}: run it again)"
 
 
 def format_answer_cost(cost_usd: float | None, seconds: float | None) -> str:

@@ -13,13 +13,21 @@ import pytest
 from aiohttp import web
 
 from core.author_labelling.questions import Question
+from core.cli import authors
+from core.codebook import Codebook, Label
 from core.errors import ExportError, InputError, WorkStopped
 from core.files import shipped_folder
 from core.formatting import MISSING
 from core.llm.connections import parse_connection
 from core.services.author_labelling import files
 from core.services.author_labelling.labelling import load_labelling
-from core.services.author_labelling.report import annotate, author_report, to_json
+from core.services.author_labelling.report import (
+    PREDICTIVITY_SETTING,
+    annotate,
+    author_report,
+    run_predictivity,
+    to_json,
+)
 from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -204,6 +212,54 @@ def test_unreadable_answer_is_requested_again_and_the_others_are_kept(workspace:
         assert (label(), first_answer(), requested) == (1, questions[0].options[1], 1)
         assert (label(), requested) == (0, 1), "all are answered"
         assert (label(copies=2), requested) == (len(questions), 1 + len(questions)), "no reply is used twice"
+
+
+def test_predictivity_keeps_a_test_of_each_model_and_names_its_answers(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = workspace.open(tmp_path / "chats.duckdb")
+    session.store.codebooks.save(Codebook(labels=(Label(name="Urgent"),)))
+    question = {"label": "Urgent", "question": "Urgent?", "options": ["Yes", "No"], "answer": "Yes"}
+    path = tmp_path / "chats.jsonl"
+
+    def add(author: str, count: int) -> None:
+        chats = [
+            {
+                "author": author,
+                "conversation": f"c{at}",
+                "at": at,
+                "messages": [{"role": "author", "text": f"Report {at} is due tomorrow."}],
+                "questions": [question],
+            }
+            for at in range(count)
+        ]
+        path.write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+        files.import_chats(session, path)
+
+    def test_with(spec: str) -> dict[str, Any]:
+        session.engine.submit(run_predictivity(session, spec)).result()
+        return tests()
+
+    def tests() -> dict[str, Any]:
+        data = to_json(author_report(session))["predictivity"]
+        answers = {model: test["answers"] for model, test in data["by_model"].items()}
+        return {"latest": data["model"], "now": data["answers_now"], **answers}
+
+    add("ada", 8)
+    with Scripted(reply_with("The label is 1")) as server:
+        session.models.add(parse_connection("some", server.url))
+        assert test_with("some/m") == {"latest": "some/m", "now": 8, "some/m": 8}
+    add("bo", 3)
+    assert tests() == {"latest": "some/m", "now": 11, "some/m": 8}
+    after = {"latest": "builtin/lexical", "now": 11, "some/m": 8, "builtin/lexical": 11}
+    assert test_with("builtin/lexical") == after
+    authors._print_report(to_json(author_report(session)))
+    printed = capsys.readouterr().out
+    assert "by some/m on 8 answers (now 11: run it again):" in printed
+    assert "by builtin/lexical on 11 answers:" in printed
+    (result, *_) = session.store.settings.get(PREDICTIVITY_SETTING)[0]["results"]
+    session.store.settings.set(PREDICTIVITY_SETTING, {"model": "old/m", "results": [result]})
+    assert tests() == {"latest": "old/m", "now": 11, "old/m": None}
 
 
 def test_stopped_model_keeps_its_answers(workspace: Workspace, tmp_path: Path) -> None:
