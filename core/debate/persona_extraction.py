@@ -82,7 +82,10 @@ def extract_personas(
     groups: int = DEFAULT_GROUPS,
     dimensions: int = DEFAULT_DIMENSIONS,
 ) -> Step[PersonaExtraction]:
-    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found."""
+    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found.
+
+    The persona set has no task: prompts of a panel state the task and the labels of the run's codebook.
+    """
     notes: list[str] = []
     pieces = [(source, text) for source in sources for text in split_source(source.text)]
     replies = yield from _ask_for_json(tuple(_scout(text, task, templates) for _, text in pieces), templates)
@@ -114,9 +117,7 @@ def extract_personas(
         )
         selected = selected[:MAX_PERSONAS]
     personas = yield from _personas(selected, task, templates)
-    if len(task) > MAX_TEXT:
-        notes.append(f"The task has {len(task):,} characters; the first {MAX_TEXT:,} are kept for the panel.")
-    persona_set = PersonaSet(task=task[:MAX_TEXT], groups=tuple(_grouped(selected, personas)))
+    persona_set = PersonaSet(groups=tuple(_grouped(selected, personas)))
     return PersonaExtraction(persona_set, tuple(findings), tuple(notes))
 
 

@@ -93,12 +93,12 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     )
 
 
-def test_long_task_is_cut_for_the_panel_alone() -> None:
+def test_task_is_in_the_requests_and_not_in_the_personas() -> None:
     task = "Rate questions by this long guideline. " * 200
     extraction, requests = extract([SourceDocument("a.md", TEXT)], respond, task)
     assert all(task in request.messages[0].content for request in requests)
-    assert extraction.persona_set.task == task[: personas.MAX_TEXT].strip()
-    assert extraction.notes == ("The task has 7,800 characters; the first 4,000 are kept for the panel.",)
+    assert extraction.persona_set.task == "", "a later codebook has other labels"
+    assert extraction.notes == ()
 
 
 def test_attributes_in_lists_and_objects_are_text() -> None:
