@@ -321,7 +321,8 @@ class BatchEngine(ReplayingEngine):
             answered = sum(states[job.name].answered for job in jobs if job.name in states)
             return f"{answered} of {sum(len(job.keys) for job in jobs)} requests of a batch are answered"
         job = jobs[0]
-        path, request_count, answer_note = Path(self.settings.engine.batch_dir) / job.remote_id, len(job.keys), ""
+        path = Path(self.settings.engine.batch_dir).expanduser() / job.remote_id
+        request_count, answer_note = len(job.keys), ""
         if (state := states.get(job.name)) is not None and state.outputs:
             answered = state.answered
             none = f"; {join_names(state.outputs)} {plural(len(state.outputs), 'has', 'have')} no reply to them"

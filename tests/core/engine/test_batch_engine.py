@@ -609,6 +609,15 @@ def test_run_names_its_own_file_and_not_one_of_another_run(tmp_path: Path) -> No
         assert f"6 requests of a batch are in {hand.files / run_id}-" in hand.resume(run_id).stderr
 
 
+def test_command_for_the_file_of_a_batch_has_the_whole_path_of_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path, *texts(1))
+    result = run(tmp_path, "http://127.0.0.1:9", "--protocol", "single", "--param", "batch_dir=~/files", code=3)
+    assert f"vllm run-batch -i {tmp_path}/files/" in result.stderr
+
+
 def test_run_leaves_the_file_of_a_run_with_another_folder_open(tmp_path: Path) -> None:
     hand = Hand(tmp_path)
     run(tmp_path, "http://127.0.0.1:9", *hand.batch[:3], f"batch_dir={tmp_path / 'others'}", code=3)
