@@ -121,7 +121,8 @@ export function compactValues(ids, values, labels, kind) {
   if (kind !== "rating" || !values) return ids.slice(0, MAX_SWATCHES).map((id) => swatch(findLabel(labels, id)));
   if (!ids.length) return [];
   const ratings = [...labels.keys()].map((id) => (ids.includes(id) ? formatRating(values[id]) : MISSING));
-  return [el("span", "tiny secondary", ratings.join(" "))];
+  const text = ratings.join(" ");
+  return [el("span", { className: "tiny secondary ellipsis", title: text }, text)];
 }
 
 /**

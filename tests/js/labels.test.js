@@ -33,6 +33,12 @@ test("ratings are shown in the order of the codebook", () => {
   assert.equal(node.textContent, "4 – 2.5");
 });
 
+test("ratings that do not fit into a line are cut, and complete in the tooltip", () => {
+  const [node] = compactValues(["c", "a"], { c: 2.5, a: 4 }, createLabels(LABELS), "rating");
+  assert.match(node.className, /\bellipsis\b/);
+  assert.equal(node.title, "4 – 2.5");
+});
+
 test("items are disputed if opinions differ", () => {
   const opinions = [
     { a: true, b: false, d: null },
