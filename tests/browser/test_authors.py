@@ -74,3 +74,26 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(
     with Project(path) as project:
         (document,) = project.store.documents.page()
         assert document.gold == {"author": {BOOK.labels[0].id: True}}
+
+
+def test_word_typed_during_the_reading_time_stays_and_enter_answers(open_studio: OpenStudio, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    path = tmp_path / "motives.duckdb"
+    with Project(path) as project:
+        project.store.codebooks.save(Codebook(labels=(Label(name="Motive", open="word"),)))
+    _, page = open_studio("--project", path, path="/authors")
+    page.get_by_label("Your name or a code").fill("p1")
+    page.get_by_role("button", name="I agree and start").click()
+    page.get_by_label("Text", exact=True).fill("Please call me back before noon.")
+    page.get_by_role("button", name="Send").click()
+    word = page.get_by_label("Your answer in one word")
+    word.click()
+    page.keyboard.type("hurry")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The reading time is not over.")).to_be_visible()
+    expect(page.get_by_role("button", name="Not sure")).to_be_enabled()
+    expect(word).to_be_focused()
+    expect(word).to_have_value("hurry")
+    page.keyboard.press("Enter")
+    expect(page.locator(".st-key-authors-labels table tbody tr")).to_contain_text("hurry")

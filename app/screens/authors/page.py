@@ -261,22 +261,27 @@ TICK = 0.5
 
 
 def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTHOR) -> None:
-    """Draw a question. The buttons wake when the reading time is over; the service checks the time as well."""
+    """Draw a question. Buttons wake when the reading time is over; the service checks the time, also of a word."""
     shown_at = state.authors.note_shown(f"{question.id} {by}")
     reads_until = shown_at + labelling.load_settings(session).reading_seconds
     is_waiting = time.time() < reads_until
 
+    given = False
+
     def give(**answer: Any) -> None:
+        nonlocal given
         labelling.answer(session, question.id, by, seconds=time.time() - shown_at, group=group, **answer)
         state.note_saved("authors")
+        given = True
 
+    @st.fragment(run_every=TICK if is_waiting else None)  # also without redraws, or the field would lose the focus
     def draw() -> None:
         remaining = reads_until - time.time()
-        if is_waiting and remaining <= 0:
+        if given or (is_waiting and remaining <= 0):
             st.rerun()
         _draw_question(question, give, remaining)
 
-    (st.fragment(draw, run_every=TICK) if is_waiting else draw)()
+    draw()
 
 
 def _draw_question(question: Question, give: Callable[..., None], remaining: float) -> None:
@@ -292,12 +297,13 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
         answer(number, literal(option), action=partial(give, choice=option), width="stretch")
     if not question.options:
         word_key = f"{key}-word"
-        st.text_input("Your answer in one word", key=word_key, max_chars=40)
 
         def give_word() -> None:
             give(choice=str(st.session_state.get(word_key, "")))
 
-        button("Answer", f"{key}-answer", give_word, type="primary", disabled=waiting)
+        with st.form(f"{key}-form", border=False):  # Enter answers, unless the button was disabled before: so it is not
+            st.text_input("Your answer in one word", key=word_key, max_chars=40)
+            st.form_submit_button("Answer", key=f"{key}-answer", on_click=give_word, type="primary")
     with st.container(horizontal=True, gap="small"):
         for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             answer(position, abstention.capitalize(), action=partial(give, abstention=abstention))
