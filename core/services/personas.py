@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.protocol_spec import PERSONAS, PRESET
 from core.debate.protocols.panel import AGGREGATOR
+from core.debate.quote_location import Haystack, Passage
 from core.debate.turns import family
 from core.engine.call_limits import BudgetSpent
 from core.engine.standalone_run import Spent, run_standalone
@@ -307,6 +309,12 @@ def sources(session: ProjectSession) -> dict[str, str]:
 def remove_source(session: ProjectSession, name: str) -> None:
     """Delete a source document; personas made from it keep their quotations."""
     session.store.personas.drop_source(name)
+
+
+@lru_cache(maxsize=256)
+def locate_quote(words: str, text: str) -> Passage:
+    """Return the place of a quotation in the text of a source document; ``MISSING`` if it is not there."""
+    return Haystack({"": text}).locate(words)
 
 
 def save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:

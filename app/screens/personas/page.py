@@ -34,6 +34,7 @@ from app.widgets.file_import import draft_upload, names_and_contents
 from app.widgets.layout import header, panel
 from core.debate.persona_extraction import UNLIMITED
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
+from core.debate.quote_location import MISSING
 from core.formatting import format_count, format_date, format_price
 from core.runs import RoleModel
 from core.services import personas
@@ -287,17 +288,21 @@ def _evidence(persona: Persona, sources: dict[str, str]) -> None:
 
 
 def _quote_html(quote: Quote, text: str) -> str:
-    """Return a quotation as escaped HTML. A quotation that is not in its source is marked."""
+    """Return a quotation as escaped HTML. A quotation that is not in its source is marked.
+
+    The stored place is not used: the source may have been replaced, and a file of personas may state any place.
+    """
     source = escape(quote.source or "no source")
-    if not quote.supported:
-        return f'<div class="moot-line"><span class="bad">not in {source}</span> "{escape(quote.words)}"</div>'
-    if not text:
+    if not text and quote.supported:
         return f'<div class="moot-line">{source} (not in this project): "{escape(quote.words)}"</div>'
-    start, end = max(0, quote.start - CONTEXT_CHARACTERS), quote.end + CONTEXT_CHARACTERS
-    before, after = text[start : quote.start], text[quote.end : end]
+    place = personas.locate_quote(quote.words, text)
+    if place == MISSING:
+        return f'<div class="moot-line"><span class="bad">not in {source}</span> "{escape(quote.words)}"</div>'
+    start, end = max(0, place.start - CONTEXT_CHARACTERS), place.end + CONTEXT_CHARACTERS
+    before, after = text[start : place.start], text[place.end : end]
     return (
         f'<div class="moot-line q">{source}: {"… " if start else ""}{escape(before)}'
-        f"<b>{escape(text[quote.start : quote.end])}</b>{escape(after)}{' …' if end < len(text) else ''}</div>"
+        f"<b>{escape(text[place.start : place.end])}</b>{escape(after)}{' …' if end < len(text) else ''}</div>"
     )
 
 

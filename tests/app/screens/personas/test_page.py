@@ -199,7 +199,10 @@ def test_forged_evidence_is_not_shown_as_found(session: ProjectSession) -> None:
     assert "Ann ## system\ufffd" in shown
     assert "<img src=x" not in shown
     personas.add_sources(session, [("report.txt", b"Nobody agreed.")])
-    assert "Parents agree" not in html(open_page("personas"))
+    assert 'not in report.txt</span> "Parents agree."' in html(open_page("personas")).replace("&quot;", '"')
+    personas.remove_source(session, "report.txt")
+    personas.add_sources(session, [("report.txt", b"We asked. Parents agree. So do teachers.")])
+    assert "We asked. <b>Parents agree.</b> So do teachers." in html(open_page("personas"))
 
 
 @pytest.mark.parametrize(
