@@ -242,10 +242,8 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     text = as_text(cell).strip()
     if not text or normalise(text) == "none":
         return ()
-    if text[0] in "[({" and len(text) <= _LITERAL_LIMIT:
-        literal = _literal(text)
-        if literal is not None:
-            return split_list(literal)
+    if (literal := _literal(text)) is not None:
+        return split_list(literal)
     if index is not None and index.find(text) is not None:
         return (text,)
     separator = "|" if "|" in text else ";" if ";" in text else ","
@@ -278,7 +276,7 @@ def split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
 
 
 def has_vectors(cells: Iterable[Any]) -> bool:
-    """Return True for a column of multi-hot vectors such as ``[0, 1, 1, 0]``, which name no labels.
+    """Return True for a column of multi-hot vectors such as ``[0, 1, 1, 0]`` or ``0,1,1,0``, which name no labels.
 
     They are lists of 0 and 1 of the same length. In one of them a number is repeated, unlike the code of a label.
     """
@@ -286,8 +284,9 @@ def has_vectors(cells: Iterable[Any]) -> bool:
     for cell in cells:
         if is_blank(cell):
             continue
-        vector = cell if isinstance(cell, list) else _literal(text) if (text := as_text(cell)).startswith("[") else None
-        if not isinstance(vector, list) or not all(entry in (0, 1) for entry in vector):
+        listed = cell if isinstance(cell, list) else _literal(as_text(cell).strip())
+        vector = [*map(normalise_cell, split_list(cell) if listed is None else listed)]
+        if not set(vector) <= {"0", "1", "true", "false"}:
             return False
         vectors.append(vector)
     return len(set(map(len, vectors))) == 1 and any(len(set(vector)) < len(vector) for vector in vectors)
@@ -321,6 +320,8 @@ def rater_key(entry: Mapping[str, Any]) -> str | None:
 
 
 def _literal(text: str) -> list[Any] | dict[str, Any] | None:
+    if text[:1] not in ("[", "(", "{") or len(text) > _LITERAL_LIMIT:
+        return None
     for parse, written in ((json.loads, text), (ast.literal_eval, _ADJACENT.sub(", ", text))):
         try:
             value = parse(written)
