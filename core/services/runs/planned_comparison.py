@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_preview import requests_with_history
 from core.services.runs import planning
 from core.services.runs.cost_estimate import CostEstimate, estimate_run
-from core.services.runs.planning import PLAN, Plan, project_settings
+from core.services.runs.planning import PLAN, Plan, load_plan, project_settings
 
 MEMBERS_SETTING = "comparison"
 """Project setting that stores the plans of the comparison in preparation."""
@@ -108,8 +108,12 @@ def clear(session: ProjectSession) -> None:
 
 
 def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
-    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls."""
-    members = tuple(_prepare_member(session, plan, documents) for plan in load_plans(session))
+    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls.
+
+    All members are on documents that the last plan selects.
+    """
+    last = load_plan(session)
+    members = tuple(_prepare_member(session, plan, last, documents) for plan in load_plans(session))
     return PlannedComparison(members, documents, _count_repeated_calls(session, members, documents))
 
 
@@ -134,10 +138,10 @@ def create_runs(session: ProjectSession, comparison: PlannedComparison, document
     return runs
 
 
-def _prepare_member(session: ProjectSession, plan: Plan, documents: int) -> ComparedPlan:
+def _prepare_member(session: ProjectSession, plan: Plan, last: Plan, documents: int) -> ComparedPlan:
     try:
         title = protocols.find(plan.protocol, plan.params).title
-        settings = project_settings(session, plan)
+        settings = project_settings(session, replace(plan, ambiguous=last.ambiguous, theta=last.theta))
         estimate = estimate_run(session, settings, documents, iterations=plan.iterations)
         return ComparedPlan(plan, title, settings, estimate)
     except MootError as error:

@@ -44,6 +44,17 @@ def test_comparison_members_are_kept_until_started(session: ProjectSession) -> N
         planned_comparison.create_runs(session, planned_comparison.prepare(session, 4), ["d0"])
 
 
+def test_runs_of_a_comparison_have_the_prepass_that_selected_their_documents(session: ProjectSession) -> None:
+    compare_plans(session, planning.Plan(ambiguous="r0001"), planning.Plan(protocol="discussion"))
+    for last in (planning.Plan(), planning.Plan(ambiguous="r0002", theta=0.2)):
+        planning.save_plan(session, last)
+        shown = planned_comparison.prepare(session, 4)
+        assert [member.plan for member in shown.members] == list(planned_comparison.load_plans(session))
+        for member in shown.members:
+            assert member.settings is not None
+            assert member.settings.prepass.ambiguous == last.ambiguous
+
+
 def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession) -> None:
     # The plans differ only in extra rounds and share the first extraction and critique.
     shown = compare_plans(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
