@@ -58,7 +58,9 @@ NO_DELIMITER = "\x00"
 
 _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _SEP_LINE = re.compile(r"sep=([^\w\s\"]|\t)[\r\n]+", re.IGNORECASE)
-_ESCAPED_QUOTE = re.compile(r'(?<!\\)\\"')
+_ESCAPED_QUOTE = re.compile(r'(?<!\\)\\(")')
+_ESCAPED_CHARACTER = re.compile(r'\\(["\\])')
+_SINGLE_BACKSLASH = re.compile(r'(?<!\\)(?:\\\\)*\\(?![\\"])')
 _ESCAPED_INSIDE = re.compile(r'(?:^|[,;\t|])"[^"\\\r\n]*+\\"(?=[^,;\t|\r\n"])', re.MULTILINE)
 _DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
 _COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
@@ -84,20 +86,24 @@ SWALLOWED_LINES = 20
 class Dialect:
     """The delimiter of fields.
 
-    ``skip_space`` is for files with a space before an opening quote, ``escaped`` for quotes within fields that are
-    written with a backslash instead of twice. ``quoted`` files have quotes around all names and the first field below.
-    In ``unquoted`` files, all quotes are part of the texts.
+    ``skip_space`` is for files with a space before an opening quote. ``escape`` matches characters that are written
+    with a backslash, if quotes within fields are. ``quoted`` files have quotes around all names and the first field
+    below. In ``unquoted`` files, all quotes are part of the texts.
     """
 
     delimiter: str
     skip_space: bool = False
-    escaped: bool = False
+    escape: re.Pattern[str] | None = None
     quoted: bool = False
     unquoted: bool = False
 
+    def unescape(self, text: str) -> str:
+        """Return a text in which quotes with a backslash are written twice instead."""
+        return text if self.escape is None else self.escape.sub(lambda match: match[1].replace('"', '""'), text)
+
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return a parser of lines."""
-        lines = map(_double_quotes, lines) if self.escaped else lines
+        lines = lines if self.escape is None else map(self.unescape, lines)
         if self.unquoted:
             return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
         return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.skip_space)
@@ -173,7 +179,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, lower_headers)])
         if header == "none" and columns[1:]:
             notes = (f"No line names the columns: they are called {columns[0]} to {columns[-1]}.",)
-        keeps_quotes = not (dialect.escaped or dialect.skip_space or dialect.unquoted)
+        keeps_quotes = not (dialect.escape or dialect.skip_space or dialect.unquoted)
         rows, unclosed = _read_rows(lines, reader, names, source.max_rows, dialect.delimiter if keeps_quotes else "")
     header_note = () if columns[1:] or is_header(columns) else ("The first line is the name of the column.",)
     if not rows.read:
@@ -208,16 +214,12 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
 def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]]]:
     """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows."""
     head = _head(source.stream, decoding)
-    inside, doubled = _ESCAPED_INSIDE, _DOUBLED_INSIDE
-    if _QUOTED_BETWEEN_SPACES.match(head):
-        inside, doubled = _ESCAPED_BETWEEN_SPACES, _DOUBLED_BETWEEN_SPACES
-    escaped = bool(inside.search(head)) and not doubled.search(head)
-    if escaped:
-        head = _double_quotes(head)
+    escape = _find_escape(source, decoding, is_between_spaces=_QUOTED_BETWEEN_SPACES.match(head) is not None)
+    head = Dialect(NO_DELIMITER, escape=escape).unescape(head)
     dialect = find_dialect(head, format) if source.delimiter is None else _parse_delimiter(source.delimiter)
     delimiter = re.escape(dialect.delimiter)
     quoted = re.match(rf'"[^"\r\n]*"(?:{delimiter}"[^"\r\n]*")*[\r\n]+"', head) is not None
-    dialect = replace(dialect, escaped=escaped, quoted=quoted)
+    dialect = replace(dialect, escape=escape, quoted=quoted)
     header = source.header
     if head.startswith(_MARK) and source.delimiter is None and header is None:
         dialect, header = Dialect(NO_DELIMITER), "none"
@@ -227,10 +229,42 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
         if is_list and source.delimiter is None and dialect.delimiter == ",":  # the commas of sentences
             dialect = Dialect(NO_DELIMITER)
     is_list = dialect.delimiter == NO_DELIMITER and header == "none" and source.name.lower().endswith(".txt")
-    is_tabbed = dialect.delimiter == "\t" and not escaped
+    is_tabbed = dialect.delimiter == "\t" and escape is None
     if (is_list or is_tabbed) and _is_unquoted(source, decoding, dialect.delimiter):
         dialect = replace(dialect, unquoted=True)
     return dialect, header, _first_rows(head, dialect)
+
+
+def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
+    """Yield the lines of a file, without those over the limit of a row."""
+    with LineReader(replace(source, progress=lambda _share: None), decoding, mark_end=False) as lines:
+        while True:
+            lines.begin()
+            try:
+                yield next(lines)
+            except RowTooLong:
+                continue
+            except StopIteration:
+                return
+
+
+def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: bool) -> re.Pattern[str] | None:
+    """Return the pattern of characters with a backslash, None if quotes within fields are written twice.
+
+    A program that writes backslashes twice as well leaves no single one, except before a quote.
+    """
+    inside, doubled = _ESCAPED_INSIDE, _DOUBLED_INSIDE
+    if is_between_spaces:
+        inside, doubled = _ESCAPED_BETWEEN_SPACES, _DOUBLED_BETWEEN_SPACES
+    surplus, has_single_backslash = 0, False
+    for line in _lines(source, decoding):
+        if '"' in line:
+            surplus += (inside.search(line) is not None) - (doubled.search(line) is not None)
+        if "\\" in line:
+            has_single_backslash = has_single_backslash or _SINGLE_BACKSLASH.search(line) is not None
+    if surplus <= 0:
+        return None
+    return _ESCAPED_QUOTE if has_single_backslash else _ESCAPED_CHARACTER
 
 
 def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> bool:
@@ -246,26 +280,18 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     surplus: Counter[int] = Counter()
     """Cells with a quote that are not in quotes, less those in quotes, by the width of their line."""
     is_proved = is_doubtful = False
-    with LineReader(replace(source, progress=lambda _share: None), decoding, mark_end=False) as lines:
-        while True:
-            lines.begin()
-            try:
-                line = next(lines).rstrip("\r\n")
-            except RowTooLong:
-                continue
-            except StopIteration:
-                break
-            width = line.count(delimiter) + 1
-            if line.strip():
-                widths[width] += 1
-            if '"' not in line:
-                continue
-            lines_with_quotes[width] += 1
-            for cell in (part.strip() for part in line.split(delimiter) if '"' in part):
-                surplus[width] += -1 if cell[1:] and cell[0] == cell[-1] == '"' else 1
-                inside = cell.strip('"')
-                is_proved |= '"' in inside.replace('""', "")
-                is_doubtful |= not inside or '""' in inside
+    for line in _lines(source, decoding):
+        width = line.count(delimiter) + 1
+        if line.strip():
+            widths[width] += 1
+        if '"' not in line:
+            continue
+        lines_with_quotes[width] += 1
+        for cell in (part.strip() for part in line.split(delimiter) if '"' in part):
+            surplus[width] += -1 if cell[1:] and cell[0] == cell[-1] == '"' else 1
+            inside = cell.strip('"')
+            is_proved |= '"' in inside.replace('""', "")
+            is_doubtful |= not inside or '""' in inside
     if not lines_with_quotes:
         return False
     ((width, _),) = widths.most_common(1)
@@ -459,11 +485,6 @@ def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], 
     return tuple(data), count
 
 
-def _double_quotes(text: str) -> str:
-    """Return a text in which quotes with a backslash are written twice instead."""
-    return _ESCAPED_QUOTE.sub('""', text)
-
-
 def _head(stream: BinaryIO, decoding: Decoding) -> str:
     stream.seek(0)
     head = stream.read(_SAMPLE)
@@ -512,7 +533,7 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
 def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> list[list[str]]:
     """Return up to ``max_rows`` of the first rows that are not blank, without a ``sep=`` line."""
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
-    reader = replace(dialect, escaped=False).rows(io.StringIO(text, newline=""))  # of a head without backslashes
+    reader = replace(dialect, escape=None).rows(io.StringIO(text, newline=""))  # of a head without backslashes
     return list(itertools.islice((row for row in reader if "".join(row).strip()), max_rows))
 
 

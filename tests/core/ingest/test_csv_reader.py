@@ -98,6 +98,16 @@ def test_quotes_escaped_by_a_backslash_are_read() -> None:
     assert plain.column("text") == ("C:\\dir\\", 'a "b" c')
 
 
+def test_quotes_and_backslashes_that_are_first_escaped_late_are_read() -> None:
+    texts = [*("Great food, again",) * 4000, 'He said "nice", then left', "C:\\temp\\", 'a\\"b"', "\\\\server\\x"]
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, doublequote=False, escapechar="\\")
+    writer.writerows([["id", "text"], *enumerate(texts)])
+    assert read(out.getvalue()).column("text") == tuple(texts)
+    single = 'id,text\n1,"C:\\temp"\n' + '2,"Great, food"\n' * 5000 + '3,"a \\"b\\" \\\\c"\n'
+    assert read(single).column("text")[:1] + read(single).column("text")[-1:] == ("C:\\temp", 'a "b" \\\\c')
+
+
 def test_note_says_that_rows_of_a_file_with_line_breaks_are_numbered_by_lines() -> None:
     table = read('id,text\n1,"Nice\nroom"\n\n2,Bad,food\n')
     assert (rejections(table), table.notes) == (
