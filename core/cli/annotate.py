@@ -472,8 +472,16 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
         if cut.failed or cut.unresolved:  # a retry has the same limit
-            reached = max([*cut.limits, *(row.settings.role_models[role].sampling.output_limit for role in cut.roles)])
-            options = [f"--param=max_tokens={min(2 * reached, MAX_TOKENS)}", *_stated_options()]
+            role_models = [row.settings.role_models[role] for role in cut.roles]
+            reached = max(cut.limits or [role_model.sampling.output_limit for role_model in role_models])
+            highest = min(session.models.sent_limit(role_model, MAX_TOKENS) or MAX_TOKENS for role_model in role_models)
+            if reached >= highest:
+                console.print_message(
+                    f"{highest:,} tokens are the highest output limit: half of the context, or what the server allows. "
+                    "With a larger context, a new run asks again"
+                )
+                continue
+            options = [f"--param=max_tokens={min(2 * reached, highest)}", *_stated_options()]
             command = _rerun_command(session, row.run_id, row.settings, cut.roles, options)
             console.print_message(f"to raise the output limit and pay for new replies: {command}")
 

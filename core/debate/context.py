@@ -362,7 +362,7 @@ def run_parallel(*steps: Step[T]) -> Step[tuple[T, ...]]:
 def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document, limit: int = 0) -> Reply:
     """Return the reply with its reading and evidence. Engines call this on every reply before they pass it on.
 
-    ``limit`` is the output limit of the request in tokens, for the reading of a reply that was cut by it.
+    ``limit`` is the output limit in tokens that was sent, for the reading of a reply that was cut by it.
 
     A reply about a part of the codebook is read as if there were no other labels. Evidence is located in the debated
     document alone, so a reply about a precedent has none.
@@ -376,7 +376,9 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         reading = replace(reading, problem=reading.problem.replace(parse.NOT_IN_CODEBOOK, not_asked))
     if limit and reading.problem == parse.CUT:
         reading = replace(
-            reading, problem=f"{parse.CUT} ({limit:,} tokens; a new run with --param max_tokens=N raises it)"
+            reading,
+            problem=f"{parse.CUT} ({limit:,} tokens; a new run with --param max_tokens=N raises it, "
+            "up to half of the context)",
         )
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)

@@ -438,7 +438,7 @@ class BatchEngine(ReplayingEngine):
                 limit = 0  # of a request of another run, which may have another one, and of one that is not awaited
                 if job.run_id == self.run_id:
                     if (role_model := self.settings.role_models.get(asked.request.role)) is not None:
-                        limit = asked.request.output_limit(role_model)
+                        limit = self.dependencies.models.sent_limit(role_model, asked.request.output_limit(role_model))
                     self.totals.paid(reply)
                     self.budget.pay(reply.cost_usd)
                     self._fresh.add(key)

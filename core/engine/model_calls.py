@@ -293,7 +293,8 @@ class ModelCaller:
                 self.publish(TurnStarted(pending.started(self.run_id)))
                 reply = await self._ask(key, pending, buffer, settle, max_cost)
                 seconds = time.monotonic() - began
-                reply = paid_reply(reply, key, seconds=seconds, run_id=self.run_id, output_limit=output_limit)
+                sent = self.models.sent_limit(role_model, output_limit)  # a refusal may just have lowered it
+                reply = paid_reply(reply, key, seconds=seconds, run_id=self.run_id, output_limit=sent)
                 await self.store.commit(reply)
                 buffer.end()
                 self.on_paid(reply)

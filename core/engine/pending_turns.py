@@ -74,6 +74,8 @@ class PendingTurn:
     role_model: RoleModel
     hash: str
     occurrence: int
+    output_limit: int = 0
+    """The output limit in tokens that is sent, 0 for none: a server may allow less than the request's."""
 
     def key(self, retry_round: int, *output_limit: int) -> str:
         """Return the key of the reply in the store; the round grows when an unreadable reply is requested again.
@@ -129,12 +131,17 @@ class Debate:
         self._occurrences: Counter[str] = Counter()
         self._turns = 0
         self._cuts = 0
+        self._equal: dict[int, Reply] = {}
+        """By place among the requests of this step, replies to requests that would only be sent again as they were."""
         self._step = self._start(document)
         self._advance(None)
 
     def send(self, replies: Sequence[Reply]) -> None:
         """Send the replies to the pending turns, in their order."""
-        self._advance(tuple(replies))
+        answered = list(zip((pending.request for pending in self.pending), replies, strict=True))
+        remaining = iter(replies)
+        count = len(self.pending) + len(self._equal)
+        self._advance(tuple(self._equal[i] if i in self._equal else next(remaining) for i in range(count)), answered)
 
     def close(self) -> None:
         """Close the generator."""
@@ -145,7 +152,8 @@ class Debate:
             protocols.for_settings(self._settings).debate, DebateContext(document, self._settings, self._precedents)
         )
 
-    def _advance(self, replies: tuple[Reply, ...] | None) -> None:
+    def _advance(self, replies: tuple[Reply, ...] | None, answered: Sequence[tuple[Request, Reply]] = ()) -> None:
+        """Send replies to the generator and take its next requests; ``answered`` are the last ones that were sent."""
         try:
             requests = next(self._step) if replies is None else self._step.send(replies)
         except StopIteration as end:
@@ -153,7 +161,34 @@ class Debate:
             self.pending, self.verdict = (), None
             self._conclude(end.value, longest)
         else:
-            self.pending = tuple(self._pending_turn(request) for request in requests)
+            self._equal = self._equal_replies(requests, answered)
+            self.pending = tuple(
+                self._pending_turn(request) for index, request in enumerate(requests) if index not in self._equal
+            )
+            if not self.pending and self._equal:
+                self.send(())
+
+    def _equal_replies(
+        self, requests: Sequence[Request], answered: Sequence[tuple[Request, Reply]]
+    ) -> dict[int, Reply]:
+        """Return, by place among requests, the replies that were cut and whose limit cannot be raised any further."""
+        unused, equal = list(answered), {}
+        for index, request in enumerate(requests):
+            role_model = self._settings.role_models[request.role]
+            for number, (earlier, reply) in enumerate(unused):
+                if (
+                    request.limit_factor > earlier.limit_factor
+                    and replace(request, limit_factor=earlier.limit_factor, reask=earlier.reask, kept=earlier.kept)
+                    == earlier
+                    and 0 < self._sent_limit(role_model, request) <= reply.output_limit
+                ):
+                    equal[index] = reply
+                    del unused[number]
+                    break
+        return equal
+
+    def _sent_limit(self, role_model: RoleModel, request: Request) -> int:
+        return self._models.sent_limit(role_model, request.output_limit(role_model))
 
     def _conclude(self, verdict: Verdict, prompt_characters: int) -> None:
         """Set the verdict, or debate a shortened document again if it did not fit and the settings say so.
@@ -180,7 +215,8 @@ class Debate:
     def _pending_turn(self, request: Request) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
         hash = request_hash(self._models, request, self._settings)
-        pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, self._occurrences[hash])
+        limit, occurrence = self._sent_limit(role_model, request), self._occurrences[hash]
+        pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, occurrence, limit)
         self._occurrences[hash] += 1
         self._turns += 1
         return pending
@@ -191,18 +227,17 @@ async def find_reply(
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    A stored reply that was cut by a smaller output limit than that of this request is passed over. One that is
-    unreadable is passed over as often as its document was retried, by ``retry_rounds``, and also if a later retry has a
+    A stored reply that was cut by a smaller output limit than would be sent now is passed over. One that is unreadable
+    is passed over as often as its document was retried, by ``retry_rounds``, and also if a later retry has a
     readable one. So a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry_round = 0
-    limit = pending.request.output_limit(pending.role_model)
     while True:
         key = pending.key(retry_round)
         stored = await fetch(key)
-        if stored is not None and stored.finish_reason == "length" and 0 < stored.output_limit < limit:
-            key = pending.key(retry_round, limit)
+        if stored is not None and stored.finish_reason == "length" and 0 < stored.output_limit < pending.output_limit:
+            key = pending.key(retry_round, pending.request.output_limit(pending.role_model))
             stored = await fetch(key)
         if stored is None:
             return unreadable or (key, None)
@@ -216,5 +251,5 @@ async def find_reply(
 
 def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
     """Return a stored reply with its reading and its located quotes."""
-    limit = pending.request.output_limit(pending.role_model)
+    limit = reply.output_limit or pending.request.output_limit(pending.role_model)
     return parse_reply(pending.request, reply, settings.codebook, pending.document, limit)

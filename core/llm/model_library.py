@@ -258,6 +258,13 @@ class ModelLibrary:
             extra_params=extra_params,
         )
 
+    def sent_limit(self, role_model: RoleModel, tokens: int) -> int:
+        """Return the output limit in tokens that is sent for a wanted one, 0 if none is sent."""
+        if role_model.is_builtin:
+            return 0
+        capabilities = self.capabilities.get(self.connection_of(role_model), role_model.model)
+        return capabilities.limited(tokens) if capabilities.limit else 0
+
     def max_cost(self, role_model: RoleModel, request: Request) -> float | None:
         """Return the highest price of a request in dollars, None if unknown."""
         usage = Usage(prompt_tokens=request.characters, completion_tokens=request.output_limit(role_model))

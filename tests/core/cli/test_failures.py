@@ -134,6 +134,27 @@ def test_cut_replies_are_rerun_with_a_larger_limit_and_not_retried(folder: Path)
     assert (rerun.json["verdicts"], rerun.json["calls"]) == (1, 1)
 
 
+def test_no_higher_limit_is_advised_than_the_context_allows_and_a_larger_context_is_used(folder: Path) -> None:
+    context = 4096
+
+    async def cut_below_3000(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "messages" not in body:
+            return web.json_response({"data": [{"id": "mock", "max_model_len": context}]})
+        finish = "length" if body["max_tokens"] < 3000 else "stop"
+        text = "Many things." if finish == "length" else "The aspects present in this review are: none"
+        return await reply_with(text, finish)(request, body)
+
+    options = ("--protocol", "single", "--limit", "1")
+    with Scripted(cut_below_3000) as server:
+        first = annotate(folder, *toy(server.url, *options))
+        assert [body["max_tokens"] for body in server.requests[1:]] == [2048], "half of the context"
+        assert "to raise the output limit" not in first.stderr
+        assert "2,048 tokens are the highest output limit" in first.stderr
+        context = 8192
+        again = annotate(folder, *toy(server.url, *options))
+    assert (first.json["unresolved"], again.json["verdicts"]) == (1, 1)
+
+
 async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
     """Refuse prompts of more than 1,200 tokens as vLLM does."""
     tokens = sum(len(message["content"]) for message in body["messages"]) // 4

@@ -57,6 +57,8 @@ class World:
     delay: float = 0.0
     price: float | None = 0.01
     """Cost of a reply, and of a token of a lost reply, in dollars."""
+    max_output: int = 1_000_000
+    """The highest output limit that is sent."""
     limited: Limits = field(default_factory=Limits)
     replies: dict[str, Reply] = field(default_factory=dict)
     calls: dict[str, tuple[object, asyncio.Future[Any]]] = field(default_factory=dict)
@@ -132,6 +134,9 @@ class World:
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
+
+    def sent_limit(self, role_model: RoleModel, tokens: int) -> int:
+        return min(tokens, self.max_output)
 
     def max_cost(self, role_model: RoleModel, ask: Request) -> float | None:
         return self.price

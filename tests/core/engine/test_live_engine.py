@@ -266,6 +266,39 @@ def test_reply_cut_by_a_smaller_output_limit_is_requested_again_once() -> None:
         assert (world.requested, status.verdicts) == (requested, int(limit == 8192))
 
 
+@pytest.mark.parametrize(("allowed", "requested"), [(1024, 1), (700, 1), (1500, 2)])
+def test_cut_reply_is_requested_again_only_with_a_higher_limit_than_was_sent(allowed: int, requested: int) -> None:
+    world = World(script=lambda *_: "I think ...", max_output=allowed)  # the request has a limit of 1024
+    assert drive(world, count=1, settings=settings("single")).unresolved == 1
+    assert len(world.requested) == len(world.replies) == requested
+    assert max(reply.output_limit for reply in world.replies.values()) == allowed
+    (reason, *_) = world.verdicts["d0"].verdict.reasons.values()
+    assert f"({allowed:,} tokens" in reason
+    world.verdicts.clear()
+    world.requested.clear()
+    drive(world, count=1, settings=settings("single"))
+    assert world.requested == []
+    world.verdicts.clear()
+    world.max_output = 4096  # the server restarts with a larger context
+    world.script = find_service
+    assert drive(world, count=1, settings=settings("single")).verdicts == 1
+
+
+def test_cut_reply_with_the_highest_limit_keeps_its_place_among_others() -> None:
+    def cut_one(ask: Request, document: Document, times: int) -> str:
+        if ask.role == "annotator_b":
+            return "I think ..."
+        return "mumble" if times == 0 else find_service(ask, document, times)
+
+    world = World(script=cut_one, max_output=1024)
+    drive(world, count=1, settings=settings("discussion", concurrency=1))
+    asked = [(turn.role, turn.reask) for turn in world.turns if turn.round == 0]
+    assert ("annotator_b", 1) not in asked
+    assert ("annotator_a", 1) in asked
+    by_role = {turn.role: turn.reply.text for turn in world.turns if turn.round == 0}
+    assert by_role["annotator_b"] == "I think ..."
+
+
 def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
     def failing(ask: Request, document: Document, times: int) -> str | Exception:
         if document.id == "d1":
