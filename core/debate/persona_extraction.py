@@ -81,10 +81,11 @@ def extract_personas(
     *,
     groups: int = DEFAULT_GROUPS,
     dimensions: int = DEFAULT_DIMENSIONS,
-) -> Step[PersonaExtraction]:
-    """Extract personas for a task from sources. Raises UsageError if no stakeholder is found.
+) -> Step[PersonaExtraction | None]:
+    """Extract personas for a task from sources, None if no answer on a source can be read.
 
-    The persona set has no task: prompts of a panel state the task and the labels of the run's codebook.
+    Raises UsageError if no stakeholder is found. The persona set has no task: prompts of a panel state the task and the
+    labels of the run's codebook.
     """
     notes: list[str] = []
     pieces = [(source, text) for source in sources for text in split_source(source.text)]
@@ -95,6 +96,8 @@ def extract_personas(
         if stakeholders is None:
             notes.append(f"A part of {source.name} had no readable answer.")
         findings += _parse_found(source, stakeholders or ())
+    if pieces and len(notes) == len(pieces):
+        return None
     if not findings:
         names = ", ".join(source.name for source in sources) or "nothing"
         raise UsageError(

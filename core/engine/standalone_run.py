@@ -6,6 +6,7 @@ The requests that create personas, for example, are sent, stored, and never paid
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,3 +118,25 @@ async def run_standalone(
         return result, spent
     finally:
         step.close()
+
+
+async def run_until_usable(
+    start: Callable[[], Step[T]],
+    is_usable: Callable[[T], bool],
+    settings: RunSettings,
+    models: ModelLibrary,
+    store: ReplyStore,
+    on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
+    seconds: float | None = None,
+) -> tuple[T, Spent]:
+    """Run a generator as ``run_standalone`` does, from new replies if those in the store give no usable result.
+
+    Otherwise a model whose reply could not be read would never be asked again.
+    """
+    for occurrence in itertools.count():
+        result, spent = await run_standalone(
+            start(), settings, models, store, on_progress, seconds, occurrence=occurrence
+        )
+        if is_usable(result) or spent.calls:
+            break
+    return result, spent

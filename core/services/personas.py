@@ -18,10 +18,10 @@ from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.protocol_spec import PERSONAS, PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.quote_location import Haystack, Passage
-from core.debate.turns import family
+from core.debate.turns import Step, family
 from core.engine.call_limits import BudgetSpent
-from core.engine.standalone_run import Spent, run_standalone
-from core.errors import InputError, UsageError
+from core.engine.standalone_run import Spent, run_until_usable
+from core.errors import InputError, MootError, UsageError
 from core.files import decode_text, read_text
 from core.formatting import format_count, format_money, one_line
 from core.ingest.read import read_text_file
@@ -167,8 +167,8 @@ def generate(
     """Generate personas from documents with a model, and store the documents in the project.
 
     UsageError without documents, and for a budget in dollars without a price. The future raises UsageError if no
-    personas are found or the budget is spent, and the ModelError that stopped it. A second attempt only pays for the
-    missing replies.
+    personas are found or the budget is spent, MootError if no answer can be read, and the ModelError that stopped it.
+    A second attempt only pays for the missing replies.
     """
     if not sources:
         raise UsageError("No sources are given to generate personas from.", "Add at least one document.")
@@ -183,14 +183,18 @@ def generate(
     )
     if budget_usd is not None:
         require_prices(settings, session.models)
-    step = persona_extraction.extract_personas(
-        sources, task_of(codebook), settings.templates, groups=wanted.groups, dimensions=wanted.dimensions
-    )
+
+    def extract() -> Step[PersonaExtraction | None]:
+        return persona_extraction.extract_personas(
+            sources, task_of(codebook), settings.templates, groups=wanted.groups, dimensions=wanted.dimensions
+        )
 
     async def run() -> GeneratedPersonas:
         replies = session.project.replies
         try:
-            extraction, spent = await run_standalone(step, settings, session.models, replies, on_progress)
+            extraction, spent = await run_until_usable(
+                extract, lambda extraction: extraction is not None, settings, session.models, replies, on_progress
+            )
             if budget_usd is not None and (spent.cost_usd or 0.0) >= budget_usd:
                 raise BudgetSpent  # nothing is left for a run
         except BudgetSpent:
@@ -198,6 +202,10 @@ def generate(
                 f"The budget of {format_money(budget_usd)} does not suffice to generate the personas.",
                 "Raise it: replies so far are stored, and are not paid for again.",
             ) from None
+        if extraction is None:
+            raise MootError(
+                f"No answer of {role_model.spec} on the sources can be read.", "Try again, or choose another model."
+            )
         return GeneratedPersonas(extraction, spent)
 
     return session.engine.submit(run())

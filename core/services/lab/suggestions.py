@@ -18,12 +18,13 @@ from core import prompts
 from core.baseline.evidence import clauses_of, find_keywords, quote_around
 from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, Label, normalise
+from core.debate.context import ask_with_retry
 from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
-from core.engine.standalone_run import run_standalone
+from core.engine.standalone_run import run_until_usable
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
-from core.runs import RoleModel
+from core.runs import RoleModel, Template
 from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
@@ -316,34 +317,48 @@ def propose_rewrite(
     role_model = rewrite_model(plan)
     if role_model is None:
         raise UsageError("The built-in model cannot write definitions.", "Choose a language model on the Models page.")
-    role_model = session.models.resolve(role_model)
+    role_model = planning.with_defaults(session.models, role_model, None, None)
     book = codebooks.codebook_status(session).codebook
     label = book.label(label_id)
-    ask = Request(
-        "editor",
-        prompts.render(prompts.shipped_templates("lab")["definition"], _template_values(session, book, label, run_id)),
-    )
+    templates = prompts.shipped_templates("lab")
+    ask = Request("editor", prompts.render(templates["definition"], _template_values(session, book, label, run_id)))
     settings = trials.base_settings(session, planning.Plan(protocol=plan.protocol, default_model=role_model))
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
 
     async def run() -> Proposal:
         replies = session.project.replies
-        reply, spent = await run_standalone(_single(ask), settings, session.models, replies, seconds=REWRITE_TIMEOUT)
+        reply, spent = await run_until_usable(
+            lambda: _request_proposal(ask, templates[prompts.REASK]),
+            lambda reply: _proposed_fields(reply.text) is not None,
+            settings,
+            session.models,
+            replies,
+            seconds=REWRITE_TIMEOUT,
+        )
         after, why = parse_proposal(reply.text, label)
         return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)
 
     return session.engine.submit(run())
 
 
-def _single(request: Request) -> Step[Reply]:
-    """Make one request and return its reply."""
-    (reply,) = yield (request,)
+def _request_proposal(request: Request, reask: Template) -> Step[Reply]:
+    """Return the reply to a request; one without a proposal is asked for once more."""
+
+    def problem(_request: Request, reply: Reply) -> str:
+        return "there is no JSON of that shape in it" if _proposed_fields(reply.text) is None else ""
+
+    (reply,) = yield from ask_with_retry((request,), problem, reask)
     return reply
+
+
+def _proposed_fields(text: str) -> dict[str, Any] | None:
+    fields: dict[str, Any] | None = last_json(text, "description", *(f"add_{part}" for part in LISTS))
+    return fields
 
 
 def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
     """Return the proposed label and its reason. Raises MootError for a reply without a usable JSON object."""
-    fields_in = last_json(text, "description", *(f"add_{part}" for part in LISTS))
+    fields_in = _proposed_fields(text)
     if fields_in is None:
         raise MootError("The proposal could not be read.", f"The reply begins: {' '.join(text.split())[:300]}")
     fields: dict[str, Any] = {part: _edited_list(getattr(label, part), fields_in, part) for part in LISTS}

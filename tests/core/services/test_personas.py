@@ -1,12 +1,20 @@
-"""Tests of personas: drafts that other personas replace."""
+"""Tests of personas: drafts that other personas replace, unreadable replies."""
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 from core.codebook import Codebook, Label
+from core.debate.persona_extraction import SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS
+from core.errors import MootError
+from core.runs import RoleModel
 from core.services import personas
 from core.services.runs import planning
 from tests.core.services.sessions import studio
+from tests.servers.scripted import Scripted, reply_with
 
 SOURCE = b"Guests want a clean room and they expect quiet nights in the hotel. Staff want a short list of what to fix."
 BOOK = Codebook(unit="review", labels=(Label(name="Clean"),))
@@ -40,3 +48,29 @@ def test_draft_that_generated_personas_replace_is_saved_as_a_version(tmp_path):
         (kept,) = personas.history(session)
         assert (kept.personas, kept.note) == (mine, "draft that generated personas replaced")
         assert generated.extraction.notes[-1] == "The draft that they replace was saved as v1."
+
+
+def test_model_is_asked_again_after_unreadable_replies(tmp_path):
+    guests = {
+        "name": "Guests",
+        "characteristics": "",
+        "dimensions": [{"dimension": "Rest", "evidence": ["Guests want a clean room"]}],
+    }
+    readable = json.dumps({"stakeholders": [guests], "name": "Ann", "dimension": "Rest"})
+    replies = iter(["I will think about guests.", "So I did.", *[readable] * 9])
+
+    async def answer_next(request, body):
+        return await reply_with(next(replies))(request, body)
+
+    with Scripted(answer_next) as server, studio(tmp_path) as (space, session):
+        space.use_connection("mock", server.url)
+        sources = [SourceDocument("guests.txt", SOURCE.decode())]
+        wanted = BOOK, RoleModel(connection="mock", model="m"), personas.GenerationSettings()
+        with pytest.raises(MootError, match="No answer of mock/m on the sources can be read"):
+            personas.generate(session, sources, *wanted).result()
+        assert len(server.requests) == 2
+        generated = personas.generate(session, sources, *wanted).result()
+        assert [group.name for group in generated.extraction.persona_set.groups] == ["Guests"]
+        paid = len(server.requests)
+        assert personas.generate(session, sources, *wanted).result().extraction == generated.extraction
+        assert len(server.requests) == paid

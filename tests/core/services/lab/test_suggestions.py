@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Label
 from core.documents import Document
 from core.errors import MootError, UsageError
-from core.runs import RoleModel
+from core.runs import LONG_MAX_TOKENS, RoleModel
 from core.services import document_samples
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import suggestions, trials
@@ -80,6 +80,33 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         assert suggestions.propose_rewrite(session, plan, service.id).result().cached
         assert len(server.requests) == 1
+
+
+def test_model_is_asked_again_after_unreadable_proposals(tmp_path):
+    replies = iter(["Let me think.", "I am sorry.", json.dumps(PROPOSAL)])
+
+    async def answer_next(request, body):
+        return await reply_with(next(replies))(request, body)
+
+    with Scripted(answer_next) as server, studio(tmp_path, documents=0) as (space, session):
+        space.use_connection("mock", server.url)
+        codebooks.save_draft(session, BOOK)
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
+        with pytest.raises(MootError, match="could not be read"):
+            suggestions.propose_rewrite(session, plan, BOOK.labels[1].id).result()
+        assert len(server.requests) == 2
+        after = suggestions.propose_rewrite(session, plan, BOOK.labels[1].id).result().after
+        assert (after.description, len(server.requests)) == ("How staff treat guests.", 3)
+
+
+def test_reasoning_model_has_tokens_to_write_a_proposal(tmp_path):
+    with Scripted(reply_with(json.dumps(PROPOSAL))) as server, studio(tmp_path, documents=0) as (space, session):
+        space.use_connection("mock", server.url)
+        codebooks.save_draft(session, BOOK)
+        plan = planning.Plan(default_model=RoleModel(connection="mock", model="o3-mini"))
+        suggestions.propose_rewrite(session, plan, BOOK.labels[1].id).result()
+        (request,) = server.requests
+        assert request.get("max_tokens", request.get("max_completion_tokens")) == LONG_MAX_TOKENS
 
 
 def test_accepted_example_excludes_its_document_from_scores(tmp_path):
