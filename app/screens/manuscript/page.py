@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import button, download, heading, literal, remark
+from app.widgets.elements import MAX_COLUMNS, button, download, heading, literal, remark
 from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_page
 from core.runs import RunRow
 from core.services import manuscript
@@ -70,9 +70,15 @@ def _preview(paper: Manuscript) -> None:
                     with st.expander(literal(block.title)):
                         st.code(block.text, language=None, wrap_lines=True)
                 case ManuscriptTable():
-                    st.html(html_table(block, css="moot-estimate"))
+                    _table(block)
     heading("References")
     st.code(paper.bibtex, language=None, wrap_lines=True)
+
+
+def _table(block: ManuscriptTable) -> None:
+    """Draw a table, which scrolls if it is too wide."""
+    region = f'tabindex="0" role="region" aria-label="{escape(block.caption)}"' if len(block.head) > MAX_COLUMNS else ""
+    st.html(f'<div class="moot-scroll" {region}>{html_table(block, css="moot-estimate")}</div>')
 
 
 # -- regressions
@@ -105,8 +111,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     save = partial(corrected_regression.save_formulas, session, run)
     with error_boxes():
         analysis = corrected_regression.analyse(session, run, formula)
-        table = ManuscriptTable(*corrected_regression.table(analysis), caption=str(formula))
-        st.html(html_table(table, css="moot-estimate"))
+        _table(ManuscriptTable(*corrected_regression.table(analysis), caption=str(formula)))
         remark(
             f"{analysis.sentence}. Errors of the model do not bias the estimates. Those from the verdicts alone are "
             "shown for comparison.",

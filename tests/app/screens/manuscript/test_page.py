@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from core.codebook import load_yaml
+import re
+
+from core.codebook import Codebook, Label, load_yaml
 from core.documents import Document
 from core.services.evaluation.corrected_regression import saved_formulas
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
-from tests.app.studio import open_page
+from tests.app.studio import html, open_page
 from tests.core.services.sessions import annotate
 
+RATED = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"),))
 BOOK = load_yaml("{labels: [{name: Clean, keywords: [clean]}]}")
 ADA = actions.Attribution("ada")
 
@@ -30,3 +33,15 @@ def test_regression_is_added_to_the_paper_and_removed(session: ProjectSession) -
     at.button(key=f"regression-remove-{formula} {formula.family}").click().run()
     assert not saved_formulas(session, run)
     assert not at.exception
+
+
+def test_wide_table_of_scores_can_be_scrolled(session: ProjectSession) -> None:
+    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"f": n}}) for n in range(1, 4))
+    session.store.codebooks.save(RATED)
+    annotate(session)
+    tables = re.findall(
+        r'<div class="moot-scroll" ([^>]*)><table.*?</table></div>', html(open_page("manuscript")), re.DOTALL
+    )
+    wide = [table for table in tables if table]
+    assert len(tables) > len(wide) == 1
+    assert 'tabindex="0" role="region" aria-label="Scores of each dimension' in wide[0]
