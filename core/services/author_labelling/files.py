@@ -337,9 +337,9 @@ def load_sample(session: ProjectSession) -> int:
     folder = shipped_folder("sample_data")
     if session.store.codebooks.latest() is None:
         session.store.codebooks.save(read_codebook(folder / SAMPLE.codebook), note="the sample's codebook")
+    texts, _ = import_chats(session, folder / SAMPLE.data)  # first, because another codebook may refuse them
     if not load_settings(session).catalogue.strip():
         save_settings(session, catalogue=(folder / SAMPLE_CATALOGUE).read_text(encoding="utf-8"))
-    texts, _ = import_chats(session, folder / SAMPLE.data)
     return texts
 
 

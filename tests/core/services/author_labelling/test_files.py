@@ -143,6 +143,13 @@ def test_sample_project_opens_after_a_label_was_renamed(workspace: Workspace) ->
     assert files.ensure_sample_project(workspace) == path
 
 
+def test_sample_that_does_not_fit_the_codebook_changes_nothing(session: ProjectSession) -> None:
+    session.store.codebooks.save(Codebook(labels=(Label(name="Urgent"),)))
+    with pytest.raises(InputError, match="no label"):
+        files.load_sample(session)
+    assert labelling.load_settings(session).catalogue == ""
+
+
 def test_annotators_are_added_to_texts_imported_before(session: ProjectSession) -> None:
     yes = YES_NO | {"answer": "Yes", "annotators": {"readers": "A"}}
     chat = {"questions": [yes], "recommended": "Tent", "clicks": 1}
