@@ -7,7 +7,7 @@ Source: Ma et al. 2025, sections 2.1 and 2.2 (one click or one word, abstention)
 (the predicted value is among the options; loss 0 or 1 by match, cosine distance for free words).
 Deviations: options are shuffled, but not the points of a scale. "Not sure" and "None of these" always come last, so
 that a position bias cannot look like an abstention; between yes and no, "None of these" is left out. An author may also
-put a question off; the paper only states that answering is optional.
+skip a question for good; the paper only states that answering is optional.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class AnswerEffect:
     before: float
     after: float
     loss: float | None
-    """None for an abstention, a question put off and an answer of a spam author, which change nothing."""
+    """None for an abstention, a skipped question and an answer of a spam author, which change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def _print_collection(collection: dict[str, Any]) -> None:
         f"{format_count(collection['texts'], 'text')} by {format_count(collection['authors'], 'author')}{spam}, "
         f"{sum(collection['excluded'].values())} excluded; {format_count(collection['asked'], 'question')}: "
         f"{collection['answered']} answered, {format_count(collection['abstained'], 'abstention')}, "
-        f"{collection['declined']} put off "
+        f"{collection['declined']} skipped "
         f"(completion {_format_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
     )
 

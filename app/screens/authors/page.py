@@ -203,7 +203,7 @@ def _questions(session: ProjectSession, current: labelling.AuthorLabelling, subm
     rows = []
     for effect in answered:
         feature = current.feature(effect.question.item)
-        answer = effect.answer.choice or effect.answer.abstention or "not now"
+        answer = effect.answer.choice or effect.answer.abstention or "skipped"
         change = ", unchanged" if effect.loss is None else f" → {format_number(effect.after, 2)}"
         uncertainty = f"{format_number(effect.before, 2)}{change}"
         rows.append((feature.name if feature else "", answer, effect.question.predicted or "nothing", uncertainty))
@@ -307,7 +307,7 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     with st.container(horizontal=True, gap="small"):
         for position, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             answer(position, abstention.capitalize(), action=partial(give, abstention=abstention))
-        button("Not now", f"{key}-later", partial(give, declined=True), type="tertiary")
+        button("Skip", f"{key}-skip", partial(give, declined=True), type="tertiary")
     if waiting:
         line(f"Take your time to read. You can answer in {format_count(int(remaining) + 1, 'second')}.")
     elif question.options and (keys := [shortcut for shortcut in shortcuts if shortcut]):

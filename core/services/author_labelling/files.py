@@ -108,8 +108,8 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
     - ``author``, ``conversation`` and ``at`` (Unix time)
     - ``messages``, each with its role (``author`` or ``assistant``) and text. The last one is the text asked about.
     - ``questions``, each with label, question, options, predicted, certainty and seconds. The answer is an option, a
-      word, an abstention, or empty for "Not now". ``annotators`` has for each group a letter for each annotator, ``-``
-      for an abstention.
+      word, an abstention, or empty if it was skipped. ``annotators`` has for each group a letter for each annotator,
+      ``-`` for an abstention.
     - ``recommended``, ``arm`` and ``clicks``, if something was recommended
 
     A text that was imported before gets the answers of further annotators. Texts are screened and masked like those

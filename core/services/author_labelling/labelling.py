@@ -63,7 +63,7 @@ SETTING = "authors"
 FIELD, CONTEXT_FIELD = "text", "conversation"
 CONSENT = (
     "You write a text, or hold a short chat with a model. Then you are asked a few questions about what you meant. "
-    "Answering is voluntary: “Not sure” and “Not now” are always there, and you can stop at any time without any "
+    "Answering is voluntary: “Not sure” and “Skip” are always there, and you can stop at any time without any "
     "disadvantage.\n\n"
     "Your texts and answers are stored in this project file on this computer. If a language model is configured, your "
     "masked text is sent to it; the built-in model sends nothing. Give a code instead of your name if you like: "
@@ -357,7 +357,7 @@ def answer(
     if choice is not None:
         choice = _checked_choice(question, choice, settings)
     if sum((choice is not None, abstention is not None, declined)) != 1:
-        raise UsageError("No answer was given.", "Choose an option, abstain, or put the question off.")
+        raise UsageError("No answer was given.", "Choose an option, abstain, or skip the question.")
     entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
     value = _current_value(session, current, asked_question, entry) if group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}

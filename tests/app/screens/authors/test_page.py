@@ -175,14 +175,14 @@ def test_text_without_questions_has_a_reason(
     assert "unreadable." in page
 
 
-def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: ProjectSession) -> None:
+def test_answers_are_disabled_at_first_and_a_question_can_be_skipped(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
     send(at, "The report is due tomorrow and not done.")
     asked = [button for button in at.button if "/" in str(button.key)]
     assert [button.disabled for button in asked if button.label in ("Not sure", "None of these")] == [True, True]
-    button(at, "Not now")
-    assert "not now" in html(at)
+    button(at, "Skip")
+    assert "skipped" in html(at)
 
 
 def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -> None:
@@ -190,7 +190,7 @@ def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -
     at = agree(open_page("authors"))
     send(at, "The report is due tomorrow and not done.")
     asked = [button.label for button in at.button if "/" in str(button.key)]
-    assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Not now"])
+    assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Skip"])
     assert "Keys 1 to 3 answer." in html(at) or "Take your time" in html(at)
 
 
