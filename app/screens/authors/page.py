@@ -40,6 +40,8 @@ def main() -> None:
         return
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
+        if author and state.authors.view == "Write":
+            button("Change author", "authors-change", AuthorsState.author.reset, type="tertiary")
         segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
         draft = _draft(session, author)
         is_sending = labelling.sending_job(author) in session.jobs

@@ -148,6 +148,21 @@ def test_reload_keeps_the_unsent_text_and_the_open_questions(session: ProjectSes
     assert agree(open_page("authors"), "p2").text_area(key="authors-text").value == ""
 
 
+def test_next_author_starts_with_the_consent_text_and_an_empty_field(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    at.text_area(key="authors-text").set_value("The report of p1").run()
+    at.button(key="authors-change").click().run()
+    assert any("Answering is voluntary" in element.value for element in at.text)
+    assert "writing as" not in html(at)
+    assert at.text_input(key="authors-name").value == ""
+    agree(at, "p2")
+    assert "writing as p2" in html(at)
+    assert at.text_area(key="authors-text").value == ""
+    at.button(key="authors-change").click().run()
+    assert agree(at).text_area(key="authors-text").value == "The report of p1"
+
+
 def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
