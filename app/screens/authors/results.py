@@ -130,7 +130,8 @@ def comparison_panel(session: ProjectSession) -> None:
                 with st.expander("By number of agreeing annotators"):
                     table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
             line(
-                "In brackets: 95% intervals over authors. KL divergences have none, as few questions bias them upwards."
+                f"In brackets: 95% intervals over {results.unit}. KL divergences have none, as few questions bias "
+                "them upwards."
             )
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")

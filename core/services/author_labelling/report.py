@@ -74,6 +74,8 @@ class AuthorReport:
     """One test of each model, the latest last."""
     answers: int
     """Answers of authors and annotators that a predictivity test can use now."""
+    unit: str
+    """Independent units of all intervals except those of clicks: "authors", or "questions of one author"."""
     clicks: tuple[ClickRate, ...]
 
 
@@ -87,6 +89,7 @@ def author_report(session: ProjectSession) -> AuthorReport:
         comparison.group_reports(current.analysed.values()),
         tuple(test for test in _stored_tests(session) if test.results),
         comparison.count_labels(current.analysed.values()),
+        "authors" if len({each.source.author for each in current.analysed.values()}) > 1 else "questions of one author",
         click_rates(current.log),
     )
 
