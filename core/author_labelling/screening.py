@@ -63,8 +63,8 @@ EXCLUSIONS: Mapping[str, str] = {
     "spam": "The text repeats itself, or consists mostly of links or signs.",
     "repeated": "You wrote the same text before.",
     "sensitive": (
-        "The text, or an earlier message of its conversation, touches health, religion or personal finances. "
-        "Such texts are never used for questions."
+        "The text, or an earlier message of its conversation, has a word of a short English list on health, religion "
+        "and personal finances. Such texts are not stored and not used for questions."
     ),
     "nothing relevant": "Too few labels of the codebook are relevant to the text, or the model's reply is unreadable.",
 }
@@ -79,7 +79,7 @@ _SENSITIVE = re.compile(
     r"credit score|payday loan)\b",
     re.IGNORECASE,
 )
-"""Personal health, religion and finances, which the paper leaves out (section 7)."""
+"""Words of personal health, religion and finances, which the paper leaves out (section 7). Others are not found."""
 
 
 def exclusion(text: str, earlier: Container[str] = (), before: Iterable[ConversationMessage] = ()) -> str:

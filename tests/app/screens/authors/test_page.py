@@ -168,6 +168,8 @@ def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSe
     at = agree(open_page("authors"))
     send(at, "Good morning!")
     assert "only a greeting" in html(at)
+    send(at, "I was diagnosed last week and need advice")
+    assert "a word of a short English list" in html(at), "other words are not found"
     send(at, "")
     assert "The text is empty." in html(at)
     send(at, f"{HOSTILE} and the report is due tomorrow")
