@@ -164,7 +164,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     there are several.
     """
     name = source.name
-    dialect, header, first_rows = _detect(source, decoding, format)
+    dialect, header, first_rows, header_index = _detect(source, decoding, format)
     if csv.field_size_limit() <= source.row_limit:
         csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
     with LineReader(source, decoding, mark_end=True) as lines:
@@ -174,7 +174,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            titles, names, lower_headers = _read_header(lines, reader, first_rows, dialect, name)
+            titles, names, lower_headers = _read_header(lines, reader, first_rows, header_index, dialect, name)
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, lower_headers)])
         if header == "none" and columns[1:]:
@@ -211,8 +211,11 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     )
 
 
-def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]]]:
-    """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows."""
+def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Dialect, Header, list[list[str]], int]:
+    """Return the dialect, where the names of the columns are (both as chosen or detected), and the first rows.
+
+    The last value is the position of the header in these rows, if there is one.
+    """
     head = _head(source.stream, decoding)
     escape = _find_escape(source, decoding, is_between_spaces=_QUOTED_BETWEEN_SPACES.match(head) is not None)
     head = Dialect(NO_DELIMITER, escape=escape).unescape(head)
@@ -232,7 +235,8 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
     is_tabbed = dialect.delimiter == "\t" and escape is None
     if (is_list or is_tabbed) and _is_unquoted(source, decoding, dialect.delimiter):
         dialect = replace(dialect, unquoted=True)
-    return dialect, header, _first_rows(head, dialect)
+    first_rows = _first_rows(head, dialect)
+    return dialect, header, first_rows, header_row(first_rows, _rows_above_blank(head, dialect))
 
 
 def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
@@ -300,10 +304,14 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
 
 
 def _read_header(
-    lines: LineReader, reader: Iterator[list[str]], first_rows: list[list[str]], dialect: Dialect, name: str
+    lines: LineReader,
+    reader: Iterator[list[str]],
+    first_rows: list[list[str]],
+    header_index: int,
+    dialect: Dialect,
+    name: str,
 ) -> tuple[list[list[str]], list[str], list[list[str]]]:
     """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
-    header_index = header_row(first_rows)
     *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
     lower_headers = [
         _header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))
@@ -532,9 +540,24 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
 
 def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> list[list[str]]:
     """Return up to ``max_rows`` of the first rows that are not blank, without a ``sep=`` line."""
+    return list(itertools.islice((row for row in _head_rows(head, dialect) if "".join(row).strip()), max_rows))
+
+
+def _rows_above_blank(head: str, dialect: Dialect) -> set[int]:
+    """Return which of the first rows that are not blank have a blank one below."""
+    above: set[int] = set()
+    count = 0
+    for row in itertools.islice(_head_rows(head, dialect), HEADER_ROWS):
+        if "".join(row).strip():
+            count += 1
+        elif count:
+            above.add(count - 1)
+    return above
+
+
+def _head_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
     text = _SEP_LINE.sub("", head, count=1) if _SEP_LINE.match(head) else head
-    reader = replace(dialect, escape=None).rows(io.StringIO(text, newline=""))  # of a head without backslashes
-    return list(itertools.islice((row for row in reader if "".join(row).strip()), max_rows))
+    return replace(dialect, escape=None).rows(io.StringIO(text, newline=""))  # of a head without backslashes
 
 
 def _widths(head: str, dialect: Dialect) -> list[int]:

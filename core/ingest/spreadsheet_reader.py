@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import io
+import itertools
 import posixpath
 import re
 import zipfile
@@ -98,7 +99,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
             break
     if not sheet_rows:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
-    header_index = header_row(sheet_rows[:HEADER_ROWS])
+    above_blank = {index for index, (line, below) in enumerate(itertools.pairwise(lines)) if below > line + 1}
+    header_index = header_row(sheet_rows[:HEADER_ROWS], above_blank)
     header = sheet_rows[header_index]
     first = header_index + 1 + further_headers(header, sheet_rows[header_index + 1 :])
     log: RowLog[list[Any]] = RowLog()

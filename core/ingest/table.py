@@ -7,7 +7,7 @@ import decimal
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
 
@@ -213,13 +213,13 @@ SENTENCE_WORDS = 5
 """Words from which on the name of a column may be a text; beside a number it most likely is."""
 
 
-def header_row(rows: Sequence[Sequence[Any]]) -> int:
+def header_row(rows: Sequence[Sequence[Any]], above_blank: Container[int] = ()) -> int:
     """Return which of the first rows that are not blank is the header: 0, unless those above it are a title.
 
     Rows that begin with # and have fewer cells are comments. A title row fills at most a third of the columns of a
-    table of three or more, and does not begin with a single word, which may name a column. The header is then the first
-    row with a cell in all but one of the columns, all of them short and different texts. ``rows`` are at most
-    ``HEADER_ROWS``.
+    table of three or more, and does not begin with a single word, which may name a column, unless a blank row is below
+    it (``above_blank``). The header is then the first row with a cell in all but one of the columns, all of them short
+    and different texts. ``rows`` are at most ``HEADER_ROWS``.
     """
     filled = [[text for cell in row if (text := as_text(cell).strip())] for row in rows]
     width = max(map(len, filled), default=0)
@@ -230,7 +230,8 @@ def header_row(rows: Sequence[Sequence[Any]]) -> int:
         if index and len(cells) >= max(3, width - 1):
             named = [cell for cell in cells if len(cell) <= _MAX_NAME_CHARACTERS and not NUMBER.fullmatch(cell)]
             return index if len(set(named)) == len(cells) else 0
-        if 3 * len(cells) > width or len(as_text(rows[index][0]).split()) == 1:
+        is_name = index not in above_blank and len(as_text(rows[index][0]).split()) == 1
+        if 3 * len(cells) > width or is_name:
             return 0
     return 0
 

@@ -519,13 +519,15 @@ def test_unclosed_quote_over_most_of_the_file_stops_the_import() -> None:
     [
         "Guest survey 2024\n\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
         "Guest survey 2024,,\n,,\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
+        "Export_2024,,\n,,\nid,text,food\n1,Great food,1\n2,Dirty,0\n",
         "sep=;\nGuest survey 2024;;\nid;text;food\n1;Great food;1\n2;Dirty;0\n",
     ],
 )
 def test_title_above_the_header_is_left_out(text):
     table = read_table(text.encode(), name="t.csv")
     assert (table.columns, table.column("text")) == (("id", "text", "food"), ("Great food", "Dirty"))
-    assert table.notes == ("Above the header, and left out: Guest survey 2024.",)
+    title = text.removeprefix("sep=;\n").splitlines()[0].rstrip(",;")
+    assert table.notes == (f"Above the header, and left out: {title}.",)
     assert table.line_numbers[0] == text[: text.index("Great")].count("\n") + 1
 
 
@@ -536,6 +538,7 @@ def test_title_above_the_header_is_left_out(text):
         ("comment\n\nClean, cozy\nNice, warm\n", ("comment",)),
         ("id,text,\n1,Great,x\n", ("id", "text", "column_3")),
         ("id,,\n1,Great food,1\n", ("id", "column_2", "column_3")),
+        ("comment\n\nClean, cozy, big\nNice, warm, small\n", ("comment",)),
     ],
 )
 def test_short_header_stays_the_header(text, columns):

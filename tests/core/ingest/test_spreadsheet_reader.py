@@ -46,6 +46,10 @@ def test_title_rows_above_the_header_are_left_out(xlsx: Book) -> None:
     assert (table.columns, table.column("food"), table.line_numbers) == (("id", "text", "food"), (1, 0), (5, 6))
     assert table.notes == ("Above the header, and left out: Guest survey 2024; labels.",)
     assert read_table(xlsx({"S": rows}), name="data.xlsx", max_rows=1).column("food") == (1,)
+    rows[:3] = [["Export_2024-05-01"], []]
+    assert read_table(xlsx({"S": rows}), name="data.xlsx").columns == ("id", "text", "food")
+    del rows[1]
+    assert read_table(xlsx({"S": rows}), name="data.xlsx").columns[0] == "Export_2024-05-01"
 
 
 def test_formulas_that_moot_escaped_in_csv_are_unescaped(xlsx: Book) -> None:
