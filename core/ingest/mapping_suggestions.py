@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.codebook import CHOICE_ITEM, Codebook, Kind, is_reserved, normalise
+from core.codebook import CHOICE_ITEM, MAX_LABELS, Codebook, Kind, is_reserved, normalise
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.formatting import format_count, format_percent, join_names, plural
@@ -431,6 +431,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     binaries = [name for name in binaries if name not in constant]
     if rated and {source.column for source in rated}.issuperset(binaries):
         return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
+    if len(binaries) + len(constant) > MAX_LABELS:
+        binaries = []  # features of the texts
     # A scale looks binary if a rater used only two of its points.
     rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
     if any(kinds[source.column] != "binary" for source in rated):

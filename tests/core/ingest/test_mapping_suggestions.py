@@ -655,3 +655,13 @@ def test_labels_of_a_model_are_no_gold_beside_those_of_people(columns: str) -> N
     gold = (GoldSource(columns.split(",")[1], "choice"),)
     assert suggest_mapping(table(data), SENTIMENT).gold == gold
     assert suggest_mapping(table(data)).gold == gold
+
+
+def test_more_columns_of_0_and_1_than_a_codebook_has_labels_are_no_gold() -> None:
+    def gold(count: int) -> tuple[GoldSource, ...]:
+        header = ",".join(["text", "label", *(f"w{n}" for n in range(count))])
+        rows = [",".join([f"Cold soup {row}", "ab"[row % 2], *("01"[row % 2],) * count]) for row in range(4)]
+        return suggest_mapping(table("\n".join([header, *rows]))).gold
+
+    assert len(gold(1000)) == 1000
+    assert gold(1001) == (GoldSource("label", "choice"),)
