@@ -542,6 +542,10 @@ class DecisionPaths:
     """Mean calls of a debate that was held, without the extractor's first turn; None without such a debate."""
     cost_usd: float | None
     """Mean cost of the same calls; also None if a price is unknown."""
+    second_calls: int
+    """Calls of the second extractor in all debates, which a run that is not adaptive does not make."""
+    second_cost_usd: float | None
+    """Cost of these calls, None if a price is unknown."""
 
 
 _FROM_STORE = """
@@ -564,12 +568,21 @@ WITH ended AS (
     SELECT document_id, count(*) AS calls, sum(cost_usd) AS cost, bool_or(cost_usd IS NULL) AS has_unknown_price
     FROM turns JOIN replies USING (key)
     WHERE turns.run_id = $run AND NOT superseded AND (role NOT LIKE 'extractor%' OR round > 0) GROUP BY document_id
+), second AS (
+    SELECT document_id, count(*) AS second_calls, sum(cost_usd) AS second_cost,
+           bool_or(cost_usd IS NULL) AS second_has_unknown_price
+    FROM turns JOIN replies USING (key)
+    WHERE turns.run_id = $run AND NOT superseded AND role = 'extractor_b' GROUP BY document_id
 )
 SELECT count(*) FILTER (path = 'short'), count(*) FILTER (path = 'audited'), count(*) FILTER (path = 'full'),
        count(*) FILTER (path = 'audited' AND ended.values <> opened.values),
        avg(calls) FILTER (path IN ('audited', 'full')),
-       CASE WHEN bool_or(has_unknown_price) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END
+       CASE WHEN bool_or(has_unknown_price) THEN NULL ELSE avg(cost) FILTER (path IN ('audited', 'full')) END,
+       coalesce(sum(second_calls) FILTER (path <> ''), 0)::BIGINT,
+       CASE WHEN bool_or(second_has_unknown_price) THEN NULL
+            ELSE coalesce(sum(second_cost) FILTER (path <> ''), 0.0) END
 FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (document_id)
+LEFT JOIN second USING (document_id)
 """
 
 

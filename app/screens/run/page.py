@@ -304,9 +304,12 @@ def _savings(run: RunRow, reused: cost_estimate.FromStore, adaptive: cost_estima
 
 def _adaptive_savings(adaptive: cost_estimate.AdaptiveSavings) -> str:
     text = f"<b>{format_percent(adaptive.share)}</b> of the documents were decided early, without a full debate."
-    if adaptive.calls_saved:
-        cost = f", {format_money(adaptive.cost_saved_usd)}" if adaptive.cost_saved_usd else ""
-        text += f" This saved about <b>{adaptive.calls_saved:,}</b> calls{cost}."
+    saved, dollars = adaptive.calls_saved or 0, adaptive.cost_saved_usd or 0.0
+    if saved > 0:
+        cost = f", {format_money(dollars)}" if dollars > 0 else ""
+        text += f" This saved about <b>{saved:,}</b> calls{cost}."
+    elif saved < 0:
+        text += f" The second extractor took about <b>{-saved:,}</b> calls more than this saved."
     if not adaptive.audited or adaptive.interval is None:
         return f"{text} No audits yet."
     interval = format_interval(adaptive.interval, "percent", named=True)

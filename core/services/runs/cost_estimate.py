@@ -216,17 +216,22 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: f
 
 
 class AdaptiveSavings(DecisionPaths):
-    """Savings of an adaptive run: the early decisions times the mean of a full debate."""
+    """Savings of an adaptive run: the early decisions times the mean of a full debate, less the second extractor.
+
+    Negative if the second extractor takes more than the early decisions save.
+    """
 
     @property
     def calls_saved(self) -> int | None:
         """Number of calls saved, None without a full debate."""
-        return None if self.calls is None else round(self.short * self.calls)
+        return None if self.calls is None else round(self.short * self.calls) - self.second_calls
 
     @property
     def cost_saved_usd(self) -> float | None:
         """Dollars saved, None without a full debate and if a price is unknown."""
-        return None if self.cost_usd is None else self.short * self.cost_usd
+        if self.cost_usd is None or self.second_cost_usd is None:
+            return None
+        return self.short * self.cost_usd - self.second_cost_usd
 
     @property
     def ended(self) -> int:

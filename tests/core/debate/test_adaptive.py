@@ -13,6 +13,7 @@ from core.debate.turns import Reply, ReplyError, Request
 from core.documents import Document
 from tests.core.cli.invoking import annotate, write
 from tests.core.debate.canned_debates import CODEBOOKS, DOCUMENT, SERVICE, context_of, decision_text, run_debate
+from tests.servers.scripted import Scripted, reply_with
 
 ECJ = PROTOCOLS["ecj"]
 SURE = '- #Service: "The staff were kind"\nFinal Decision: The present aspects are: Service'
@@ -104,6 +105,20 @@ def test_run_reports_skipped_debates_and_audit_changes(tmp_path: Path) -> None:
     full = annotate(tmp_path).json
     assert "adaptive" not in full
     assert full["cached_calls"] == report["calls"], "identical requests are answered from the cache"
+
+
+def test_savings_are_less_by_the_calls_of_the_second_extractor(tmp_path: Path) -> None:
+    write(tmp_path, *(f"{number}: the staff were kind." for number in range(20)))
+    adaptive = ("--param", "adaptive=true", "--param", "second=true")
+    with Scripted(reply_with(SURE)) as server:
+        models = ("--connection", f"toy={server.url}", "--model", "toy/m", "--price", "toy/m=1000/1000")
+        report = annotate(tmp_path, *models, *adaptive, "--param", "audit=0.3").json
+        saved = report["adaptive"]
+        assert 0 < saved["short"] < 20
+        assert report["calls"] + saved["calls_saved"] == 60
+        assert saved["cost_saved_usd"] == pytest.approx(0.018 * saved["calls_saved"])
+        audited = annotate(tmp_path, *models, *adaptive, "--param", "audit=0.9").json["adaptive"]
+    assert audited["calls_saved"] == 2 * audited["short"] - 20 < 0
 
 
 def test_incompatible_options_are_refused(tmp_path: Path) -> None:

@@ -507,6 +507,19 @@ def test_rerun_of_a_pilot_keeps_its_size(session: ProjectSession) -> None:
     assert "Start with 12" in labels(at)
 
 
+def test_calls_that_a_second_extractor_adds_are_not_shown_as_savings(session: ProjectSession) -> None:
+    fill(session, documents=6)
+    (run,) = queue_runs(session, planning.Plan(params={"adaptive": True, "second": True, "audit": 0.9}))
+    session.start_or_resume(run.run_id).result()
+    saved = cost_estimate.adaptive_savings(session, run)
+    assert saved is not None
+    assert saved.calls_saved is not None
+    assert saved.calls_saved < 0
+    shown = html(open_page("run"))
+    assert f"The second extractor took about <b>{-saved.calls_saved}</b> calls more than this saved." in shown
+    assert "This saved" not in shown
+
+
 def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) -> None:
     fill(session, documents=6)
     for row in (
@@ -517,6 +530,7 @@ def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) ->
         session.start_or_resume(row.run_id).result()
     shown = html(at := open_page("run"))
     assert "of the documents were decided early, without a full debate." in shown
+    assert "This saved about" in shown
     assert "replies were reused" in shown
     at.button(key="again").click().run()
     assert "and 3 roles." in html(at)
