@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.baseline.classifier_replies import NAME as CLASSIFIER
 from core.debate import protocols
-from core.debate.protocol_spec import FROM_REVIEWS, WEIGHTS
+from core.debate.protocol_spec import FROM_REVIEWS, WEIGHTS, Params
 from core.engine.ray_job import require_ray
 from core.llm.model_library import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
@@ -30,11 +31,12 @@ def changed_settings(
     """Return the settings of a run with some of them replaced.
 
     ``role_models`` are by role or family of roles, ``prompts`` are template texts by role or shared name; others stay.
-    None keeps a setting. The budget kept is the current one, which may have changed since the start.
+    None keeps a setting. The budget kept is the current one, which may have changed since the start. Weights of votes
+    that came from reviews are computed again for other models.
 
-    Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, and for
-    Ray if it is not installed or has a budget; PromptError for a template that cannot be rendered on some documents of
-    the run; NoSuchModel for a classifier that is not trained yet.
+    Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, for Ray if
+    it is not installed or has a budget, and if no weight can be computed; PromptError for a template that cannot be
+    rendered on some documents of the run; NoSuchModel for a classifier that is not trained yet.
     """
     before, models = run.settings, session.models
     roles = protocols.roles_of(before)
@@ -50,9 +52,10 @@ def changed_settings(
             "concurrency": concurrency or before.concurrency,
             "budget_usd": budget_usd or run.budget_usd,
             "engine": engine,
+            "params": _planned_params(before.params) if chosen else before.params,
         }
     )
-    settings = session.trainer.pin_classifier(settings)
+    settings = planning.pin_settings(session, settings)
     if settings.budget_usd is not None:
         planning.require_prices(settings, models)
     if engine.name == "ray":
@@ -60,6 +63,13 @@ def changed_settings(
     documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
     prompt_templates.check_templates(settings, documents)
     return settings
+
+
+def _planned_params(params: Params) -> dict[str, Any]:
+    """Return parameters as they were planned: weights of votes that came from reviews are not numbers yet."""
+    if str(params.get(WEIGHTS)).startswith(f"{FROM_REVIEWS}:"):
+        return {**params, WEIGHTS: FROM_REVIEWS}
+    return dict(params)
 
 
 def differing_options(before: RunSettings, wanted: RunSettings, prompts: Mapping[str, str]) -> list[str]:
@@ -147,7 +157,7 @@ def plan_from_run(run: RunRow) -> planning.Plan:
         protocol=settings.protocol,
         default_model=next(iter(settings.role_models.values())),
         role_models=dict(settings.role_models),
-        params=dict(settings.params),
+        params=_planned_params(settings.params),
         seed=settings.seed,
         concurrency=settings.concurrency,
         budget_usd=run.budget_usd,
@@ -170,18 +180,15 @@ def use_run(session: ProjectSession, run: RunRow) -> int:
 def base_run(session: ProjectSession, plan: planning.Plan) -> RunRow | None:
     """Return the latest run with protocol, models and parameters of a plan, None without one."""
     wanted = plan.for_protocol()
-    params = protocols.find(wanted.protocol, wanted.params).parse_params(wanted.params)
+    params = _planned_params(protocols.find(wanted.protocol, wanted.params).parse_params(wanted.params))
 
     def alike(settings: RunSettings) -> bool:
         pin = session.models.pin_vectors
-        used = {**params, **settings.params}
-        if params.get(WEIGHTS) == FROM_REVIEWS and str(used[WEIGHTS]).startswith(f"{FROM_REVIEWS}:"):
-            used[WEIGHTS] = FROM_REVIEWS
         specs = {role: pin(wanted.role_model(role), settings.codebook).spec for role in settings.role_models}
         return (
             settings.protocol == wanted.protocol
             and settings.specs == _with_pinned_classifier(specs, settings.specs)
-            and used == params
+            and _planned_params({**params, **settings.params}) == params
         )
 
     return next((run for run in reversed(session.all_runs()) if alike(run.settings)), None)

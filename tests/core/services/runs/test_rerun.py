@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
+from core.llm.connections import Connection
 from core.runs import RoleModel
 from core.services.few_shot_examples import example_pool
 from core.services.project_session import ProjectSession
 from core.services.runs import planning, rerun
-from tests.core.services.sessions import BOOK, queue_runs, studio
+from core.services.runs.planning import DEFAULT_ROLE_MODEL
+from tests.core.services.sessions import BOOK, annotate, decide, queue_runs, studio
 from tests.core.store.helpers import set_gold
 
 
@@ -96,6 +98,27 @@ def test_a_model_for_a_family_of_roles_is_that_of_each_role_in_a_rerun(session: 
     assert [role_models[role].model for role in ("annotator_a", "annotator_b")] == ["m", "n"]
     with pytest.raises(UsageError, match="discussion has no role 'judge'"):
         rerun.changed_settings(session, run, role_models={"judge": given["annotator"]}, **kept)
+
+
+def test_weights_from_reviews_are_computed_again_for_another_model(session: ProjectSession) -> None:
+    run = annotate(session)
+    decide(session, run.run_id, {"d0": {}})
+    session.models.add(Connection(name="toy", base_url="http://127.0.0.1:9/v1"))
+    unknown = RoleModel.parse("toy/m")
+    kept = {"prompts": {}, "concurrency": None, "budget_usd": None, "engine": run.settings.engine}
+    plan = planning.Plan(protocol="discussion", default_model=unknown, role_models={"annotator_a": DEFAULT_ROLE_MODEL})
+    for weights, again in (("reviewed: 3.43, 3.43, 0.05", "reviewed"), ("3.43, 3.43, 0.05", "3.43, 3.43, 0.05")):
+        (before,) = queue_runs(session, replace(plan, params={"weights": weights}))
+        same = rerun.changed_settings(session, before, role_models={}, **kept)
+        assert same.params["weights"] == weights
+        other = rerun.changed_settings(session, before, role_models={"annotator_b": DEFAULT_ROLE_MODEL}, **kept)
+        unpinned = other.model_copy(update={"params": {**other.params, "weights": again}})
+        planned = planning.pin_settings(session, unpinned)
+        assert other.params["weights"] == planned.params["weights"]
+        assert rerun.plan_from_run(before).params["weights"] == again
+    (before,) = queue_runs(session, replace(plan, params={"weights": "reviewed: 3.43, 3.43, 0.05"}))
+    with pytest.raises(UsageError, match="labelled a reviewed document"):
+        rerun.changed_settings(session, before, role_models={"annotator_a": unknown}, **kept)
 
 
 def test_rerun_keeps_the_current_budget_and_the_documents(session: ProjectSession) -> None:
