@@ -448,12 +448,12 @@ class LiveRunView {
     this.pin(true);
   }
 
-  /** Choose a debate if none is shown. */
+  /** Choose a debate if none is shown, and the finished ones if none has a tile and no more will come. */
   chooseDebate() {
-    if (this.view) return;
     const id = this.tiles.first();
-    if (id) this.focus(id);
-    else if (this.mode !== "finished" && this.status && !isActive(this.status)) {
+    if (id) {
+      if (!this.view) this.focus(id);
+    } else if (this.mode !== "finished" && this.status && !isActive(this.status)) {
       this.switchMode("finished");
       this.turnedToFinished = true;
     }

@@ -47,6 +47,11 @@ beforeEach(({ mock }) => {
       port2 = { postMessage: () => this.port1.onmessage() };
     },
   });
+  mount();
+});
+
+/** Draw the component anew, as after a visit to another page. */
+function mount() {
   document.body.innerHTML = '<div id="component"><div class="moot live-run"></div></div>';
   const parentElement = document.querySelector("#component");
   root = parentElement.firstElementChild;
@@ -54,7 +59,7 @@ beforeEach(({ mock }) => {
   const data = { run: "r1", labels: LABELS, roles, kind: "multilabel", state: "", budget: null, slots: 4 };
   liveRun(/** @type {any} */ ({ data: { ...data, explained: false, layout: "chain" }, parentElement }));
   socket.onopen();
-});
+}
 
 /** Let time pass, a frame after each 40 milliseconds. */
 function pass(/** @type {import("node:test").TestContext} */ { mock }, /** @type {number} */ milliseconds) {
@@ -100,6 +105,18 @@ test("a replay draws the document again when a turn begins or ends, and not with
   assert.equal(root.querySelector(".document"), drawn); // the user may be selecting a passage
   pass(context, 1200);
   assert.deepEqual(texts(root, ".document .evidence"), ["good1"]);
+});
+
+test("a run that has ended lists its finished debates also when the page is visited again", (context) => {
+  const done = makeStatus({ state: "done" });
+  receive({ type: "snapshot", instance: "i1", events: [done, tile({ status: "verdict", values: {} })] });
+  pass(context, 400);
+  const pressed = () => texts(root, ".segmented [aria-pressed=true]");
+  assert.match(pressed()[0], /Live/);
+  mount();
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [done, verdict] });
+  pass(context, 400);
+  assert.match(pressed()[0], /Finished/);
 });
 
 test("a replay shows a reply without spaces bit by bit", (context) => {
