@@ -178,7 +178,7 @@ class FileType:
 _UNPACK = "Unpack it and open the file inside."
 _ONE_TEXT_PER_ROW = "Export a table with one text per row."
 _FILE_TYPES: Mapping[bytes, FileType] = {
-    rb"PAR1": FileType("a Parquet file", "Rename it to end in .parquet.", "parquet"),
+    rb"PAR1[^\t\r\n -~]": FileType("a Parquet file", "Rename it to end in .parquet.", "parquet"),
     rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": FileType(
         "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.", "xls"
     ),
@@ -204,7 +204,7 @@ _FILE_TYPES: Mapping[bytes, FileType] = {
         "a list of references", "Export the references as csv, for example with Zotero."
     ),
     rb"\x1f\x8b": FileType("a gzip archive", _UNPACK),
-    rb"BZh": FileType("a bzip2 archive", _UNPACK),
+    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": FileType("a bzip2 archive", _UNPACK),
     rb"\xfd7zXZ\x00": FileType("an xz archive", _UNPACK),
     rb"7z\xbc\xaf\x27\x1c": FileType("a 7z archive", _UNPACK),
     rb"Rar!\x1a\x07": FileType("a rar archive", _UNPACK),
@@ -212,16 +212,19 @@ _FILE_TYPES: Mapping[bytes, FileType] = {
     rb"%PDF-": FileType("a PDF document"),
     rb"\x89PNG\r\n": FileType("a PNG picture"),
     rb"\xff\xd8\xff": FileType("a JPEG picture"),
-    rb"GIF8": FileType("a GIF picture"),
+    rb"GIF8[79]a": FileType("a GIF picture"),
     rb"\{\\rtf": FileType("a rich text document"),
     rb"SQLite format 3\x00": FileType("an SQLite database"),
     rb"ARROW1\x00\x00": FileType("an Arrow file"),
-    rb"\$FL2": FileType("an SPSS file"),
+    rb"\$FL2@\(#\)": FileType("an SPSS file"),
     rb"<stata_dta>": FileType("a Stata file"),
     rb"\x7fELF": FileType("a program"),
     rb"\x80\x04\x95": FileType("a Python pickle, which is never loaded"),
 }
-"""File types by a pattern of the beginning, after any white space and byte-order marks. The first match counts."""
+"""File types by a pattern of the beginning, after any white space and byte-order marks. The first match counts.
+
+Letters alone are not enough: a column may be called PAR1.
+"""
 
 
 def detect_file_type(head: bytes, stream: BinaryIO) -> FileType | None:

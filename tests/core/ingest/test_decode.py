@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import zipfile
@@ -163,6 +164,8 @@ def _zip(*names: str) -> bytes:
         (b"\x89PNG\r\n\x1a\n" + b"\x00" * 50, "a PNG picture"),
         (b"%PDF-1.7\n", "a PDF"),
         (gzip.compress(b"id,text\n1,a\n", mtime=0), "a gzip archive"),
+        (bz2.compress(b"id,text\n1,a\n"), "a bzip2 archive"),
+        (bz2.compress(b""), "a bzip2 archive"),
         (b"PAR1" + b"\x00" * 40, "a Parquet file"),
         (b"PK\x03\x04 cut", "a damaged zip"),
         (_zip("xl/workbook.xml"), "an Excel file"),
@@ -238,6 +241,10 @@ def test_yaml_file_is_rejected_with_a_remedy() -> None:
     [
         "@anna {hi},x\nb,y\n",
         "id,text,DUCKS\n1,a,2\n",
+        "PAR1,text\n1,a\n",
+        "BZh\nHello\n",
+        "GIF8,$FL2\n1,a\n",
+        "$FL2,text\n1,a\n",
         "tag O\nfood O\n",
         "id\tlabel\n1\tO\n2\tB-side\n",
         "1\n2\n3\n",
