@@ -19,7 +19,7 @@ fine-tuning, which are not implemented.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from core.author_labelling.questions import (
@@ -188,8 +188,15 @@ class Learned:
         return sum(effect.loss is not None for effect in self.effects.values())
 
 
-def replay(log: Sequence[Entry]) -> Learned:
+def _choice(_source: Submission, _question: Question, answer: Answer) -> str | None:
+    return answer.choice
+
+
+def replay(log: Sequence[Entry], choice_now: Callable[[Submission, Question, Answer], str | None] = _choice) -> Learned:
     """Return what a log teaches. Pure and deterministic: the same entries give the same result.
+
+    ``choice_now`` returns the present name of the option that an answer chose, None for an answer that teaches its
+    predictor nothing.
 
     Answers by annotators who did not write the text, and everything by spam authors, teach nothing. Only the first
     answer to a question counts. An impression of the selector's arm without a click counts as a failure when its author
@@ -225,8 +232,8 @@ def replay(log: Sequence[Entry]) -> Learned:
                 prediction = source.predictions.get(question.item, FeaturePrediction())
                 is_spam = source.author in spammers
                 selector, effects[question.id] = _learn_answer(selector, question, prediction, entry, is_spam=is_spam)
-                if entry.choice is not None and not is_spam:
-                    examples.setdefault(question.item, []).append(AnsweredText(source.text, entry.choice))
+                if not is_spam and (choice := choice_now(source, question, entry)) is not None:
+                    examples.setdefault(question.item, []).append(AnsweredText(source.text, choice))
             case Impression() if entry.author not in spammers:
                 pending[entry.author] = shown[entry.document_id] = entry
             case Reaction() if (impression := shown.get(entry.document_id)) is not None:

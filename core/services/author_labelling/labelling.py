@@ -7,7 +7,7 @@ reaches the store or a model, so nothing unmasked can be sent or exported later.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -167,7 +167,36 @@ def load_labelling(session: ProjectSession) -> AuthorLabelling:
     log = tuple(session.store.author_log.entries())
     features, questions = features_of(saved.codebook), asked_questions(log)
     analysed = asked_questions(without_spam_authors(log))
-    return AuthorLabelling(saved.codebook, saved.number, features, log, questions, analysed, replay(log))
+    learned = replay(log, _choices_now(session, saved.number, features))
+    return AuthorLabelling(saved.codebook, saved.number, features, log, questions, analysed, learned)
+
+
+def _choices_now(
+    session: ProjectSession, version: int, features: tuple[Feature, ...]
+) -> Callable[[Submission, Question, Answer], str | None]:
+    """Return a function that names the option of an answer as in the current version of the codebook.
+
+    It returns None for an option that this version does not have, and an answer to an open label as it is.
+    """
+    versions = {version: features}
+    by_item = {feature.item: feature for feature in features}
+
+    def choice_now(source: Submission, question: Question, entry: Answer) -> str | None:
+        feature = by_item.get(question.item)
+        if feature is None or not feature.values:
+            return entry.choice
+        if source.codebook_version not in versions:
+            versions[source.codebook_version] = _features_at(session, source.codebook_version) or features
+        value = _current_value(versions[source.codebook_version], feature, entry)
+        return None if value is None else next(text for text, now in feature.values.items() if now == value)
+
+    return choice_now
+
+
+def _features_at(session: ProjectSession, version: int) -> tuple[Feature, ...]:
+    """Return the features of a version of the codebook, none if it does not exist."""
+    saved = session.store.codebooks.get(version)
+    return features_of(saved.codebook) if saved else ()
 
 
 def give_consent(session: ProjectSession, author: str) -> str:
@@ -359,25 +388,23 @@ def answer(
     if sum((choice is not None, abstention is not None, declined)) != 1:
         raise UsageError("No answer was given.", "Choose an option, abstain, or skip the question.")
     entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
-    value = _current_value(session, current, asked_question, entry) if group == AUTHOR else None
+    value = None
+    if group == AUTHOR:
+        asked_features = _features_at(session, submission.codebook_version) or current.features
+        value = _current_value(asked_features, current.feature(question.item), entry)
     gold = {} if value is None else {(submission.document_id, question.item): value}
     if not session.store.author_log.answer(entry, gold):
         raise UsageError("This question is already answered.", "Go on with the next one.")
     return load_labelling(session).learned.effects[question_id] if group == AUTHOR else None
 
 
-def _current_value(
-    session: ProjectSession, current: AuthorLabelling, asked_question: AskedQuestion, entry: Answer
-) -> Value | None:
+def _current_value(asked_features: tuple[Feature, ...], now: Feature | None, entry: Answer) -> Value | None:
     """Return the value of an answer by the codebook of its question, whose labels may have been renamed since.
 
-    None without a value, and for one that the current codebook does not have any more.
+    None without a value, and for one that the current feature ``now`` does not have any more.
     """
-    saved = session.store.codebooks.get(asked_question.source.codebook_version)
-    features = features_of(saved.codebook) if saved else current.features
-    feature = next((feature for feature in features if feature.item == asked_question.question.item), None)
+    feature = next((feature for feature in asked_features if now and feature.item == now.item), None)
     value = value_of(feature, entry) if feature else None
-    now = current.feature(asked_question.question.item)
     return value if now and value in now.values.values() else None
 
 

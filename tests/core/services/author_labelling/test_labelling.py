@@ -12,7 +12,7 @@ from aiohttp import web
 
 from core.author_labelling.questions import ConversationMessage, Submission
 from core.author_labelling.screening import SPAM_TEXTS
-from core.author_labelling.selection import SELECTOR
+from core.author_labelling.selection import SELECTOR, AnsweredText
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.errors import TimedOut, UsageError
 from core.llm.connections import parse_connection
@@ -180,6 +180,7 @@ def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
     document = session.store.documents.get(submission.document_id)
     assert document is not None
     assert document.gold == {"author": {CHOICE_ITEM: "a"}}
+    assert labelling.load_labelling(session).learned.examples == {CHOICE_ITEM: [AnsweredText(TEXT, "Relaxed")]}
     removed = labelling.submit(session, author, "Nothing of this will be ready before the end of the week.")
     reduced = (moods.labels[1], Label(name="Proud", id="c"))
     session.store.codebooks.save(Codebook(name="Mood", kind="choice", labels=reduced))
@@ -187,6 +188,7 @@ def test_answer_after_a_rename_gives_the_label(session: ProjectSession) -> None:
     document = session.store.documents.get(removed.document_id)
     assert document is not None
     assert document.gold == {}, "a label that was removed gives no gold"
+    assert labelling.load_labelling(session).learned.examples == {}
 
 
 def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
