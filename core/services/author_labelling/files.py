@@ -33,7 +33,7 @@ from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
-from core.errors import ExportError, InputError
+from core.errors import ExportError, InputError, UsageError
 from core.export import replacing
 from core.files import read_text, shipped_folder
 from core.formatting import format_problem
@@ -41,6 +41,8 @@ from core.hashing import digest
 from core.services.author_labelling.labelling import (
     BUILT_IN,
     AuthorLabelling,
+    checked_author,
+    checked_choice,
     document_of,
     load_labelling,
     load_settings,
@@ -143,6 +145,7 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
             continue
         try:
             row = _ChatRow.model_validate_json(line)
+            row = row.model_copy(update={"author": checked_author(row.author)})
             submission, rest = _entries(current, row, names, keys[row.author])
             before = submissions.get(submission.document_id)
             if before is not None:
@@ -151,6 +154,8 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
                 new = [submission, *rest]
                 if not submission.excluded:
                     documents.append(document_of(submission, texts[row.author]))
+        except UsageError as error:
+            raise InputError(f"{path.name}, line {number}: {error.message}", error.remedy) from error
         except ValueError as error:
             problem = format_problem(error) if isinstance(error, ValidationError) else error
             raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
@@ -214,6 +219,8 @@ def _entries(
         names_of_options = [normalise(option) for option in question_row.options]
         if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
             raise ValueError(f"'{question_row.question}' has an empty or repeated option")
+        if feature.values and {*names_of_options} != {*map(normalise, feature.values)}:
+            raise ValueError(f"the options of '{question_row.question}' are not those of the label '{feature.name}'")
         question = Question(
             f"{id}/{feature.item}",
             id,
@@ -224,7 +231,10 @@ def _entries(
         )
         questions.append(question)
         predictions[feature.item] = FeaturePrediction(question_row.predicted, question_row.certainty)
-        answers += [_author_answer(question, question_row, row), *_annotator_answers(question, question_row, row.at)]
+        answers += [
+            _author_answer(question, question_row, row, names),
+            *_annotator_answers(question, question_row, row.at),
+        ]
     submission = Submission(
         document_id=id,
         author=row.author,
@@ -267,14 +277,12 @@ def _masked(row: _QuestionRow, feature: Feature, names: tuple[str, ...]) -> _Que
     )
 
 
-def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:
+def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow, names: tuple[str, ...]) -> Answer:
     is_option = question.position(row.answer) is not None
     abstention: Abstention | None = next(
         (value for value in ABSTENTIONS if value == normalise(row.answer) and not is_option), None
     )
-    choice = None if abstention or not row.answer else row.answer
-    if choice is not None and question.options and question.position(choice) is None:
-        raise ValueError(f"'{choice}' is not an option of '{question.text}'")
+    choice = None if abstention or not row.answer else checked_choice(question, row.answer, names)
     return Answer(
         question.id,
         chat.author,

@@ -7,7 +7,7 @@ reaches the store or a model, so nothing unmasked can be sent or exported later.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -199,11 +199,17 @@ def _features_at(session: ProjectSession, version: int) -> tuple[Feature, ...]:
     return features_of(saved.codebook) if saved else ()
 
 
-def give_consent(session: ProjectSession, author: str) -> str:
-    """Record that an author agrees to ``CONSENT``, and return the name or code. Raises UsageError without one."""
-    author = " ".join(author.split())[:60]
+def checked_author(name: str) -> str:
+    """Return the name or code of an author with single spaces. Raises UsageError without one."""
+    author = " ".join(name.split())
     if not author:
         raise UsageError("A name or code is missing.", "Any code will do, for example p1.")
+    return author
+
+
+def give_consent(session: ProjectSession, author: str) -> str:
+    """Record that an author agrees to ``CONSENT``, and return the name or code. Raises UsageError without one."""
+    author = checked_author(author)
     if author not in load_labelling(session).consenting:
         session.store.author_log.append([Consent(author, time.time(), digest(CONSENT))])
     return author
@@ -384,7 +390,7 @@ def answer(
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
     if choice is not None:
-        choice = _checked_choice(question, choice, settings)
+        choice = checked_choice(question, choice, settings.names)
     if sum((choice is not None, abstention is not None, declined)) != 1:
         raise UsageError("No answer was given.", "Choose an option, abstain, or skip the question.")
     entry = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
@@ -408,13 +414,17 @@ def _current_value(asked_features: tuple[Feature, ...], now: Feature | None, ent
     return value if now and value in now.values.values() else None
 
 
-def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:
+def checked_choice(question: Question, choice: str, names: Collection[str]) -> str:
+    """Return the option of a question that an answer names, or its free word, masked with ``names``.
+
+    Raises UsageError for anything else.
+    """
     if question.options:
         position = question.position(choice)
         if position is None:
             raise UsageError(f"'{choice}' is not an option of this question.", "Choose one of its options.")
         return question.options[position]
-    words = mask(choice.strip(), settings.names).text.split()
+    words = mask(choice.strip(), names).text.split()
     if len(words) != 1 or len(words[0]) > MAX_WORD_CHARACTERS or not normalise(words[0]):
         raise UsageError("The answer is not one word.", f"Write one word of at most {MAX_WORD_CHARACTERS} characters.")
     return words[0]

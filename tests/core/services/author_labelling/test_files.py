@@ -150,6 +150,28 @@ def test_sample_that_does_not_fit_the_codebook_changes_nothing(session: ProjectS
     assert labelling.load_settings(session).catalogue == ""
 
 
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"author": "  "}, "A name or code is missing"),
+        ({"questions": [{"label": "Mood", "question": "Mood?", "answer": "two words"}]}, "not one word"),
+        ({"questions": [{"label": "Mood", "question": "Mood?", "answer": "a" * 41}]}, "not one word"),
+        ({"questions": [YES_NO | {"options": ["today", "later"]}]}, "not those of the label"),
+        ({"questions": [YES_NO | {"options": []}]}, "not those of the label"),
+    ],
+)
+def test_file_gives_only_answers_that_the_page_accepts(
+    session: ProjectSession, changes: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=f"line 1: .*{problem}"):
+        import_one(session, **changes)
+
+
+def test_names_of_authors_have_single_spaces(session: ProjectSession) -> None:
+    import_one(session, author=" Ann \n Lee")
+    assert len(labelling.load_labelling(session).submissions("Ann Lee")) == 1
+
+
 def test_annotators_are_added_to_texts_imported_before(session: ProjectSession) -> None:
     yes = YES_NO | {"answer": "Yes", "annotators": {"readers": "A"}}
     chat = {"questions": [yes], "recommended": "Tent", "clicks": 1}
