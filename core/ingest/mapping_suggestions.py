@@ -82,6 +82,8 @@ _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
+_PERSON_SUFFIX = re.compile(r"_r\d+$")
+"""End of the names of columns by person that are made of lists of annotations (``table_of_objects``)."""
 _OF_PERSON = re.compile(rf"(?:{PEOPLE}|gold)(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled: ``coder_anna``, ``coder 2``, ``gold_anna``."""
 _PRODIGY_STYLE = "config.choice_style"
@@ -466,7 +468,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         and _has_few_values(cells[name], _MAX_CHOICES)
     ]
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
-    choices = [name for name in choices if _CHOICES.search(labels_of_raters.get(name, name).casefold())]
+    own_names = {name: _PERSON_SUFFIX.sub("", labels_of_raters.get(name, name)) for name in choices}
+    choices = [name for name in choices if _CHOICES.search(own_names[name].casefold())]
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."

@@ -122,6 +122,12 @@ def test_responses_in_lists_of_argilla_are_gold_by_user_without_the_discarded(ki
     assert data.column("topic_r2") == (None, answers[0], answers[1], None)
 
 
+def test_labels_by_a_single_person_in_lists_are_suggested() -> None:
+    rows = [{"text": f"Text {row}", "votes": [{"annotator": "anna", "label": "ab"[row % 2]}]} for row in range(6)]
+    votes = read_table(json.dumps(rows).encode(), name="votes.json")
+    assert suggest_mapping(votes).gold == (GoldSource("votes.label_r1", "choice"),)
+
+
 def test_column_with_one_value_is_not_suggested_as_gold() -> None:
     exported = table("text,category,codebook_version\nabc,good,1\ndef,bad,1\nghi,good,1\njkl,bad,1\n")
     assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
