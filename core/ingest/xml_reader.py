@@ -43,12 +43,13 @@ def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
     """
     parents = {child: parent for parent in root.iter() for child in parent}
     inner = [element for element in root.iter() if element is not root]
+    texts = set(filter(_has_text, inner))
     markup: set[Element] = set()
     for element in inner:
-        if element in markup or _has_text(element):
+        if element in markup or element in texts:
             markup.update(element)
-    with_text = [element for element in inner if element not in markup and _has_text(element)]
-    around_text = [element for element in inner if not _has_text(element) and any(map(_has_text, element))]
+    with_text = [element for element in inner if element in texts and element not in markup]
+    around_text = [element for element in inner if element not in texts and not texts.isdisjoint(element)]
     with_attributes = [element for element in inner if len(element.attrib) > 1]
     candidates = (around_text, with_text, with_attributes)
     counts = [Counter(element.tag for element in elements).most_common(1)[0] for elements in candidates if elements]
