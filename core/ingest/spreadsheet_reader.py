@@ -56,6 +56,9 @@ _EMPTY_FORMULA = re.compile(
 """A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
 _ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
+_ODS_ERROR = re.compile(rb'<table:table-cell\b([^<>]*\bcalcext:value-type="error"[^<>]*)>')
+"""A cell with an error, which calamine reads as empty or as 0."""
+_ODS_VALUE = re.compile(rb'\soffice:(?:value|string-value|value-type)="[^"]*"')
 _ERROR = re.compile(rb'<(?:\w+:)?c\s([^<>]*\bt="e"[^<>]*)>')
 """A cell whose value is an error, such as ``#N/A`` or ``#NAME?``, which calamine reads as empty."""
 NOT_AVAILABLE = "#N/A"
@@ -66,14 +69,14 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
     A sheet of a single column is passed over if a later one has more columns and more rows.
-    Whole numbers become int, dates ISO text, formulas their last value, errors in xlsx ``#N/A``, and empty cells None.
-    UsageError lists the sheets if none has that name. InputError for a file that is not a workbook, is protected, or
-    has no rows.
+    Whole numbers become int, dates ISO text, formulas their last value, errors ``#N/A`` (in xls None), and empty cells
+    None. UsageError lists the sheets if none has that name. InputError for a file that is not a workbook, is protected,
+    or has no rows.
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
     if format == "ods":
-        source = replace(source, stream=_with_line_breaks(source.stream))
+        source = replace(source, stream=_with_breaks_and_errors(source.stream))
     names, sheet_name, first_column, rows = _open(source)
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
@@ -188,12 +191,16 @@ def _shown(cells: list[str]) -> str:
     return join_names(cells) if len(cells) <= SHOWN_CELLS else f"{', '.join(cells[:SHOWN_CELLS])} and others"
 
 
-def _with_line_breaks(stream: BinaryIO) -> BinaryIO:
-    """Return an ods file with its line breaks and tabs as characters; the file itself if it has none or is damaged."""
+def _with_breaks_and_errors(stream: BinaryIO) -> BinaryIO:
+    """Return an ods file with its line breaks and tabs as characters, and with errors as ``#N/A``.
+
+    The file itself is returned if it has none or is damaged.
+    """
     damage = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, NotImplementedError, EOFError)
     with suppress(*damage), zipfile.ZipFile(stream) as file:
         content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
-        if breaks:
+        content, errors = _ODS_ERROR.subn(_ods_error, content)
+        if breaks or errors:
             changed = io.BytesIO()
             with zipfile.ZipFile(changed, "w") as copy:
                 for member in file.namelist():
@@ -201,6 +208,11 @@ def _with_line_breaks(stream: BinaryIO) -> BinaryIO:
             stream = changed
     stream.seek(0)
     return stream
+
+
+def _ods_error(cell: re.Match[bytes]) -> bytes:
+    value = f'office:value-type="string" office:string-value="{NOT_AVAILABLE}"'.encode()
+    return b"<table:table-cell " + value + _ODS_VALUE.sub(b"", cell[1]) + b">"
 
 
 def _refuse(message: str) -> NoReturn:

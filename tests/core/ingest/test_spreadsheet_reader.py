@@ -18,6 +18,7 @@ from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import ReadOptions
 from tests.core.ingest.conftest import zipped
+from tests.each_row import each_row
 
 Book = Callable[..., bytes]
 
@@ -151,6 +152,17 @@ def test_values_of_ods_files_are_read(ods: Book) -> None:
     assert table.format == "ods"
     with pytest.raises(InputError, match="an OpenDocument spreadsheet"):
         read_table(ods([["text"], ["a"]]), name="data.csv")
+
+
+@each_row("value", ['"string" office:string-value=""', '"float" office:value="0"'])
+def test_errors_in_ods_cells_are_missing_values(ods: Book, value: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(ods([["text", "n"], ["one", "ERROR"], ["two", "3"]]))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    content = files["content.xml"].replace("<office:document-content", '<office:document-content xmlns:calcext="urn:c"')
+    error = f'{value} calcext:value-type="error"><text:p>#DIV/0!</text:p>'
+    content = content.replace('"string"><text:p>ERROR</text:p>', error)
+    table = read_table(zipped({**files, "content.xml": content}), name="data.ods")
+    assert table.column("n") == ("#N/A", "3")
 
 
 def test_line_breaks_and_tabs_of_ods_cells_separate_words(ods: Book) -> None:
