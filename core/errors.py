@@ -176,6 +176,12 @@ class ContextTooLong(ModelError):
     advice = "Let Moot cut or skip such documents (on_long), shorten them, or choose a model with more context."
 
 
+class PaidTwice(ModelError):
+    """A batch replied to a request whose reply another run had paid for meanwhile."""
+
+    advice = "Resume a run with open batches before another run makes the same requests."
+
+
 class LengthLimit(ModelError):
     """The output limit was reached while the model was still reasoning."""
 

@@ -135,7 +135,8 @@ def annotate_file(
     settings = planning.pin_settings(existing, settings)
     if existing is not None:  # fails if no document is ambiguous
         ambiguity.select_documents(existing, plan, [document.id for document in built.documents])
-    for note in run_warnings.settings_warnings(settings, workspace.models):
+    batches = [] if existing is None else run_warnings.batch_warnings(existing, settings)
+    for note in (*run_warnings.settings_warnings(settings, workspace.models), *batches):
         console.print_message(note)
     _print_reading(built, " (stored in the project)")
     draft = to_import.draft
@@ -350,6 +351,8 @@ def rerun_run(session: ProjectSession, run_id: str, options: Mapping[str, Any]) 
     )
     _require_connections(session, settings, run_id)
     _note_kept_addresses(session, settings, run_id)
+    for note in run_warnings.batch_warnings(session, settings):
+        console.print_message(note)
     _preflight(session, settings)
     return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 

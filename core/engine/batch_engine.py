@@ -29,7 +29,7 @@ from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAtte
 from core.engine.model_calls import PaidCall
 from core.engine.pending_turns import PendingTurn, paid_reply
 from core.engine.retries import with_retries
-from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
+from core.errors import ModelError, NoSuchModel, PaidTwice, TimedOut, Unauthorised, UsageError
 from core.formatting import format_count, join_names, plural
 from core.llm.batch_servers import (
     ASK_AGAIN,
@@ -148,6 +148,8 @@ class BatchEngine(ReplayingEngine):
                 if self.pending_state is None and self._deferred and not self._waiting:
                     self.pause_for_budget()
                 ids = await self._next_replies() if self.pending_state is None and self._waiting else ()
+            if self.pending_state is None:
+                await self._end_unneeded_jobs()
 
     async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:
         """Replay the debates on these documents and submit their next requests.
@@ -311,6 +313,32 @@ class BatchEngine(ReplayingEngine):
                 wait = min(wait * 1.5, MAX_POLL)
         return ()
 
+    async def _end_unneeded_jobs(self) -> None:
+        """Cancel the batches of this run that no debate waits for, and collect what the server bills for them.
+
+        Their replies are in the store by now, or their documents are no longer in the project.
+        """
+        jobs = {job.name: job for job in self._jobs_out.values() if job.run_id == self.run_id}
+        if self.settings.engine.batch_dir:  # no server bills them
+            for name in jobs:
+                await self._jobs.close_job(name, "no longer needed")
+            return
+        self._resumed_jobs |= jobs.keys()  # that they are cancelled is no problem
+        self.note = await cancel_jobs(self.run_id, jobs.values(), self._batches, "")
+        wait, began = MIN_POLL, time.monotonic()
+        while self.pending_state is None and (open_jobs := [*(jobs.keys() & self._jobs_out.keys())]):
+            for job in map(jobs.__getitem__, open_jobs):
+                state = await self._poll(job)
+                if state is not None and state.ended:
+                    try:
+                        await self._collect(job, state)
+                    except ModelError as error:
+                        self._note_failure(error)
+            if time.monotonic() - began >= self.settings.engine.stage_timeout:
+                return
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, MAX_POLL)
+
     def _awaited_jobs(self) -> list[BatchJob]:
         """Return the submitted jobs with a request that a debate waits for."""
         return [job for job in self._jobs_out.values() if any(key in self._waiting for key in job.keys)]
@@ -434,7 +462,12 @@ class BatchEngine(ReplayingEngine):
             except ModelError as error:
                 failures.append((key, error))
                 continue
-            if not self.store.contains(key):
+            stored = await self.store.fetch(key) if self.store.contains(key) else None
+            if stored is not None and stored.run_id != job.run_id:
+                twice = PaidTwice("Another run paid for the same reply while the batch was open.")
+                twice.billed = reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cached_tokens
+                failures.append((key, twice))
+            elif stored is None:
                 limit = 0  # of a request of another run, which may have another one, and of one that is not awaited
                 if job.run_id == self.run_id:
                     if (role_model := self.settings.role_models.get(asked.request.role)) is not None:

@@ -8,7 +8,8 @@ many downloads break off, half of them in the middle of the file), ``hold`` (no 
 batch by its id), ``gone`` (404 for each download), ``unbroken`` (each download is one long line), ``end`` (status of a
 batch that ends, cancelled or expired, with half of its rows), ``empty`` (True: every reply in a batch is empty),
 ``reject`` (messages by name of a parameter, with which rows that have it are refused), ``page`` (batches in one page of
-their list). ``POST /reset`` forgets all files, batches and faults. ``GET /stats`` counts requests by custom_id.
+their list), ``finish`` (True: each batch ends just before it is cancelled). ``POST /reset`` forgets all files, batches
+and faults. ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -120,6 +121,9 @@ class Batches:
 
     async def cancel(self, request: web.Request) -> web.Response:
         batch = self.batches[request.match_info["id"]]
+        if self.config.get("finish"):
+            self.finish(batch)
+            return web.json_response({"error": {"message": "The batch has ended."}}, status=400)
         batch["status"] = "cancelled"
         return web.json_response(batch)
 
@@ -157,6 +161,7 @@ class Batches:
             elif refused := [words for name, words in self.config.get("reject", {}).items() if name in request["body"]]:
                 bad.append({**row, "response": {"status_code": 400, "body": {"error": {"message": refused[0]}}}})
             else:
+                assert not request["body"].get("stream"), "requests in a file must not be streamed"
                 self.answered[request["custom_id"]] += 1
                 body = self.reply(request["body"])
                 if self.config.get("empty"):
@@ -170,7 +175,6 @@ class Batches:
         batch["status"] = end
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
-        assert not body.get("stream") or len(body["messages"]) == 1, "requests in a file must not be streamed"
         return answer(body)
 
 

@@ -84,16 +84,33 @@ def _unsaved_codebook(session: ProjectSession) -> list[str]:
     ]
 
 
+def batch_warnings(session: ProjectSession, settings: RunSettings) -> list[str]:
+    """Return a warning for each paused run with open batches whose requests this run would pay for again.
+
+    A batch run waits for them instead.
+    """
+    if settings.engine.name == "batch":
+        return []
+    names = sorted({role_model.connection for role_model in settings.role_models.values()})
+    paused = {run_id: name for name in names for run_id in session.project.jobs.count_paused(name)}
+    return [
+        f"{session.run_name(run_id)} ({run_id}) is paused with open batches at {name}. Resume it first: "
+        "requests that both runs make would be paid for twice."
+        for run_id, name in paused.items()
+    ]
+
+
 def all_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
     """Return warnings about a run before it starts.
 
-    They concern an unsaved codebook, labels, missing examples, and documents that are too long.
+    They concern an unsaved codebook, labels, open batches, missing examples, and documents that are too long.
     """
     documents = session.store.documents
     overflows = context_overflows(settings, session.models, documents.longest, documents.mean_length)
     return [
         *_unsaved_codebook(session),
         *settings_warnings(settings, session.models),
+        *batch_warnings(session, settings),
         *few_shot_examples.example_warnings(session.store, settings, document_ids),
         *(overflow.sentence(settings) for overflow in overflows),
     ]

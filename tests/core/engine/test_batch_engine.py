@@ -825,3 +825,32 @@ def test_parameter_of_another_engine_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, "Text.")
     result = annotate(tmp_path, "--param", "batch_wait=3", code=2)
     assert "--engine" in result.stderr
+
+
+def test_batch_that_a_live_run_made_needless_is_cancelled_and_what_it_billed_is_counted(
+    tmp_path: Path, server: str
+) -> None:
+    write(tmp_path, *texts(4))
+    options = ("--protocol", "single", "--price", "s/m=1/1")
+    configure(server, hold=True)
+    run(tmp_path, server, *options, "--param", "batch_wait=0", code=3)
+    live = run(tmp_path, server, *options, engine="live")
+    assert "(r0001) is paused with open batches at s. Resume it first" in live.stderr
+    assert live.json["calls"] == 4
+    done = run(tmp_path, server, *options, "--resume", "r0001").json
+    assert (done["status"], done["verdicts"], done["calls"], done["cost_usd"]) == ("done", 4, 0, 0)
+    assert stats(server)["statuses"] == ["cancelled"]
+    assert rows(tmp_path, "SELECT outcome FROM batches") == [("collected",)]
+
+
+def test_replies_of_a_needless_batch_that_has_ended_are_costs_of_its_run(tmp_path: Path, server: str) -> None:
+    write(tmp_path, *texts(4))
+    options = ("--protocol", "single", "--price", "s/m=1/1")
+    configure(server, hold=True)
+    run(tmp_path, server, *options, "--param", "batch_wait=0", code=3)
+    live = run(tmp_path, server, *options, engine="live").json
+    configure(server, hold=False, finish=True)
+    done = run(tmp_path, server, *options, "--resume", "r0001").json
+    assert (done["calls"], done["cached_calls"], done["prompt_tokens"]) == (0, 4, live["prompt_tokens"])
+    assert done["cost_usd"] == pytest.approx(live["cost_usd"] / 2), "a batch costs half"
+    assert rows(tmp_path, "SELECT DISTINCT run_id, kind FROM attempts") == [("r0001", "paid twice")]
