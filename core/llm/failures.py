@@ -256,7 +256,7 @@ def _error(status: int, problem: str, text: str, code: str, headers: Mapping[str
 def _classify(status: int, message: str, server_text: str, wait: float | None) -> ModelError:
     """Return the error for a status and the text of the server with its code; ``message`` describes the error."""
     rejected = status in (400, 403, 412, 422)
-    pause = None if wait is None else max(wait, 0.0)
+    pause = None if wait is None else min(max(wait, 0.0), _MAX_RETRY_AFTER_SECONDS)
     # Gemini names its limit per minute a quota, too.
     passing = (
         status == 429

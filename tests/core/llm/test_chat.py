@@ -285,6 +285,7 @@ def test_wait_beyond_the_longest_one_is_reported_and_not_retried() -> None:
             error = from_status(status, b"", {"retry-after": value}, ROLE_MODEL)
             assert error.retryable is not is_longer
             assert ("longer than the 300 s that Moot waits at most." in error.message) is is_longer
+    assert from_status(502, b"", {"retry-after": "inf"}, ROLE_MODEL).retry_after == 300.0
     told = from_status(400, b"too hot", {"x-ratelimit-reset": "1e10"}, ROLE_MODEL)
     assert "longer" not in told.message
 
