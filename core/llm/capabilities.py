@@ -215,7 +215,9 @@ class ModelCapabilities:
             return True
         for name, pattern in _NAMED.items():
             if name in params and pattern.search(message):
-                self.refused_params.setdefault(name, []).append(params[name])
+                refused = self.refused_params.setdefault(name, [])
+                if params[name] not in refused:  # requests in flight and those of a batch are refused alike
+                    refused.append(params[name])
                 return True
         return False
 

@@ -63,6 +63,7 @@ def test_parameter_is_left_out_only_with_the_value_that_was_refused() -> None:
     refusal.server_text = "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."
     assert capabilities.learn(refusal, {"reasoning_effort": "minimal"})
     assert capabilities.accepted({"reasoning_effort": "high"}) == {"reasoning_effort": "high"}
+    assert capabilities.learn(refusal, {"reasoning_effort": "minimal"}), "of a request that was sent meanwhile"
     assert capabilities.refusals == ["reasoning_effort=minimal", "temperature=1.5"]
 
 
