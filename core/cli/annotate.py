@@ -17,13 +17,14 @@ import click
 from core.cli import console
 from core.codebook import Codebook
 from core.debate.events import RunStatus
+from core.debate.personas import FAMILY
 from core.debate.protocols import PROTOCOLS, custom
 from core.documents import Document
 from core.errors import MootError, ProjectError, UsageError
 from core.files import read_text
 from core.formatting import as_sentence, format_count, join_names, plural
 from core.runs import MAX_TOKENS, SAMPLING_PARAMS, EngineName, RoleModel, RunRow, RunSettings, StopReason
-from core.services import few_shot_examples, import_with_runs, personas, prompt_templates
+from core.services import few_shot_examples, import_with_runs, personas, projects, prompt_templates
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.label_keywords import labels_without_keywords, propose_keywords, with_keywords
 from core.services.data.importing import (
@@ -117,7 +118,8 @@ def annotate_file(
 ) -> Outcome:
     """Read and check the input, test the models, then import the documents and debate them.
 
-    Labels that the project has, by name, keep their ids. An error before the import leaves nothing behind.
+    Labels that the project has, by name, keep their ids. An error before the import leaves nothing behind but a model's
+    replies on personas, so that they are not paid for again.
     """
     # an impossible, locked or foreign file is reported before any call
     check_path(path)
@@ -151,7 +153,13 @@ def annotate_file(
     ):
         console.print_message(overflow.sentence(settings))
     session = existing or workspace.open(path)
-    plan, messages, spent = personas.with_personas(session, plan, sources, codebook)
+    try:
+        plan, messages, spent = personas.with_personas(session, plan, sources, codebook)
+    except MootError:
+        is_paid = not (session.project.replies.is_empty() or plan.role_model(FAMILY).is_builtin)
+        if existing is None and not is_paid:
+            projects.remove_project(workspace, path)
+        raise
     for message in messages:
         console.print_message(message)
     if count := to_import.other_ids:

@@ -52,7 +52,7 @@ def authors_command(
     if not models and "--copies" in console.given_options():
         console.print_message("--copies is ignored without --annotate.")
     if output is not None:
-        files.check_ending(output)  # before models are paid
+        files.check_output(project.expanduser().resolve(), output)  # before models are paid
     with console.open_workspace(connections) as workspace:
         session = workspace.open(project, create=sample)
         if sample:

@@ -156,20 +156,32 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, columns: Shared
             file.write(make(codebook, summary))
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
+def check_target(path: Path) -> None:
+    """Raise ExportError for a path to which no export can be written.
 
-    An OSError in the block becomes an ExportError. So does a target that is not an ordinary file, such as /dev/stdout:
-    root would replace the device. So does a DuckDB database, which may be a project.
+    Its folder has to exist. Refused are also folders, files that are not ordinary, such as /dev/stdout (root would
+    replace the device), and DuckDB databases, which may be projects.
     """
     if path.is_dir():
         raise ExportError(f"{path} is a folder.", "Give a file name in it.")
     if str(path) == "-" or path.absolute().parent == _DEVICES or (path.exists() and not path.is_file()):
         raise ExportError(f"{path} is not an ordinary file.", "Moot writes to files only: give the name of one.")
     try:
+        path.absolute().parent.stat()
         if path.exists() and _is_database(path):
             raise ExportError(f"{path} is a DuckDB database.", "It may be a Moot project: write to another file.")
+    except OSError as error:
+        raise _export_error(error, path) from error
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that replaces ``path`` when the block succeeds and is removed when it fails.
+
+    An OSError in the block becomes an ExportError. Raises the errors of ``check_target``.
+    """
+    check_target(path)
+    try:
         with atomic_write(path) as file:
             yield file
     except OSError as error:

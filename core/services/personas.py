@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -75,11 +75,11 @@ class GroupCost:
 # -- input from the command line or a form
 
 
-def resolve_files(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
-    """Return a panel's plan with its persona file read in, and the source files for generating personas.
+def resolve_files(plan: Plan) -> tuple[Plan, tuple[SourceDocument, ...]]:
+    """Return a panel's plan with its persona file read in, and the source documents for generating personas.
 
-    Any other plan is returned unchanged. InputError for a missing file, UsageError for a file without personas, and if
-    both personas and sources are given.
+    Any other plan is returned unchanged. InputError for a file that cannot be read, UsageError for a file without
+    personas, and if both personas and sources are given.
     """
     params = dict(plan.params)
     if not protocols.find(plan.protocol).uses_personas:
@@ -95,7 +95,7 @@ def resolve_files(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
     for path in sources:
         if not path.is_file():
             raise InputError(f"File {path} does not exist.", "Check the path in --param sources.")
-    return replace(plan, params=params), sources
+    return replace(plan, params=params), tuple(_read_source(path.name, path) for path in sources)
 
 
 def read_personas(path: Path) -> PersonaSet:
@@ -106,18 +106,20 @@ def read_personas(path: Path) -> PersonaSet:
     return personas.load_yaml(read_text(path), source=str(path))
 
 
-def _read_texts(session: ProjectSession, files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of files. InputError for a file that cannot be read.
+def _read_source(file_name: str, content: bytes | Path) -> SourceDocument:
+    """Return a file as a source document. InputError if it cannot be read."""
+    name = one_line(file_name)
+    return SourceDocument(name, read_text_file(content, name))
 
-    A name gets a number if an earlier file has it, or a source of the project with another text.
-    """
+
+def _with_free_names(session: ProjectSession, documents: Iterable[SourceDocument]) -> Iterator[SourceDocument]:
+    """Yield documents; a name that an earlier one has, or a source of the project with another text, gets a number."""
     stored, used = sources(session), set[str]()
-    for file_name, source in files:
-        name = one_line(file_name)
-        text = read_text_file(source, name)
-        (unique,) = unique_names([name], {*used, *(other for other in stored if stored[other] != text)})
-        used.add(unique)
-        yield unique, text
+    for document in documents:
+        others = {name for name, text in stored.items() if text != document.text}
+        (name,) = unique_names([document.name], used | others)
+        used.add(name)
+        yield replace(document, name=name)
 
 
 def task_of(codebook: Codebook) -> str:
@@ -212,11 +214,11 @@ def generate(
 
 
 def with_personas(
-    session: ProjectSession, plan: Plan, sources: Sequence[Path], codebook: Codebook
+    session: ProjectSession, plan: Plan, sources: Sequence[SourceDocument], codebook: Codebook
 ) -> tuple[Plan, list[str], Spent | None]:
-    """Return the plan with personas generated from these files, notes on them, and what they cost.
+    """Return the plan with personas generated from these documents, notes on them, and what they cost.
 
-    The personas are saved as a version, and the plan's budget is what they leave of it. Without files, given personas
+    The personas are saved as a version, and the plan's budget is what they leave of it. Without sources, given personas
     of a panel are saved, the plan is unchanged and nothing is paid (None). Blocks until the personas are generated.
     """
     if not sources:
@@ -224,8 +226,7 @@ def with_personas(
             persona_set = personas.parse_persona_set(str(plan.params[PERSONAS]))
             session.store.personas.save(persona_set, note="from the command line", keep_draft=True)
         return plan, [], None
-    files = [(path.name, path) for path in sources]
-    texts = [SourceDocument(name, text) for name, text in _read_texts(session, files)]
+    texts = list(_with_free_names(session, sources))
     role_model, budget = plan.role_model(FAMILY), plan.budget_usd
     making = generate(session, texts, codebook, role_model, generation_settings(plan), budget_usd=budget).result()
     if budget is not None:
@@ -270,7 +271,8 @@ def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, wa
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
     """Store uploaded source documents. InputError if one cannot be read; then nothing is stored."""
-    session.store.personas.keep_sources(dict(_read_texts(session, files)))
+    documents = [_read_source(*file) for file in files]
+    session.store.personas.keep_sources({source.name: source.text for source in _with_free_names(session, documents)})
 
 
 # -- versions

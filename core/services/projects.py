@@ -219,6 +219,14 @@ def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
     return _deleted(folder)
 
 
+def remove_project(workspace: Workspace, path: Path) -> None:
+    """Delete the files of a project that was just created and holds nothing. Raises as ``rename_project``."""
+    with _closed(workspace, path):
+        for file in data_files(path):
+            file.unlink()
+    preferences.update(lambda saved: saved.with_moved(path, None))
+
+
 def deleted_projects() -> tuple[DeletedProject, ...]:
     """Return the projects in the bin, the one deleted last first."""
     found = []

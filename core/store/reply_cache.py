@@ -75,6 +75,10 @@ class Replies(Repository):
     def contains(self, key: str) -> bool:
         return key in self._keys
 
+    def is_empty(self) -> bool:
+        """Return True if there is no reply."""
+        return not self._keys
+
     def get(self, key: str) -> Reply | None:
         """Return the reply with this key, or None."""
         if key not in self._keys:

@@ -34,7 +34,7 @@ from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError, UsageError
-from core.export import replacing
+from core.export import check_target, replacing
 from core.files import read_text, shipped_folder
 from core.formatting import format_problem
 from core.hashing import digest
@@ -401,15 +401,16 @@ def export_labels(session: ProjectSession, suffix: str) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
-def check_ending(path: Path) -> None:
-    """Raise ExportError for a file whose ending names no format of ``save_labels``."""
+def check_output(project: Path, path: Path) -> None:
+    """Raise ExportError if ``save_labels`` cannot write the answers of a project to this file."""
     if path.suffix not in (".csv", ".jsonl"):
         raise ExportError(f"{path} is neither .csv nor .jsonl.", "Choose one of these endings.")
+    check_target(check_output_path(project, path))
 
 
 def save_labels(session: ProjectSession, path: Path) -> Path:
     """Write ``export_labels`` to a file, csv or jsonl by its ending. Raises ExportError if it cannot be written."""
-    check_ending(path)
-    with replacing(check_output_path(session.path, path)) as file:
+    check_output(session.path, path)
+    with replacing(path) as file:
         file.write(export_labels(session, path.suffix))
     return path

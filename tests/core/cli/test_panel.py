@@ -109,7 +109,7 @@ def test_generated_personas_are_paid_from_the_budget(tmp_path: Path) -> None:
         options = (*model, "--param", sources, "--param", "turns=0", "--param", "max_tokens=100")
         refused = rate(tmp_path, *options, "--budget", "0.0001", code=2)
         assert "does not suffice to generate the personas" in refused.stderr
-        assert rows(tmp_path, "SELECT count(*) FROM replies") == [(0,)]
+        assert list(tmp_path.iterdir()) == [], "no reply was paid"
         done = rate(tmp_path, *options, "--budget", "1000", code=None)
     ((spent,),) = rows(tmp_path, "SELECT sum(cost_usd) FROM replies WHERE run_id = ''")
     ((budget,),) = rows(tmp_path, "SELECT settings ->> '$.budget_usd' FROM runs")
@@ -134,3 +134,24 @@ def test_invalid_persona_options_leave_no_project(tmp_path: Path, param: str, pr
     result = rate(tmp_path, "--param", param, code=2)
     assert problem in result.stderr
     assert not (tmp_path / "p.duckdb").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [(" ", "notes.txt"), ("The weather was fine. Nothing else happened.", "No stakeholder was found in notes.txt")],
+)
+def test_sources_without_personas_leave_no_project(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "notes.txt").write_text(text)
+    assert problem in rate(tmp_path, "--param", f"sources={tmp_path / 'notes.txt'}", code=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_paid_replies_and_projects_that_existed_are_kept_if_no_persona_is_found(tmp_path: Path) -> None:
+    source = f"sources={PANEL / 'reading_at_home.md'}"
+    with Scripted(reply_with(json.dumps({"stakeholders": []}))) as server:
+        paid = ("--connection", f"kept={server.url}", "--model", "kept/m", "--param", "max_tokens=100")
+        rate(tmp_path, *paid, "--param", source, code=2)
+        assert rows(tmp_path, "SELECT count(*) > 0 FROM replies") == [(True,)]
+    (tmp_path / "notes.txt").write_text("The weather was fine.")
+    rate(tmp_path, "--param", f"sources={tmp_path / 'notes.txt'}", code=2)
+    assert rows(tmp_path, "SELECT count(*) > 0 FROM replies") == [(True,)]

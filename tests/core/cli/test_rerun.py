@@ -353,10 +353,17 @@ def test_empty_run_is_not_the_latest_and_not_a_new_one(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT count(*) FROM runs") == [(1,)]
 
 
-def test_file_of_unknown_format_is_refused_before_anything_else(tmp_path: Path) -> None:
-    project, output = tmp_path / "chats.duckdb", tmp_path / "labels.txt"
-    refused = moot("authors", "--project", project, "--sample", "--export", output, code=2)
-    assert "neither .csv nor .jsonl" in refused.stderr
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("labels.txt", "neither .csv nor .jsonl"),
+        ("missing/labels.csv", "missing does not exist"),
+    ],
+)
+def test_file_that_cannot_be_written_is_refused_before_anything_else(tmp_path: Path, output: str, problem: str) -> None:
+    project = tmp_path / "chats.duckdb"
+    refused = moot("authors", "--project", project, "--sample", "--export", tmp_path / output, code=2)
+    assert problem in refused.stderr
     assert not project.exists()
 
 
