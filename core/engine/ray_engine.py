@@ -58,7 +58,8 @@ class RayEngine(ReplayingEngine):
             connection for name, connection in models.connections.items() if name in used and not connection.is_builtin
         ]
         self._limits = {name: limits for name, limits in models.own_limits.items() if name in used}
-        self._prices = models.prices.user_prices
+        self._prices = models.prices
+        self._capabilities = models.capabilities
         # Deleted when the run is done. Without the prefix, a foreign project file could name any folder of the user.
         self._folder = folder / f"moot-{self.run_id}"
         self._reader = ReplyLogReader(self._folder / "replies")
@@ -116,7 +117,9 @@ class RayEngine(ReplayingEngine):
             "retry_rounds": self.retry_rounds,
             "connections": [connection.model_dump(mode="json") for connection in self._connections],
             "limits": {name: limits.model_dump(mode="json") for name, limits in self._limits.items()},
-            "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.items()},
+            "prices": {spec: price.model_dump(mode="json") for spec, price in self._prices.user_prices.items()},
+            "passed_on": list(self._prices.passed_on),
+            "capabilities": self._capabilities.to_json(),
             "address": engine.ray_address,
             "workers": engine.ray_workers or os.cpu_count() or 1,
         }

@@ -26,9 +26,10 @@ from core.documents import Document, Precedent, Precedents, Value
 from core.engine.interfaces import Dependencies, EmbedTexts, FailedAttempt, Work
 from core.engine.live_engine import LiveEngine
 from core.files import atomic_write
+from core.llm.capabilities import Capabilities
 from core.llm.connections import Connection, Limits
 from core.llm.model_library import ModelLibrary
-from core.llm.prices import Price
+from core.llm.prices import Price, Prices
 from core.runs import RunRow, RunSettings
 
 ATTEMPTS = "attempts"
@@ -67,7 +68,8 @@ class _WorkerSink:
 class DebateWorker:
     """A worker, created once in each process and called with one block of the table after another.
 
-    Its concurrency and its rate limits are its share of those of the run. Each block begins with unused rates.
+    Its concurrency and its rate limits are its share of those of the run. Each block begins with unused rates, but with
+    the capabilities of models that the driver and earlier blocks learned.
     """
 
     def __init__(self, folder: str) -> None:
@@ -89,7 +91,11 @@ class DebateWorker:
         self._retry_rounds: Mapping[str, int] = job["retry_rounds"]
         self._connections = [Connection.model_validate(fields) for fields in job["connections"]]
         self._limits = {name: Limits.model_validate(limits).divided(workers) for name, limits in job["limits"].items()}
-        self._prices = {spec: Price.model_validate(fields) for spec, fields in job["prices"].items()}
+        self._prices = Prices()
+        self._prices.user_prices |= {spec: Price.model_validate(fields) for spec, fields in job["prices"].items()}
+        self._prices.passed_on |= {(address, model) for address, model in job["passed_on"]}
+        self._capabilities = Capabilities()
+        self._capabilities.recall(job["capabilities"])
         self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
@@ -124,7 +130,7 @@ class DebateWorker:
         sink = _WorkerSink(self._folder / ATTEMPTS)
         models = ModelLibrary(self._connections)
         models.own_limits |= self._limits
-        models.prices.user_prices |= self._prices
+        models.prices, models.capabilities = self._prices, self._capabilities
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
         run = self._run.model_copy(update={"documents": len(documents)})
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from core.engine.pending_turns import Debate, find_reply
 from core.engine.ray_engine import RayEngine
 from core.engine.ray_worker import FolderReplyStore, append_replies
 from core.errors import UsageError
-from core.llm.connections import Limits, parse_connection
+from core.llm.connections import Connection, Limits, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
 from tests.core.engine.fakes import World, find_service, settings
@@ -53,10 +54,16 @@ def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray
     return RayEngine(work, dependencies, models, tmp_path)
 
 
-def test_job_has_the_limits_of_its_connections(engine: RayEngine, tmp_path: Path) -> None:
+def test_job_has_what_the_driver_knows_of_its_servers(engine: RayEngine) -> None:
+    known = engine._capabilities.get(Connection(name="fake", base_url="http://fake/v1"), "m")
+    known.context, known.at = 4096, time.time()
+    engine._prices.passed_on.add(("http://fake/v1", "m"))
     asyncio.run(engine._prepare([]))
-    limits = orjson.loads((engine._folder / "job.json").read_bytes())["limits"]
-    assert limits["fake"]["requests_per_minute"] == 60
+    job = orjson.loads((engine._folder / "job.json").read_bytes())
+    assert job["limits"]["fake"]["requests_per_minute"] == 60
+    (capabilities,) = job["capabilities"]
+    assert (capabilities["base_url"], capabilities["model"], capabilities["context"]) == ("http://fake/v1", "m", 4096)
+    assert job["passed_on"] == [["http://fake/v1", "m"]]
 
 
 def test_folder_with_the_name_of_a_run_is_kept(engine: RayEngine, tmp_path: Path) -> None:

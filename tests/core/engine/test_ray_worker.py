@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
+from aiohttp import web
 
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Usage
@@ -28,10 +31,11 @@ from core.engine.ray_worker import (
 from core.llm.connections import Connection, Limits
 from core.llm.model_library import ModelLibrary
 from core.llm.prices import Price
-from core.runs import ErrorHandling, RoleModel
+from core.runs import ErrorHandling, RoleModel, Sampling
 from core.services.runs import planning
 from tests.core.engine.fakes import settings as fake_settings
 from tests.servers.running import mock_llm
+from tests.servers.scripted import Scripted, reply_with
 
 
 def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +53,8 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
             "connections": [connection.model_dump(mode="json")],
             "limits": {},
             "prices": {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")},
+            "passed_on": [],
+            "capabilities": [],
             "workers": 1,
         }
         (tmp_path / "job.json").write_bytes(orjson.dumps(job))
@@ -64,6 +70,47 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
     assert sum(attempt.cost_usd or 0.0 for attempt in attempts) > 0, "the provider billed them"
 
 
+def test_worker_knows_the_models_that_the_driver_and_its_earlier_blocks_met(tmp_path: Path) -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "seed" in body:
+            return web.json_response({"error": {"message": "seed is not supported"}}, status=400)
+        return await reply_with("The aspects present in this review are: #Food")(request, body)
+
+    for name in ("replies", ATTEMPTS):
+        (tmp_path / name).mkdir()
+    with Scripted(behave) as server:
+        connection = Connection(name="m", base_url=server.url)
+        driver = ModelLibrary([connection])
+        model = RoleModel.parse("m/llama", sampling=Sampling(seed=7))
+        plan = planning.Plan(protocol="single", default_model=model)
+        settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, driver)
+        known = driver.capabilities.get(connection, "llama")
+        known.context, known.at = 1024, time.time()
+        driver.prices.passed_on.add((server.url, "llama"))
+        job = {
+            "run_id": "r0001",
+            "settings": settings.model_dump(mode="json"),
+            "retry_rounds": {},
+            "connections": [connection.model_dump(mode="json")],
+            "limits": {},
+            "prices": {},
+            "passed_on": list(driver.prices.passed_on),
+            "capabilities": driver.capabilities.to_json(),
+            "workers": 1,
+        }
+        (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+        worker = DebateWorker(str(tmp_path))
+        for id in ("d0", "d1"):
+            document = document_text(Document(id, {"text": f"Text of {id}."}))
+            worker({"id": [id], "document": [document], "precedents": [precedents_text({})]})
+    assert [("seed" in request, request["max_tokens"]) for request in server.requests] == [
+        (True, 512),
+        (False, 512),
+        (False, 512),
+    ]
+    assert worker._prices.passed_on == {(server.url, "llama")}
+
+
 def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
     (tmp_path / "replies").mkdir()
     run_settings = fake_settings(concurrency=10, handling=ErrorHandling(requests_per_minute=100, silence=7))
@@ -74,6 +121,8 @@ def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
         "connections": [],
         "limits": {"fake": Limits(tokens_per_minute=1000, at_once=2).model_dump(mode="json")},
         "prices": {},
+        "passed_on": [],
+        "capabilities": [],
         "workers": 4,
     }
     (tmp_path / "job.json").write_bytes(orjson.dumps(job))
