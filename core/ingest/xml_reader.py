@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLParser, parse
 
@@ -39,7 +38,8 @@ def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
     """Return the elements of the most frequent name, the outer one if two are, with the attributes around each.
 
     Only elements count in which an element has a text; if none recurs, those with a text of their own, else those with
-    several attributes. Elements in a text are its markup, not records, and those inside a record are a part of it.
+    several attributes. Elements of the same name without a text are records, too. Elements in a text are its markup and
+    do not count; those inside a record are a part of it.
     """
     parents = {child: parent for parent in root.iter() for child in parent}
     inner = [element for element in root.iter() if element is not root]
@@ -50,18 +50,17 @@ def _records(root: Element) -> list[tuple[Element, dict[str, Any]]]:
             markup.update(element)
     with_text = [element for element in inner if element in texts and element not in markup]
     around_text = [element for element in inner if element not in texts and not texts.isdisjoint(element)]
-    with_attributes = [element for element in inner if len(element.attrib) > 1]
+    with_attributes = [element for element in inner if len(element.attrib) > 1 and not around_text]
     candidates = (around_text, with_text, with_attributes)
     counts = [Counter(element.tag for element in elements).most_common(1)[0] for elements in candidates if elements]
     if not counts:
         return []
     tag = next((tag for tag, count in counts if count > 1), counts[0][0])
-    possible = {element for element in chain(*candidates) if element.tag == tag}
     records, covered = [], set()
     for element in inner:
         if parents[element] in covered:
             covered.add(element)
-        elif element in possible:
+        elif element.tag == tag:
             covered.add(element)
             records.append((element, _around(element, root, parents)))
     return records

@@ -86,6 +86,21 @@ def test_elements_with_a_text_of_their_own_are_rows(text: str, texts: tuple[str,
     assert read(text).column("text") == texts
 
 
+def test_only_element_with_a_text_in_it_is_a_row_beside_elements_of_attributes() -> None:
+    opinions = '<o a="1" b="2"/><o a="3" b="4"/>'
+    table = read(f"<d><s><text>Good soup.</text><opinions>{opinions}</opinions></s></d>")
+    assert (table.column("text"), table.notes) == (("Good soup.",), ("Each element 's' is a row.",))
+
+
+def test_rows_without_a_text_are_not_dropped() -> None:
+    table = read('<d><doc id="1">One</doc><doc id="2"/><doc id="3">Three</doc></d>')
+    assert table.column("text") == ("One", None, "Three")
+
+
+def test_rows_in_an_element_with_a_stray_text_are_read() -> None:
+    assert read("<d><p>x<s><t>One</t></s><s><t>Two</t></s></p></d>").column("t") == ("One", "Two")
+
+
 def test_text_beside_an_attribute_or_element_of_that_name_is_a_column_of_its_own() -> None:
     assert read('<d><doc id="1">One</doc><doc id="2">Two</doc></d>').row(1) == {"id": "2", "text": "Two"}
     assert read('<d><doc text="x">One</doc><doc text="y">Two</doc></d>').row(1) == {"text": "y", "text_2": "Two"}
