@@ -542,7 +542,7 @@ def _print_stop(session: ProjectSession, status: RunStatus) -> None:
     with suppress(ProjectError):  # a disk that refuses writes keeps the state that was stored before
         run = session.run(status.run_id)
         if run.stop_code == "budget":
-            resume += f" --budget={control.suggest_budget(run):g}"
+            resume += f" --budget={control.suggest_budget(session, run):g}"
     console.print_message(f"{sentence} Resume with {resume}")
 
 

@@ -244,7 +244,7 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
 
 def _budget(session: ProjectSession, run: RunRow) -> None:
     """Draw the buttons that raise the budget of a run."""
-    offer = control.suggest_budget(run)
+    offer = control.suggest_budget(session, run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         other = st.number_input(
             "New budget in dollars",

@@ -11,7 +11,7 @@ from core.runs import RunDetails, RunRow, State, StopCode, StopReason
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning, rerun
-from core.services.runs.cost_estimate import describe_truncation
+from core.services.runs.cost_estimate import describe_truncation, highest_call_cost
 from core.store.transcripts import CutReplies
 
 
@@ -159,14 +159,15 @@ def check_budget(session: ProjectSession, run_id: str) -> None:
         planning.require_prices(row.settings, session.models, "the budget of this run")
 
 
-def suggest_budget(run: RunRow) -> float:
+def suggest_budget(session: ProjectSession, run: RunRow) -> float:
     """Return the budget to offer when the current one is spent.
 
-    It is the projected cost of the whole run plus a third, and at least 1.5 times the current budget.
+    It is the projected cost of the whole run plus a third, at least 1.5 times the current budget, and enough for any
+    call: a smaller budget would pause the run again before its next call.
     """
     budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
     projected = spent / run.ended * run.documents * 4 / 3 if run.ended else 2 * budget
-    return _round_up(max(projected, 1.5 * budget))
+    return _round_up(max(projected, 1.5 * budget, spent + highest_call_cost(session, run.settings)))
 
 
 def _round_up(dollars: float) -> float:

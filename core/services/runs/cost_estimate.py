@@ -312,6 +312,23 @@ def describe_truncation(run: RunRow, cut: CutReplies) -> str:
     )
 
 
+def highest_call_cost(session: ProjectSession, settings: RunSettings) -> float:
+    """Return the dollars that one call of a run may cost at most; 0 if no price is known.
+
+    The call is a second one with twice the output limit. Its prompt may be twice as long as it is without the replies
+    that it quotes.
+    """
+    models, document = session.models, session.store.documents.longest()
+    if document is None or any(model.connection not in models.connections for model in settings.role_models.values()):
+        return 0.0
+    costs = []
+    for request in simulate_requests(settings, document):
+        role_model = settings.role_models[request.role]
+        usage = Usage(2 * request.characters, 2 * request.output_limit(role_model))
+        costs.append(models.cost(role_model, usage) or 0.0)
+    return max(costs, default=0.0)
+
+
 def longest_document(documents: Sequence[Document]) -> Document | None:
     """Return the document with the most characters, None if there are no documents."""
     return max(documents, key=_length, default=None)

@@ -13,6 +13,7 @@ import pytest
 from core.documents import Document
 from core.errors import UsageError
 from core.llm.connections import Connection
+from core.llm.prices import Price
 from core.runs import EngineName, EngineSettings, RoleModel, RunDetails
 from core.services.live_state import ClientCursor
 from core.services.project_session import ProjectSession
@@ -203,8 +204,20 @@ def test_suggested_budget_depends_on_the_cost_so_far(
 ) -> None:
     (run,) = queue_runs(session)
     row = run.model_copy(update={"cost_usd": spent, "verdicts": ended, "documents": documents, "budget_usd": budget})
-    assert control.suggest_budget(row) == pytest.approx(offer)
-    assert control.suggest_budget(row) > budget
+    assert control.suggest_budget(session, row) == pytest.approx(offer)
+    assert control.suggest_budget(session, row) > budget
+
+
+def test_suggested_budget_pays_for_a_call(session: ProjectSession) -> None:
+    role_model = RoleModel(connection="llamacpp", model="m")
+    session.models.prices.user_prices["llamacpp/m"] = Price(prompt=0, completion=40)
+    (run,) = queue_runs(session, planning.Plan(protocol="single", default_model=role_model, budget_usd=0.01))
+    calls = run.settings.role_models["annotator"].sampling.output_limit * 40 / 1e6
+    assert control.suggest_budget(session, run) >= 2 * calls, "a reply that was cut is asked for with twice the limit"
+    row = run.model_copy(update={"cost_usd": 0.5})
+    assert control.suggest_budget(session, row) >= 0.5 + 2 * calls
+    session.models.remove("llamacpp")
+    assert control.suggest_budget(session, run) == pytest.approx(0.02), "no price is known"
 
 
 def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
