@@ -153,7 +153,10 @@ def _protocol(settings: RunSettings) -> str:
     spec = protocols.known(settings)
     if spec is None:
         return f"the protocol {settings.protocol}"
-    variants = (settings.params.get(PRESET), protocols.params_of(settings).get("method"))
+    values = protocols.params_of(settings)
+    name, method = str(values.get(PRESET, "")), values.get("method")
+    preset = spec.presets.get(name)
+    variants = [name, method] if preset is not None and preset.params.get("method") == method else [method]
     source = next((_VARIANT_SOURCES[name] for name in variants if name in _VARIANT_SOURCES), spec.source)
     return f"the {spec.title} protocol ({source})"
 

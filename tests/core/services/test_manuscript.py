@@ -264,6 +264,9 @@ def test_source_of_a_method_is_in_the_references(world: tuple[ProjectSession, Ru
     assert sources("single", method="form") == ["moot", "liu_geval"]
     assert sources("single", method="vote") == ["moot", "courtroom"]
     assert sources("single") == ["moot", "tseng_experts"]
+    assert sources("single", preset="single-agent", method="vanilla") == ["moot", "maada_ecj"]
+    assert sources("single", preset="single-agent", method="form") == ["moot", "liu_geval"], "not the preset's method"
+    assert sources("single", preset="vanilla", method="few_shot") == ["moot", "courtroom"]
     assert sources("panel") == ["moot", "chen_majeval"]
     assert sources("panel", preset="chateval") == ["moot", "chan_chateval"]
 
