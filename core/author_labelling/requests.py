@@ -9,6 +9,7 @@ numbers themselves, such as the points of a scale, have no further numbers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ ROLES = (FILTER, PREDICTOR, WRITER, ANNOTATOR, ASSISTANT)
 EXAMPLES_SHOWN = 8
 """Latest answers that a predictor's prompt shows."""
 MAX_OPTION_CHARACTERS = 80
+
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%?\s*")
 
 Templates = Mapping[str, Template]
 T = TypeVar("T")
@@ -258,6 +261,8 @@ def _prediction(feature: Feature, data: Mapping[str, Any]) -> FeaturePrediction:
         if fixed_value is None:
             return FeaturePrediction()
         text = fixed_value
+    if isinstance(certainty, str) and (match := _PERCENT.fullmatch(certainty)):
+        certainty = float(match[1]) if "." in match[1] else int(match[1])
     share = float(certainty) if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 50.0
     share = share if isinstance(certainty, float) and share <= 1 else share / 100  # 0.8 is 80 percent
     return FeaturePrediction(text, min(1.0, max(0.0, share)))

@@ -13,7 +13,21 @@ FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})
 TEXT = Submission("1", "ada", 0.0, "I have to hand it in tomorrow.")
 
 
-@each_row(("given", "certainty"), [("80", 0.8), ("0.8", 0.8), ("1.0", 1), ("1", 0.01), ("100", 1), ("null", 0.5)])
+@each_row(
+    ("given", "certainty"),
+    [
+        ("80", 0.8),
+        ("0.8", 0.8),
+        ("1.0", 1),
+        ("1", 0.01),
+        ("100", 1),
+        ("null", 0.5),
+        ('"85"', 0.85),
+        ('"85 %"', 0.85),
+        ('"0.85"', 0.85),
+        ('"high"', 0.5),
+    ],
+)
 def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> None:
     steps = predict(TEXT, (FEATURE,), {}, load_templates())
     next(steps)
