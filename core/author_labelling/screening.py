@@ -3,9 +3,10 @@
 Excluded are greetings, spam, very short, repeated and sensitive texts. Masked are e-mail addresses, phone numbers, card
 numbers and names of a list, before a text is stored, sent to a model or exported. Phone numbers are found by Google's
 libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their length and
-Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also a common
-word stays out of the shipped list. In scripts without spaces between words, a name is masked wherever it occurs.
-A list misses what is not on it: masking lowers the risk but does not guarantee anonymity, as the page states.
+Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole words that begin with a capital letter, so a name
+that is also a common word stays out of the shipped list. In scripts without spaces between words, a name is masked
+wherever it occurs. A list misses what is not on it: masking lowers the risk but does not guarantee anonymity, as the
+page states.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
     pattern = "|".join(map(re.escape, longest_first))
     for match in re.finditer(rf"{_EDGE}(?:{pattern}){_EDGE}", text, re.IGNORECASE) if pattern else ():
         yield match.span()
-    yield from (match.span() for match in _NAME.finditer(text) if match[0] in NAMES)
+    yield from (match.span() for match in _NAME.finditer(text) if {match[0], match[0].capitalize()} & NAMES)
 
 
 def passes_luhn(digits: str) -> bool:

@@ -67,9 +67,10 @@ CONSENT = (
     "disadvantage.\n\n"
     "Your texts and answers are stored in this project file on this computer. If a language model is configured, your "
     "masked text is sent to it; the built-in model sends nothing. Give a code instead of your name if you like: "
-    "nothing personal is needed. Phone numbers, e-mail addresses, card numbers and known names are replaced before a "
-    "text is stored, but not every personal detail can be recognised, so leave out what nobody should read. Whoever "
-    "has the project file can use the texts and answers for research, evaluation and training."
+    "nothing personal is needed. Phone numbers, e-mail addresses, card numbers and known names that begin with a "
+    "capital letter are replaced before a text is stored, but not every personal detail can be recognised, so leave "
+    "out what nobody should read. Whoever has the project file can use the texts and answers for research, evaluation "
+    "and training."
 )
 
 

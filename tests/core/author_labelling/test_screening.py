@@ -144,6 +144,7 @@ def test_names_of_the_project_are_masked_in_every_script(text: str, masked: str)
         ("Anna-Maria met Anna-Zork- today", "[name]-[name] met [name]-Zork- today"),
         ("问Anna吧", "问[name]吧"),
         ("Annabelle and McAnna stay", "Annabelle and McAnna stay"),
+        ("ask PETER, not AN anna", "ask [name], not AN anna"),
         ("[Anna] wrote [a@b.cc] and [Anna Berg](x)", "[[name]] wrote [[email]] and [[name] Berg](x)"),
     ],
 )
