@@ -31,9 +31,9 @@ from core.services.data.importing import (
     MIN_ROWS,
     BuiltDocuments,
     ColumnMapping,
-    Header,
     ImportOptions,
     ImportPreview,
+    ReadOptions,
     describe_other_ids,
     options_record,
     preview_file,
@@ -50,9 +50,10 @@ SHOWN_REJECTED, SHOWN_UNKNOWN = 5, 20
 IMPORT_OPTIONS = {
     "--text": "text", "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold",
     "--gold-value": "value_map", "--rater": "rater", "--group": "group", "--order": "order",
-    "--neighbours": "neighbours", "--header": "header",
+    "--neighbours": "neighbours", "--header": "header", "--encoding": "encoding", "--delimiter": "delimiter",
+    "--sheet": "sheet",
 }  # fmt: skip
-"""Options that map columns, with their names in the record of an import."""
+"""Options that read files and map columns, with their names in the record of an import."""
 SETTING_OPTIONS = ("--codebook", "--protocol", "--model", "--param", "--prompt", "--seed", "--engine", "--concurrency")
 """Options that are settings of a run, and frozen in it."""
 SUMMED = (
@@ -582,7 +583,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option(
     "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
 )
-@console.header_option
+@console.reading_options
 @click.option("--id", metavar="COL", help="Column with document ids. Default: row numbers.")
 @click.option("--context", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
@@ -654,7 +655,8 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         mapped = ("text", "context", "id", "rater", "group", "order", "neighbours")
         columns = ColumnMapping(**{name: options[name] for name in mapped})
         gold = {name: options[name] for name in ("gold", "gold_same_names", "gold_values")}
-        source = ImportOptions(options["inputs"], columns, header=options["header"], limit=options["limit"], **gold)
+        reading = ReadOptions(**{name: options[name] for name in ("header", "encoding", "delimiter", "sheet")})
+        source = ImportOptions(options["inputs"], columns, reading=reading, limit=options["limit"], **gold)
         if resume is not None:
             session = workspace.open(path, create=False)
             extension = None
@@ -730,7 +732,7 @@ def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> Non
 @click.option(
     "--codebook", "codebook_file", required=True, type=console.PROJECT_PATH, help="Codebook file (YAML or .qdc)."
 )
-@console.header_option
+@console.reading_options
 @click.option("--label", "names", multiple=True, metavar="NAME", help="Only keywords of this label. Repeatable.")
 @click.option(
     "--output", type=console.PROJECT_PATH, help="Write the codebook with the printed keywords added to this file."
@@ -740,10 +742,10 @@ def keywords_command(
     input: Path,
     text: str,
     codebook_file: Path,
-    header: Header | None,
     names: tuple[str, ...],
     output: Path | None,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Propose keywords for the built-in model from INPUT.
 
@@ -753,7 +755,7 @@ def keywords_command(
         raise UsageError(f"{output} is an input of this command.", "Write to another file.")
     codebook = read_codebook(codebook_file)
     wanted = {codebook.require(name).id for name in names}
-    source = ImportOptions((input,), ColumnMapping(text), header=header)
+    source = ImportOptions((input,), ColumnMapping(text), reading=ReadOptions(**reading))
     built = preview_file(source, codebook, None).built
     _print_reading(built)
     documents = built.documents

@@ -155,12 +155,26 @@ def _header_choice(_ctx: click.Context, _param: click.Parameter, has_header: boo
     return "first line" if has_header else "none"
 
 
-header_option = click.option(
-    "--header/--no-header",
-    default=None,
-    callback=_header_choice,
-    help="Say whether the first line of a csv, tsv or txt file names the columns. Default: detected. Without names, a "
-    "single column is called text, several are called column_1, column_2, ...",
+def reading_options(command: T) -> T:
+    """Add the options that ``ReadOptions`` holds."""
+    for option in reversed(_READING_OPTIONS):
+        command = option(command)
+    return command
+
+
+_READING_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--header/--no-header",
+        default=None,
+        callback=_header_choice,
+        help="Say whether the first line of a csv, tsv or txt file names the columns. Default: detected. Without "
+        "names, a single column is called text, several are called column_1, column_2, ...",
+    ),
+    click.option("--encoding", metavar="NAME", help="Encoding of a text file, e.g. cp1250. Default: detected."),
+    click.option(
+        "--delimiter", metavar="CHARACTER", help="Delimiter of a csv, tsv or txt file, or tab. Default: detected."
+    ),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook. Default: the first one with the column --text."),
 )
 
 

@@ -11,7 +11,7 @@ from core.documents import Value
 from core.errors import UsageError
 from core.formatting import did_you_mean
 from core.ingest.gold import GoldKind, GoldSource, has_vectors
-from core.ingest.table import Header, Table
+from core.ingest.table import DETECTED, ReadOptions, Table
 
 GOLD_KINDS: Mapping[Kind, tuple[GoldKind, ...]] = {
     "multilabel": ("label", "list"),
@@ -65,8 +65,7 @@ class ImportOptions:
     gold: tuple[str, ...] = ()
     gold_same_names: bool = False
     gold_values: tuple[str, ...] = ()
-    header: Header | None = None
-    """None detects whether a text file has a header."""
+    reading: ReadOptions = DETECTED
     limit: int | None = None
     """Number of documents that are needed; more rows are read only if some are rejected."""
 

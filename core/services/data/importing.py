@@ -37,8 +37,9 @@ from core.ingest.mapping import ImportOptions as ImportOptions
 from core.ingest.mapping import check_mapping
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import DETECTED, ReadOptions, Table, join_tables, unique_names
+from core.ingest.table import DETECTED, Table, join_tables, unique_names
 from core.ingest.table import Header as Header
+from core.ingest.table import ReadOptions as ReadOptions
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.codebooks import codebook as codebooks
@@ -213,8 +214,8 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
 
     At most ``max_rows`` rows of each file are read, but all if a column does not exist in these.
     """
-    reading = ReadOptions(header=options.header)
-    table = join_tables([_read_for_column(path, options.columns.text, reading, max_rows) for path in options.paths])
+    reading, text = options.reading, options.columns.text
+    table = join_tables([_read_for_column(path, text, reading, max_rows) for path in options.paths])
     try:
         gold = parse_gold_option(options.gold, table, codebook)
         if options.gold_same_names:
@@ -232,15 +233,19 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
 def _read_for_column(path: Path, column: str, reading: ReadOptions, max_rows: int | None) -> Table:
     """Read a file; of a workbook the first sheet that has the column, if one has it.
 
-    UsageError for a choice of header if the file is not a text file.
+    UsageError for a choice that files of this format do not have.
     """
     table = read_table(path, name=path.name, max_rows=max_rows, options=reading)
-    if reading.header is not None and table.format not in ("csv", "tsv"):
-        raise UsageError(
-            f"{path.name}: the header can be chosen only for csv, tsv and txt files.",
-            "Leave out --header or --no-header.",
-        )
-    if column not in table.columns and len(table.sheets) > 1:
+    is_csv = table.format in ("csv", "tsv")
+    for name, has_choice, formats, options in (
+        ("header", is_csv, "csv, tsv and txt files", "--header or --no-header"),
+        ("delimiter", is_csv, "csv, tsv and txt files", "--delimiter"),
+        ("encoding", table.encoding != "", "text files", "--encoding"),
+        ("sheet", table.sheets != (), "workbooks", "--sheet"),
+    ):
+        if getattr(reading, name) is not None and not has_choice:
+            raise UsageError(f"{path.name}: the {name} can be chosen only for {formats}.", f"Leave out {options}.")
+    if column not in table.columns and len(table.sheets) > 1 and reading.sheet is None:
         for sheet in table.sheets:
             with suppress(InputError):  # an empty sheet
                 other = read_table(path, name=path.name, max_rows=max_rows, options=replace(reading, sheet=sheet))

@@ -26,6 +26,18 @@ def test_header_is_a_choice(tmp_path: Path) -> None:
     assert moot("annotate", file, "--header", "--text", "The staff", *codebook, *other).json["documents"] == 1
 
 
+def test_encoding_and_delimiter_are_choices(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / "notes.csv"
+    file.write_bytes("text|a;b\nZupa była zimna|1;2\n".encode("cp852"))
+    options = ("--text", "text", "--codebook", tmp_path / "codebook.yaml", "--encoding", "cp852", "--delimiter", "|")
+    assert moot("annotate", file, *options, "--json").json["documents"] == 1
+    assert rows(tmp_path, "SELECT text FROM documents", "notes.duckdb") == [("Zupa była zimna",)]
+    resumed = moot("annotate", file, *options, "--resume", "r0001", "--encoding", "iso8859-2")
+    assert "--encoding is ignored" in resumed.stderr
+    assert moot("keywords", file, *options, "--json").json["documents"] == 1
+
+
 def test_rejected_rows_beyond_the_shown_ones_are_counted(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.", *[""] * 7)
     shown = annotate(tmp_path).stderr

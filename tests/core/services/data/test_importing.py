@@ -17,7 +17,14 @@ from core.services import projects
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
-from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
+from core.services.data.importing import (
+    MAX_PENDING,
+    ImportDraft,
+    ImportOptions,
+    PendingImports,
+    ReadOptions,
+    read_files,
+)
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision
@@ -359,7 +366,7 @@ def test_limit_does_not_change_the_ids_of_several_files(tmp_path: Path) -> None:
 def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     path.write_text("a,The soup was good.\nb,The soup was cold.\n", encoding="utf-8")
-    options = ImportOptions((path,), ColumnMapping("column_2", id="column_1"), header="none")
+    options = ImportOptions((path,), ColumnMapping("column_2", id="column_1"), reading=ReadOptions(header="none"))
     read = importing.preview_file(options, CODEBOOK, None)
     assert [(document.id, document.text) for document in read.built.documents] == [
         ("a", "The soup was good."),
@@ -369,7 +376,26 @@ def test_header_is_an_option_of_text_files(tmp_path: Path) -> None:
     workbook.write_bytes(make_xlsx({"Data": [["id", "body"], ["a", "the soup was good"]]}))
     for header in ("none", "first line"):
         with pytest.raises(UsageError, match="the header can be chosen only for csv, tsv and txt files"):
-            importing.preview_file(ImportOptions((workbook,), ColumnMapping("body"), header=header), CODEBOOK, None)
+            read_as(workbook, "body", header=header)
+
+
+def read_as(path: Path, text: str, **reading: Any) -> tuple[str, ...]:
+    options = ImportOptions((path,), ColumnMapping(text), reading=ReadOptions(**reading))
+    return tuple(document.text for document in importing.preview_file(options, CODEBOOK, None).built.documents)
+
+
+def test_encoding_delimiter_and_sheet_are_options(tmp_path: Path) -> None:
+    file, workbook = tmp_path / "soup.csv", tmp_path / "soup.xlsx"
+    file.write_bytes("text,more;n\nZupa była zimna;1\n".encode("cp852"))
+    assert read_as(file, "text,more", encoding="cp852", delimiter=";") == ("Zupa była zimna",)
+    workbook.write_bytes(make_xlsx({name: [["id", "text"], ["a", f"Cold {name}"]] for name in ("soup", "tea")}))
+    assert read_as(workbook, "text", sheet="tea") == ("Cold tea",)
+    workbook.write_bytes(make_xlsx({"soup": [["id", "text"], ["a", "Cold"]], "tea": [["id", "n"], ["a", "1"]]}))
+    with pytest.raises(UsageError, match="no column 'text' for the text"):
+        read_as(workbook, "text", sheet="tea")
+    for path, name in ((workbook, "delimiter"), (workbook, "encoding"), (file, "sheet")):
+        with pytest.raises(UsageError, match=f"the {name} can be chosen only for"):
+            read_as(path, "text", **{name: ";" if name == "delimiter" else "cp1250"})
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
