@@ -51,7 +51,7 @@ class RayEngine(ReplayingEngine):
 
     def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:
         super().__init__(work, dependencies)
-        require_ray(self.settings.budget_usd)
+        require_ray(self.settings)
         require_cluster(self.settings.engine.ray_address)
         used = {role_model.connection for role_model in models.billed_models(self.settings)}
         self._connections = [

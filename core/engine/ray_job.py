@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from core.errors import UsageError
+from core.runs import LEXICAL_MODEL, RunSettings, builtin_name
 
 ROWS = 25
 """Documents per block. After a worker dies, its block is debated again from the logged replies."""
@@ -34,14 +35,20 @@ CONNECT_SECONDS = 5.0
 """Longest wait for the address of a cluster. Ray itself tries for minutes, without a message."""
 
 
-def require_ray(budget_usd: float | None) -> None:
-    """Raise UsageError if Ray is not installed, or if there is a budget."""
+def require_ray(settings: RunSettings) -> None:
+    """Raise UsageError if Ray is not installed, or if a run has a budget or the project's classifier in a role."""
     if find_spec("ray") is None:
         raise UsageError("Ray is not installed.", "Install Moot with the extra 'ray'.")
-    if budget_usd is not None:
+    if settings.budget_usd is not None:
         raise UsageError(
             "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
         )
+    for role, role_model in settings.role_models.items():
+        if role_model.is_builtin and builtin_name(role_model.model)[0] != LEXICAL_MODEL:
+            raise UsageError(
+                f"The classifier ({role}) is only in this project, not on the machines of a Ray cluster.",
+                "Use the live or batch engine, or another model.",
+            )
 
 
 def cluster_address(address: str) -> str:

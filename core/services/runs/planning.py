@@ -185,8 +185,8 @@ def build_settings(
     (``core.services.prompt_templates.promoted_templates``).
 
     Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, for a budget
-    with an unpriced model, and for Ray if it is not installed or has a budget. Raises CodebookError for a codebook
-    without labels or of a kind that the protocol does not support.
+    with an unpriced model, and as ``require_ray`` does for a run on Ray. Raises CodebookError for a codebook without
+    labels or of a kind that the protocol does not support.
     """
     spec = protocols.find(plan.protocol, plan.params)
     codebook = _debatable_codebook(codebook, spec)
@@ -201,8 +201,6 @@ def build_settings(
             f"No model is assigned to {', '.join(role.title.lower() for role in missing)}.",
             f"Choose a model of '{role_models[missing[0].name].connection}' on the Models page.",
         )
-    if plan.engine.name == "ray":
-        require_ray(plan.budget_usd)
     settings = RunSettings(
         protocol=plan.protocol,
         codebook=codebook,
@@ -220,6 +218,8 @@ def build_settings(
         pace=plan.pace,
         engine=plan.engine,
     )
+    if plan.engine.name == "ray":
+        require_ray(settings)
     if plan.budget_usd is not None:
         require_prices(settings, models)
     return settings

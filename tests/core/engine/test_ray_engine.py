@@ -40,7 +40,7 @@ def world() -> World:
 def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RayEngine:
     """An engine whose job waits for a minute."""
     monkeypatch.setattr(ray_engine, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(ray_engine, "require_ray", lambda _budget: None)
+    monkeypatch.setattr(ray_engine, "require_ray", lambda _settings: None)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
     async def start_job(*_arguments: str, env: object, **options: object) -> asyncio.subprocess.Process:

@@ -11,8 +11,26 @@ from types import ModuleType
 import orjson
 import pytest
 
-from core.engine.ray_job import main, require_cluster
+from core.engine import ray_job
+from core.engine.ray_job import main, require_cluster, require_ray
 from core.errors import UsageError
+from core.runs import BUILTIN, LEXICAL_MODEL, RoleModel
+from tests.core.engine.fakes import settings
+
+
+def test_run_that_workers_cannot_debate_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_job, "find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match="not installed"):
+        require_ray(settings())
+    monkeypatch.setattr(ray_job, "find_spec", lambda _name: True)
+    require_ray(settings())
+    with pytest.raises(UsageError, match="budget"):
+        require_ray(settings(budget_usd=1.0))
+    roles = settings().role_models
+    require_ray(settings(role_models={**roles, "judge": RoleModel(connection=BUILTIN, model=LEXICAL_MODEL)}))
+    for model in ("classifier", "classifier@1a2b"):
+        with pytest.raises(UsageError, match=r"classifier \(judge\)"):
+            require_ray(settings(role_models={**roles, "judge": RoleModel(connection=BUILTIN, model=model)}))
 
 
 def test_cluster_is_looked_for_only_at_a_host_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
