@@ -6,8 +6,8 @@ are fixed, or it is open: its options are made for each text, or the answer is o
 Source: Ma et al. 2025, sections 2.1 and 2.2 (one click or one word, abstention), 3.1 (one model per feature), 3.4.1
 (the predicted value is among the options; loss 0 or 1 by match, cosine distance for free words).
 Deviations: options are shuffled, but not the points of a scale. "Not sure" and "None of these" always come last, so
-that a position bias cannot look like an abstention; between yes and no, "None of these" is left out. An author may also
-skip a question for good; the paper only states that answering is optional.
+that a position bias cannot look like an abstention; "None of these" is left out between yes and no, and for a free
+word. An author may also skip a question for good; the paper only states that answering is optional.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class Question:
 
     @property
     def abstentions(self) -> tuple[Abstention, ...]:
-        """The abstentions that are offered: between yes and no, there is nothing else to mean."""
-        return ABSTENTIONS[:1] if {*self.options} == {YES, NO} else ABSTENTIONS
+        """The abstentions that are offered: without options, or with yes and no, there is nothing else to mean."""
+        return ABSTENTIONS[:1] if not self.options or {*self.options} == {YES, NO} else ABSTENTIONS
 
     @property
     def is_numbered(self) -> bool:

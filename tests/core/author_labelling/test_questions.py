@@ -7,7 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.author_labelling.questions import (
+    ABSTENTIONS,
     ENTRY,
+    NO,
+    YES,
     Answer,
     ConversationMessage,
     Feature,
@@ -142,3 +145,8 @@ def test_entries_survive_a_round_trip() -> None:
     )
     assert ENTRY.validate_json(ENTRY.dump_json(entry)) == entry
     assert ENTRY.validate_python(ENTRY.dump_python(answer("a"), mode="json")) == answer("a")
+
+
+def test_none_of_these_is_offered_only_where_answers_are_listed() -> None:
+    assert question().abstentions == question(YES, NO).abstentions == ("not sure",)
+    assert question("calm", "proud").abstentions == ABSTENTIONS
