@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from core import prompts
-from core.codebook import Codebook
+from core.codebook import Codebook, normalise
 from core.debate import persona_extraction, personas, protocols
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
@@ -391,10 +392,9 @@ def change_persona(persona_set: PersonaSet, who: str, /, **fields: Any) -> Perso
 
 def add_persona(persona_set: PersonaSet, group: str) -> PersonaSet:
     """Return the persona set with a new persona in a group; the group is created if it does not exist."""
-    used_names = {member.persona.name for member in persona_set.members}
-    name = next(
-        name for n in range(1, 200) if (name := "New persona" if n == 1 else f"New persona {n}") not in used_names
-    )
+    used_names = {normalise(member.persona.name) for member in persona_set.members}
+    names = ("New persona" if n == 1 else f"New persona {n}" for n in count(1))
+    name = next(name for name in names if normalise(name) not in used_names)
     groups = [other.model_dump() for other in persona_set.groups]
     existing = next((other for other in groups if other["name"] == group), None)
     if existing is None:

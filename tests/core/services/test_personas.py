@@ -20,6 +20,13 @@ SOURCE = b"Guests want a clean room and they expect quiet nights in the hotel. S
 BOOK = Codebook(unit="review", labels=(Label(name="Clean"),))
 
 
+def test_name_of_an_added_persona_differs_in_more_than_case():
+    taken = personas.change_persona(DEFAULT_PERSONAS, "Critic", name="new persona")
+    added = personas.add_persona(personas.add_persona(taken, "Readers"), "Others")
+    names = [member.persona.name for member in added.members]
+    assert names == ["General public", "new persona", "New persona 2", "New persona 3"]
+
+
 def test_draft_that_a_file_replaces_is_saved_as_a_version(session):
     mine = personas.change_persona(DEFAULT_PERSONAS, "Critic", traits="An hour of writing.")
     other = personas.change_persona(DEFAULT_PERSONAS, "Critic", name="Ada")
