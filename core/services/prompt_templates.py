@@ -205,7 +205,7 @@ def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
 
 def save_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersion) -> None:
     """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
-    text = text.replace("\r\n", "\n")[:MAX_TEMPLATE_CHARACTERS]
+    text = text.replace("\r\n", "\n")
     promoted = session.store.prompts.promoted().get(slot.name)
     is_default = base.name == promoted.name if promoted else base.shipped
     if text == base.text and is_default:

@@ -68,6 +68,14 @@ def test_template_with_an_error_is_kept_as_draft_only(session, judge):
     assert prompt_templates.template_status(session, judge).text == now.text
 
 
+def test_text_that_is_too_long_is_kept_whole_as_draft_and_refused(session, judge):
+    long = judge.shipped.text + "x" * 100_000
+    prompt_templates.save_draft(session, judge, long, judge.shipped)
+    now = prompt_templates.template_status(session, judge)
+    assert (now.text, now.usable) == (long, False)
+    assert now.problems[0].message.startswith("a template may have 100,000 characters, this one has")
+
+
 def test_runs_use_and_name_promoted_versions(session, judge):
     edited(session, judge)
     version = prompt_templates.save_version(session, judge)
