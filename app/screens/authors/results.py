@@ -115,6 +115,7 @@ def comparison_panel(session: ProjectSession) -> None:
                     "Cost per answer",
                 ),
                 rows,
+                wide="Annotators against authors",
             )
             strata = [
                 (
@@ -162,7 +163,8 @@ def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None
                 )
                 for row in test.results
             ]
-            table(("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"), rows)
+            heads = ("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation")
+            table(heads, rows, wide=f"Predictivity by {test.model}")
             line(f"Predicted by {test.model} {report.format_basis(test.answers, results.answers)}.")
         if results.predictivity:
             line(

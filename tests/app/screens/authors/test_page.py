@@ -248,6 +248,7 @@ def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) 
     show(at, "Results")
     assert re.search(r"<td>people</td>(<td[^>]*>[100]</td>){3}", html(at)), "labels, abstained, unresolved"
     assert "95% intervals over questions of one author." in html(at)
+    assert 'tabindex="0" role="region" aria-label="Annotators against authors"' in html(at)
     assert not at.expander, "no question has several answers"
     assert at.number_input(key="authors-copies").value == COPIES
     assert ">Predicted correctly</th>" in html(at)
