@@ -223,6 +223,9 @@ def test_conversation_is_context_of_the_document(session: ProjectSession) -> Non
     assert document is not None
     assert document.group == first.conversation
     assert document.fields["conversation"].startswith("Author: I have to hand in")
+    sensitive = (ConversationMessage("author", "I was diagnosed last week."),)
+    third = labelling.submit(session, author, "So the report has to wait, I fear.", before=sensitive)
+    assert (third.excluded, third.before) == ("sensitive", ())
 
 
 def test_recommends_after_warm_up_and_alternates(session: ProjectSession) -> None:
