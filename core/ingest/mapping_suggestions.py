@@ -460,7 +460,9 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         sources = tuple(map(GoldSource, (*binaries, *constant)))
         in_every_row = f" {_columns_are(sources[len(binaries) :])} 1 in every row." if constant else ""
         labels = format_count(len(sources), "label")
-        return sources, f"Gold for {labels}: columns of 1 and 0, or yes and no.{in_every_row}"
+        decides = any(values[name] & {True, False} for name in binaries)
+        form = "columns of 1 and 0, or yes and no" if decides else "columns of marks and empty cells"
+        return sources, f"Gold for {labels}: {form}.{in_every_row}"
     choices = [
         name
         for name, kind in kinds.items()

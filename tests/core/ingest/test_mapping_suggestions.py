@@ -161,6 +161,13 @@ def test_label_in_every_row_is_proposed_last_and_named() -> None:
     assert mapping.reasons[-1] == "Gold for 2 labels: columns of 1 and 0, or yes and no. 'Food' is 1 in every row."
 
 
+def test_columns_of_marks_are_not_described_as_yes_and_no() -> None:
+    rows = "".join(f"Some words {n},{'x' * (n % 2)},{'x' * (n % 3 == 0)}\n" for n in range(6))
+    mapping = suggest_mapping(table(f"text,Food,Price\n{rows}"))
+    assert mapping.gold == (GoldSource("Food"), GoldSource("Price"))
+    assert mapping.reasons[-1] == "Gold for 2 labels: columns of marks and empty cells."
+
+
 @each_row("names", [("yes", "no"), ("1", "2"), ("0", "3")])
 @each_row("with_codebook", [True, False])
 def test_export_of_a_choice_stays_a_choice_whatever_its_labels(names: tuple[str, str], with_codebook: bool) -> None:
