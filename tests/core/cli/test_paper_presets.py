@@ -196,6 +196,6 @@ def test_panel_preset_has_all_groups_and_the_temperature_of_the_paper(folder: Pa
         folder / "q.duckdb",
         code=None,
     )
-    assert "No stakeholder was found" in refused.stderr, "the scripted replies contain no stakeholders"
+    assert "No answer of kept/m on the sources can be read" in refused.stderr, "the scripted replies are not JSON"
     scouts = [body for body in server.requests if "Traders want clear words." in str(body)]
     assert {body["temperature"] for body in scouts} == {1.0}
