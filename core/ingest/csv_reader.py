@@ -30,7 +30,7 @@ from typing import BinaryIO
 from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import format_count
-from core.ingest.decode import END, Decoding, LineReader, RowTooLong
+from core.ingest.decode import CHUNK, END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
@@ -74,6 +74,8 @@ _MARK = "__label__"
 _FASTTEXT = re.compile(rf"((?:{_MARK}\S+(?:\s+|$))+)(.*)", re.DOTALL)
 """A line of fastText: labels and a text."""
 _SAMPLE = 1 << 16
+SAMPLED_LINES = 10_000
+"""Most lines with a quote whose cells are compared."""
 SAMPLED_ROWS = 200
 """Most rows that are compared with the first line."""
 LINE_BREAKS = "Some cells have line breaks: the number of a row in messages is that of its first line in the file."
@@ -252,6 +254,16 @@ def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
                 return
 
 
+def _contains(stream: BinaryIO, part: bytes) -> bool:
+    stream.seek(0)
+    end = b""
+    while chunk := stream.read(CHUNK):
+        if part in end + chunk:
+            return True
+        end = chunk[1 - len(part) :]
+    return False
+
+
 def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: bool) -> re.Pattern[str] | None:
     """Return the pattern of characters with a backslash, None if quotes within fields are written twice.
 
@@ -260,6 +272,9 @@ def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: 
     inside, doubled = _ESCAPED_INSIDE, _DOUBLED_INSIDE
     if is_between_spaces:
         inside, doubled = _ESCAPED_BETWEEN_SPACES, _DOUBLED_BETWEEN_SPACES
+    is_wide = decoding.encoding.startswith(("utf-16", "utf-32"))
+    if not is_wide and not _contains(source.stream, b'\\"'):
+        return None
     surplus, has_single_backslash = 0, False
     for line in _lines(source, decoding):
         if '"' in line:
@@ -288,7 +303,7 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
         width = line.count(delimiter) + 1
         if line.strip():
             widths[width] += 1
-        if '"' not in line:
+        if '"' not in line or lines_with_quotes.total() == SAMPLED_LINES:
             continue
         lines_with_quotes[width] += 1
         for cell in (part.strip() for part in line.split(delimiter) if '"' in part):
