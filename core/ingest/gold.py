@@ -256,17 +256,17 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
+def split_lists(cells: Sequence[Any], signs: str = "#/+&") -> list[tuple[str, ...]]:
     """Return the names in each list cell of a column.
 
-    If no cell has a separator, ``#``, ``/``, ``+`` or ``&`` separates names if in at least half of the cells with it
-    all of them are cells of their own.
+    If no cell has a separator, one of ``signs`` separates names if in at least half of the cells with it all of them
+    are cells of their own.
     """
     name_lists = [split_list(cell) for cell in cells]
     if any(len(names) > 1 for names in name_lists):
         return name_lists
     single_names = {normalise(name) for names in name_lists for name in names}
-    for sign in "#/+&":
+    for sign in signs:
         split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in name_lists]
         separated = [parts for parts in split if len(parts) > 1]
         known = sum(all(normalise(part) in single_names for part in parts) for parts in separated)
@@ -278,9 +278,9 @@ def split_lists(cells: Sequence[Any]) -> list[tuple[str, ...]]:
 def has_vectors(cells: Iterable[Any]) -> bool:
     """Return True for a column of multi-hot vectors such as ``[0, 1, 1, 0]`` or ``0,1,1,0``, which name no labels.
 
-    They are lists of 0 and 1 of the same length. In one of them a number is repeated, unlike the code of a label.
+    They are lists of 0 and 1 of the same length, at least 2. Empty lists do not count.
     """
-    vectors = []
+    lengths = set()
     for cell in cells:
         if is_blank(cell):
             continue
@@ -288,8 +288,9 @@ def has_vectors(cells: Iterable[Any]) -> bool:
         vector = [*map(normalise_cell, split_list(cell) if listed is None else listed)]
         if not set(vector) <= {"0", "1", "true", "false"}:
             return False
-        vectors.append(vector)
-    return len(set(map(len, vectors))) == 1 and any(len(set(vector)) < len(vector) for vector in vectors)
+        lengths.add(len(vector))
+    lengths.discard(0)
+    return len(lengths) == 1 and min(lengths) > 1
 
 
 def choice_name(cell: Any) -> str:
@@ -458,5 +459,5 @@ def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "nam
     if sum(parse_rating(cell) is not None and "," not in as_text(cell) for cell in filled) >= need:
         return "rating"
     lists = sum(isinstance(cell, list) or as_text(cell).strip()[:1] == "[" for cell in filled)
-    separated = sum(len(names) > 1 for names in split_lists(filled))
+    separated = sum(len(names) > 1 for names in split_lists(filled, "#"))  # doccano; "A/B" may be one label
     return "list" if lists >= need or separated >= 0.2 * len(filled) else "names"

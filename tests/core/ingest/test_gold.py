@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label, normalise, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
-from core.ingest.gold import MISSING, NO_ANSWER, GoldSource, LabelIndex, cell_reader, parse_rating
+from core.ingest.gold import MISSING, NO_ANSWER, GoldSource, LabelIndex, cell_reader, has_vectors, parse_rating
 from core.ingest.gold_options import parse_value_option
 from core.ingest.mapping import ColumnMapping
 from core.ingest.mapping_suggestions import suggest_mapping
@@ -222,6 +222,8 @@ def test_lists_of_0_and_1_name_no_labels() -> None:
         for codebook in (codes, None):
             with pytest.raises(UsageError, match="Column 'labels' has lists of 0 and 1, which do not name labels"):
                 build(f'text,labels\nx,"{vector}"\ny,"{vector}"\nz,\n', codebook, gold=(GoldSource("labels", "list"),))
+    assert has_vectors([[0, 1], [], [1, 0]]), "an empty list is a missing vector"
+    assert not has_vectors([[0], [1], 1, 0, []])
     built = build('text,labels\nx,"[0, 1]"\ny,[1]\n', codes, gold=(GoldSource("labels", "list"),))
     assert [[*document.gold["gold"].values()] for document in built.documents] == [
         [True, True, False],

@@ -366,6 +366,7 @@ def test_hugging_face_export_of_moot_with_its_text_at_the_end_keeps_its_text() -
         ("label", ["food; room", "food", "room; view", "view"], "list"),
         ("label", ["food#room", "food", "room#view", "room", "view"], "list"),
         ("label", ["Sales", "Sales/Marketing", "Food & drinks", "C", "C++"], "choice"),
+        ("label", ["A", "B", "A/B"], "choice"),
         ("topics", ["food", "room"], "list"),
     ],
 )
