@@ -182,6 +182,12 @@ def format_price(dollars: float | None) -> str:
     return "free" if dollars == 0 else format_money(dollars)
 
 
+def format_cost(dollars: float | None, estimated_calls: int) -> str:
+    """Return the cost of a run: "about $1.20" if the cost of some calls is estimated, else as ``format_money``."""
+    text = format_money(dollars)
+    return f"about {text}" if dollars and estimated_calls and not text.startswith("under") else text
+
+
 def format_token_price(price: tuple[float, float] | None) -> str:
     """Return the price of a model, given in dollars per million prompt and completion tokens.
 

@@ -272,6 +272,7 @@ class RunDetails(_Frozen):
 class RunRow(_Frozen):
     """A stored run. Counts are of documents; ``turns`` counts the stored replies of its debates.
 
+    ``estimated_calls`` are paid calls whose server reported no tokens, so that their cost is estimated by length.
     ``cached_tokens`` are the part of ``prompt_tokens`` that servers took from their prefix caches. ``stop_code`` and
     ``message`` give the reason why the run is not running. ``budget_usd`` is the current budget: the one in
     ``settings``, or the one it was raised to.
@@ -290,6 +291,7 @@ class RunRow(_Frozen):
     turns: int = 0
     calls: int = 0
     cached_calls: int = 0
+    estimated_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0

@@ -17,6 +17,7 @@
  * @property {number} in_flight
  * @property {number} calls
  * @property {number} cached_calls
+ * @property {number} estimated_calls Paid calls whose cost is estimated.
  * @property {number | null} cost_usd
  * @property {number} seconds
  * @property {number} rate Documents per minute.

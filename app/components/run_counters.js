@@ -134,9 +134,11 @@ export class RunCounters {
     const ended = countEnded(status);
     const paidFor = ended + status.in_flight / 2; // a debate in progress is half paid for on average
     const projected = cost !== null && ended > 0 && !over ? (cost / paidFor) * status.documents : null;
+    const about = cost && cost >= 0.0001 && status.estimated_calls ? "about " : "";
     if (cost === null) setValue(this.cost, ["Price unknown"]);
-    else if (projected) setValue(this.cost, [formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
-    else setValue(this.cost, [formatMoney(cost), over ? "" : "so far"]);
+    else if (projected)
+      setValue(this.cost, [about + formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
+    else setValue(this.cost, [about + formatMoney(cost), over ? "" : "so far"]);
     this.node.classList.toggle("free", cost === 0 && calls > 0 && !budget); // as short as the other numbers
     const whole = budget || projected || 1;
     this.costBar.classList.toggle("hidden", !budget && !projected);

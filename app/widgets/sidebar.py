@@ -20,7 +20,7 @@ from app.widgets import layout
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.elements import button
 from core.errors import MootError, ProjectError
-from core.formatting import format_clock, format_eta, format_money, one_line
+from core.formatting import format_clock, format_cost, format_eta, one_line
 from core.services import guided_path
 from core.services.project_session import ProjectSession
 
@@ -226,12 +226,13 @@ def _draw_run_status(session: ProjectSession, page: str, drawn: tuple[str, bool]
     share = 100 * status.ended / status.documents if status.documents else 0
     saved_at = session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
+    cost = format_cost(status.cost_usd, status.estimated_calls)
     st.html(
         f'<div class="moot-run-status"><div><b title="{escape(name)}">{escape(name)}</b>'
         f"<span>{escape(progress)}</span></div>"
         f'<div class="bar" role="progressbar" aria-valuenow="{status.ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
-        f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{format_money(status.cost_usd)}</span></div>"
+        f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
         f'<div class="saved">{saved and "✓ " + saved}</div></div>'
     )
 

@@ -57,8 +57,8 @@ IMPORT_OPTIONS = {
 SETTING_OPTIONS = ("--codebook", "--protocol", "--model", "--param", "--prompt", "--seed", "--engine", "--concurrency")
 """Options that are settings of a run, and frozen in it."""
 SUMMED = (
-    "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "prompt_tokens", "completion_tokens",
-    "cached_tokens", "cost_usd", "seconds",
+    "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "estimated_calls",
+    "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd", "seconds",
 )  # fmt: skip
 """Figures of a run that are added up over several iterations."""
 
@@ -467,6 +467,9 @@ def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) 
 
 def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
     for row in rows:
+        if row.estimated_calls:
+            calls = f"{row.estimated_calls:,} of {format_count(row.calls, 'call')}"
+            console.print_message(f"{row.run_id}: the server reported no tokens for {calls}; the cost is estimated")
         cut = session.store.transcripts.cut_replies(row.run_id)
         if warning := describe_truncation(row, cut):
             console.print_message(f"{row.run_id}: {warning}")

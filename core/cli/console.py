@@ -27,7 +27,7 @@ from click.core import ParameterSource
 
 from core.documents import storable
 from core.errors import ProjectGone, StorageFull, UsageError
-from core.formatting import CONTROL, format_eta, format_money, format_rate, printable
+from core.formatting import CONTROL, format_cost, format_eta, format_money, format_rate, printable
 
 if TYPE_CHECKING:
     from core.debate.events import Event, RunStatus
@@ -320,7 +320,7 @@ def _cost(status: RunStatus) -> str:
         return format_money(None)
     paid_for = status.ended + status.in_flight / 2  # a debate in progress is half paid for on average
     projected = status.cost_usd / paid_for * status.documents if status.state == "running" and status.ended else 0.0
-    return format_money(status.cost_usd) + (
+    return format_cost(status.cost_usd, status.estimated_calls) + (
         f" of about {format_money(projected)}" if projected > status.cost_usd else ""
     )
 

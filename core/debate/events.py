@@ -90,6 +90,8 @@ class RunStatus:
     """The prompt tokens that servers took from their prefix caches."""
     stop_code: StopCode = ""
     """The same reason as a code."""
+    estimated_calls: int = 0
+    """Paid calls whose cost is estimated, because the server reported no tokens."""
 
     @classmethod
     def from_run(cls, run: RunRow) -> Self:

@@ -67,7 +67,11 @@ class RunTotals:
 
     def paid(self, reply: Reply) -> None:
         """Count a new reply. A vector is not a call."""
-        self.add(calls=int(reply.finish_reason != "vector"), cached_tokens=reply.usage.cached_tokens)
+        self.add(
+            calls=int(reply.finish_reason != "vector"),
+            cached_tokens=reply.usage.cached_tokens,
+            estimated_calls=int(reply.usage.estimated and bool(reply.cost_usd)),
+        )
         self.billed(reply.usage, reply.cost_usd)
 
     def billed(self, usage: Usage, cost_usd: float | None) -> None:

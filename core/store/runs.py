@@ -53,10 +53,11 @@ WITH asked AS (
     -- were billed count, too.
     SELECT run_id, sum(calls) AS calls, sum(prompt_tokens) AS prompt_tokens,
            sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
+           count(*) FILTER (estimated AND cost_usd > 0) AS estimated_calls,
            bool_or(cost_usd IS NULL) AS has_unknown_price, sum(cost_usd) AS cost_usd
     FROM (SELECT run_id, if(finish_reason = 'vector', 0, 1) AS calls, prompt_tokens, completion_tokens, cached_tokens,
-                 cost_usd FROM replies
-          UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd FROM attempts)
+                 cost_usd, estimated FROM replies
+          UNION ALL SELECT run_id, 0, prompt_tokens, completion_tokens, 0, cost_usd, false FROM attempts)
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), changed AS (
     SELECT run_id, arg_max(after, seq) FILTER (kind = 'budget') AS budget,
@@ -67,7 +68,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        coalesce(verdicts, 0) AS verdicts, coalesce(unresolved, 0) AS unresolved, coalesce(failed, 0) AS failed,
        -- A process that died may have left replies without turns, which are written when the run resumes.
        greatest(coalesce(replied.turns, 0), coalesce(spent.calls, 0)) AS turns, coalesce(calls, 0) AS calls,
-       coalesce(cached_calls, 0) AS cached_calls,
+       coalesce(cached_calls, 0) AS cached_calls, coalesce(estimated_calls, 0) AS estimated_calls,
        coalesce(prompt_tokens, 0)::BIGINT AS prompt_tokens, coalesce(completion_tokens, 0)::BIGINT AS completion_tokens,
        coalesce(cached_tokens, 0)::BIGINT AS cached_tokens,
        CASE WHEN has_unknown_price THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,

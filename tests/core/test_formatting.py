@@ -104,6 +104,12 @@ def test_money_keeps_significant_digits(dollars: float | None, text: str) -> Non
     assert f.format_money(dollars) == text
 
 
+def test_estimated_cost_is_approximate() -> None:
+    assert f.format_cost(1.2, 3) == "about $1.20"
+    exact = [f.format_cost(1.2, 0), f.format_cost(0.0, 3), f.format_cost(None, 3), f.format_cost(1e-6, 3)]
+    assert exact == ["$1.20", "$0.00", "price unknown", "under $0.0001"]
+
+
 def test_prices() -> None:
     assert [f.format_price(dollars) for dollars in (None, 0, 0.2)] == ["price unknown", "free", "$0.20"]
     assert f.format_token_price((0.15, 0.6)) == "$0.15 in, $0.60 out per million tokens"

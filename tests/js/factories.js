@@ -75,6 +75,7 @@ export function makeStatus(fields = {}) {
     in_flight: 2,
     calls: 12,
     cached_calls: 3,
+    estimated_calls: 0,
     cost_usd: 0.5,
     seconds: 60,
     rate: 5,

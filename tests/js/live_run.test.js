@@ -166,6 +166,8 @@ test("counters project the cost", () => {
   // 5 of 10 have ended, and half of the calls of the 2 in progress are counted as paid: 0.50 / 6 * 10
   assert.equal(counters.cost.value.textContent, "$0.50 so far$0.83 projected");
   assert.equal(counters.cost.detail.textContent, "12 paid calls, 3 reused");
+  counters.draw(makeStatus({ estimated_calls: 1 }), SETTINGS);
+  assert.equal(counters.cost.value.textContent, "about $0.50 so far$0.83 projected");
   counters.draw(makeStatus({ calls: 0, cached_calls: 0, cost_usd: 0.01 }), SETTINGS);
   assert.equal(counters.cost.detail.textContent, "billed without a reply, 0 reused");
 });

@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.formatting import MISSING, format_duration, format_number, format_percent, format_price, format_tokens
+from core.formatting import (
+    MISSING,
+    format_cost,
+    format_duration,
+    format_number,
+    format_percent,
+    format_price,
+    format_tokens,
+)
 from core.runs import RunRow
 from core.services.evaluation.run_comparison import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
@@ -86,12 +94,16 @@ def _figures(row: LeaderboardRow) -> dict[str, Any]:
         "coverage": _number(coverage, format_percent(coverage), "unres" if incomplete else ""),
         "strict": _estimate(row.rank_score),
         "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
-        "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
-        "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
+        "cost": _number(cost["cost_usd"], _price(cost["cost_usd"], run)),
+        "paid": _number(cost["paid_usd"], _price(cost["paid_usd"], run)),
         "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
         "seconds": _number(run.seconds, format_duration(run.seconds)),
         **{key: _estimate(overall.get(key, Estimate())) for key in ("kappa", "alpha")},
     }
+
+
+def _price(dollars: float | None, run: RunRow) -> str:
+    return format_cost(dollars, run.estimated_calls) if dollars else format_price(dollars)
 
 
 def _estimate(estimate: Estimate) -> dict[str, Any]:
@@ -111,7 +123,7 @@ def results(row: LeaderboardRow) -> dict[str, str]:
     main, cost = row.main, row.cost
     score = format_estimate(main) if main is not None and main.value is not None else _state(row.run)
     tokens = format_tokens(cost["tokens"] or 0)
-    return {row.metric.name: score, "Full cost": format_price(cost["cost_usd"]), "Tokens": tokens}
+    return {row.metric.name: score, "Full cost": _price(cost["cost_usd"], row.run), "Tokens": tokens}
 
 
 def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:

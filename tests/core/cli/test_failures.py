@@ -134,6 +134,21 @@ def test_cut_replies_are_rerun_with_a_larger_limit_and_not_retried(folder: Path)
     assert (rerun.json["verdicts"], rerun.json["calls"]) == (1, 1)
 
 
+def test_cost_of_replies_without_a_token_count_is_called_an_estimate(folder: Path) -> None:
+    text = "The aspects present in this review are: none"
+    unmetered = sending(event(piece(text)), event(piece(finish="stop")))
+    options = ("--protocol", "single", "--limit", "2", "--price", "toy/m=10/40")
+    with Scripted(debating(extractor=unmetered)) as server:
+        result = annotate(folder, *toy(server.url, *options))
+        assert result.json["estimated_calls"] == result.json["calls"] == 2
+        assert "r0001 done: 2 of 2, about $0.00" in result.stderr
+        assert "r0001: the server reported no tokens for 2 of 2 calls; the cost is estimated" in result.stderr
+        server.behave = debating()
+        again = annotate(folder, *toy(server.url, *options, "--param", "temperature=0.3"))
+    assert again.json["estimated_calls"] == 0
+    assert "about" not in again.stderr
+
+
 def test_no_higher_limit_is_advised_than_the_context_allows_and_a_larger_context_is_used(folder: Path) -> None:
     context = 4096
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from core.debate.turns import ReplyError
+from core.debate.turns import ReplyError, Usage
 from core.documents import Document
 from core.errors import NoSuchRun, ProjectError, UsageError
 from core.runs import RunDetails, StopReason
@@ -85,6 +86,15 @@ def test_run_without_documents_or_with_unknown_name_is_rejected(project):
         project.store.runs.create(SETTINGS, [])
     with pytest.raises(UsageError, match="Run 'r7' does not exist"):
         project.store.runs.work("r7")
+
+
+def test_calls_with_an_estimated_cost_are_counted(project, run_id):
+    usage = Usage(10, 5, estimated=True)
+    guessed, free = make_reply("k0", cost=0.5, run_id=run_id), make_reply("k1", cost=0.0, run_id=run_id)
+    for reply in (replace(guessed, usage=usage), replace(free, usage=usage), make_reply("k2", run_id=run_id)):
+        asyncio.run(project.replies.commit(reply))
+    flush(project)
+    assert project.store.runs.get(run_id).estimated_calls == 1
 
 
 def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
