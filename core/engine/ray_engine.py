@@ -71,16 +71,17 @@ class RayEngine(ReplayingEngine):
         await self._merge_calls()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
-        unfinished = await self._prepare(ids)
-        if unfinished and self.pending_state is None:
-            process = await self._start()
-            following = asyncio.create_task(self._follow(process, unfinished))
-            self._tasks = [following]
-            try:
-                await following
-            except asyncio.CancelledError:
-                if self.pending_state is None:
-                    raise
+        while ids and self.pending_state is None:
+            unfinished, ids = await self._prepare(ids)
+            if unfinished and self.pending_state is None:
+                process = await self._start()
+                following = asyncio.create_task(self._follow(process, unfinished))
+                self._tasks = [following]
+                try:
+                    await following
+                except asyncio.CancelledError:
+                    if self.pending_state is None:
+                        raise
         if self.pending_state is None:
             shutil.rmtree(self._folder, ignore_errors=True)  # all of it is in the project
 
@@ -92,21 +93,32 @@ class RayEngine(ReplayingEngine):
             if problem := own_problem(folder, folder=True):
                 raise UsageError(f"{folder} {problem}.", "Delete it, or name another ray_dir.")
 
-    async def _prepare(self, ids: Sequence[str]) -> set[str]:
-        """Conclude debates whose replies are all stored; write out the other documents and return their ids."""
+    async def _prepare(self, ids: Sequence[str]) -> tuple[set[str], list[str]]:
+        """Conclude debates whose replies are all stored, and write out other documents.
+
+        Return the ids of the documents written out, and of those that need the same reply as one of them: workers do
+        not share calls, so these wait for the end of the job.
+        """
         for name in ("in", "out", "checkpoint"):
             shutil.rmtree(self._folder / name, ignore_errors=True)
         (self._folder / STOP).unlink(missing_ok=True)
         self._make_folders("in", "out")
+        self._merged_files.clear()
         unfinished: set[str] = set()
+        waiting: list[str] = []
+        requested: set[str] = set()
         for number, start in enumerate(range(0, len(ids), LOADED_AT_ONCE)):
             documents = await self._load(ids[start : start + LOADED_AT_ONCE])
             missing = await gather_all(self._debate(document, self._answer) for document in documents)
-            out = [
-                {"id": document.id, "document": document_text(document), "precedents": precedents_text(examples)}
-                for document, wanted in zip(documents, missing, strict=True)
-                if wanted and (examples := await self._find_examples(document)) is not None
-            ]
+            out = []
+            for document, wanted in zip(documents, missing, strict=True):
+                keys = {key for key, _ in wanted}
+                if not requested.isdisjoint(keys):
+                    waiting.append(document.id)
+                elif keys and (examples := await self._find_examples(document)) is not None:
+                    requested |= keys
+                    row = {"id": document.id, "document": document_text(document)}
+                    out.append({**row, "precedents": precedents_text(examples)})
             unfinished |= {row["id"] for row in out}
             if out:
                 pq.write_table(pa.Table.from_pylist(out), self._folder / "in" / f"{number:06d}.parquet")
@@ -128,7 +140,7 @@ class RayEngine(ReplayingEngine):
         if self._to_share:
             await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
             self._to_share = []
-        return unfinished
+        return unfinished, waiting
 
     async def _fetch(self, key: str) -> Reply | None:
         """Return a stored reply, and share it: workers have to pass over the same replies."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from core.engine import ray_engine, retries
 from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.event_loop import start_python
 from core.engine.interfaces import Dependencies, EmbedTexts
+from core.engine.live_engine import LiveEngine
 from core.engine.pending_turns import Debate, find_reply
 from core.engine.ray_engine import RayEngine
 from core.engine.ray_worker import FolderReplyStore, append_replies
@@ -52,6 +53,11 @@ def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray
     models = ModelLibrary([])
     models.own_limits["fake"] = Limits(requests_per_minute=60)
     return RayEngine(work, dependencies, models, tmp_path)
+
+
+async def load_two_texts(ids: Sequence[str]) -> list[Document]:
+    """Return documents of which every second one has the same text."""
+    return [Document(id, {"text": f"Text {int(id[1:]) % 2}. The staff were kind."}) for id in ids]
 
 
 def test_job_has_what_the_driver_knows_of_its_servers(engine: RayEngine) -> None:
@@ -94,13 +100,48 @@ def test_vectors_of_workers_cost_tokens_and_are_no_calls(engine: RayEngine) -> N
     assert (totals.calls, totals.prompt_tokens, totals.cost_usd) == (1, 6, 1.0)
 
 
+def test_equal_requests_of_documents_are_written_out_once(engine: RayEngine, tmp_path: Path) -> None:
+    engine.dependencies = replace(engine.dependencies, load_documents=load_two_texts)
+    engine._make_folders("replies", "attempts")
+    assert asyncio.run(engine._prepare(["d0", "d1", "d2", "d3"])) == ({"d0", "d1"}, ["d2", "d3"])
+    assert pq.read_table(engine._folder / "in").column("id").to_pylist() == ["d0", "d1"]
+
+
+def test_documents_with_an_equal_text_are_concluded_after_the_job(
+    world: World, engine: RayEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.dependencies = replace(engine.dependencies, load_documents=load_two_texts)
+    engine._todo.append("d3")
+    engine.totals.so_far = replace(engine.totals.so_far, documents=4)
+    jobs: list[list[str]] = []
+
+    async def start_job() -> asyncio.subprocess.Process:
+        """Debate the documents as a worker does."""
+        jobs.append(pq.read_table(engine._folder / "in").column("id").to_pylist())
+        other = World()
+        run_settings = engine.settings.model_copy(update={"engine": EngineSettings()})
+        work = replace(other.work(run_settings), todo=tuple(jobs[-1]))
+        dependencies = Dependencies(load_two_texts, other, other, other, other.events.append)
+        await LiveEngine(work, dependencies).run()
+        replies = [replace(reply, run_id=engine.run_id) for reply in other.replies.values()]
+        append_replies(engine._folder / "replies" / "worker.jsonl", *replies)
+        rows = [{"id": id, "status": "verdict", "error": "", "message": ""} for id in other.verdicts]
+        pq.write_table(pa.Table.from_pylist(rows), engine._folder / "out" / "1.parquet")
+        return await start_python("-c", "", stderr=asyncio.subprocess.PIPE)
+
+    monkeypatch.setattr(engine, "_start", start_job)
+    status = asyncio.run(engine.run())
+    assert jobs == [["d0", "d1"]]
+    assert (status.state, status.verdicts, status.calls, status.cached_calls) == ("done", 4, 6, 6)
+
+
 def test_workers_have_the_unreadable_replies_that_a_retry_passes_over(world: World, engine: RayEngine) -> None:
     world.script = lambda request, *rest: "mumble" if request.role == "judge" else find_service(request, *rest)
     asyncio.run(world.run(world.work(settings(), count=1)).run())
     world.verdicts.clear()
     engine.retry_rounds = {"d0": 1}
     engine._make_folders("replies", "attempts")
-    assert asyncio.run(engine._prepare(["d0"])) == {"d0"}
+    assert asyncio.run(engine._prepare(["d0"])) == ({"d0"}, [])
     worker = FolderReplyStore(engine._folder / "replies")
     worker.refresh()
     pending = Debate(Document("d0", {"text": "Text of d0. The staff were kind."}), settings(), world)
