@@ -429,7 +429,7 @@ def test_every_model_error_has_its_own_kind_and_remedy() -> None:
         member for member in vars(errors).values() if isinstance(member, type) and issubclass(member, errors.ModelError)
     ]
     kinds.remove(errors.ModelError)
-    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 19
+    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 20
     assert all(error_class("It failed.").remedy == error_class.advice for error_class in kinds)
     assert errors.NoSuchModel.kind == "no such model"  # stored rows contain it
 
