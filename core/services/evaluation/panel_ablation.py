@@ -14,13 +14,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from core.debate import personas, protocols
-from core.debate.protocol_spec import PERSONAS
+from core.debate.protocol_spec import PERSONAS, PRESET
 from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow, RunSettings
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage
+from core.services.personas import LIMITS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import panels
@@ -84,8 +85,12 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
 
 
 def _without_style(settings: RunSettings) -> tuple[object, ...]:
-    """Return all that has an effect on a run's verdicts, except the style of its personas and chance."""
-    params = {name: value for name, value in protocols.params_of(settings).items() if name != "style"}
+    """Return all that has an effect on a run's verdicts, except the style of its personas and chance.
+
+    The name of a preset and the limits for creating personas have none.
+    """
+    without = {"style", PRESET, *LIMITS}
+    params = {name: value for name, value in protocols.params_of(settings).items() if name not in without}
     prompts = {key: template.text for key, template in settings.templates.items()}
     return settings.codebook.hash, params, prompts, settings.role_models
 

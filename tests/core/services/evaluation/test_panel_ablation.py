@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.debate import protocols
 from core.debate.personas import Group, PersonaSet
 from core.documents import Document
 from core.runs import RoleModel, Template
@@ -149,6 +150,16 @@ def test_only_runs_that_differ_in_style_alone_are_compared(world, changes):
     assert panel_ablation.other_style(world.session, run) is None
     same = panel(world.project, "simple", BACKWARDS, seed=7)
     assert panel_ablation.other_style(world.session, run).run_id == same
+
+
+def test_styles_of_the_papers_presets_are_compared(world):
+    params = {
+        name: protocols.find("panel").parse_params({"preset": name, "personas": PERSONAS.text})
+        for name in ("paper", "simple")
+    }
+    simple = panel(world.project, "simple", BACKWARDS, params=params["simple"])
+    full = panel(world.project, "full", FORWARDS, params=params["paper"] | {"groups": 2, "dimensions": 1})
+    assert panel_ablation.other_style(world.session, world.session.store.runs.get(full)).run_id == simple
 
 
 def test_run_without_a_rating_panel_has_no_groups(session, run):
