@@ -110,7 +110,6 @@ def _planned_run(session: ProjectSession, plan: Plan, *, first: bool) -> None:
     with warnings_slot:
         if warnings := run_warnings.all_warnings(session, settings, fixed_sample(ids, plan.limit or len(ids))):
             notice("warn", format_count(len(warnings), "warning"), "\n".join(warnings))
-            page_link("codebook", "Codebook")
 
 
 # -- start

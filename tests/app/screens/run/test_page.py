@@ -123,6 +123,13 @@ def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
     assert "has no word that the word-list baseline could look for" in html(open_page("run"))
 
 
+def test_warnings_have_no_link_that_not_all_of_them_need(session: ProjectSession) -> None:
+    fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
+    at = open_page("run")
+    assert "has no word that the word-list baseline could look for" in html(at)
+    assert [link.proto.label for link in at.main.get("page_link")] == ["Models", "Codebook"]  # of the settings
+
+
 def test_unsaved_codebook_gets_a_warning(session: ProjectSession) -> None:
     fill(session)
     assert "not saved" not in html(open_page("run"))
