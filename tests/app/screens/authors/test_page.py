@@ -58,7 +58,9 @@ def show(at, view: str):
 
 
 def test_page_without_a_codebook_names_the_next_step(session: ProjectSession) -> None:
-    assert "No codebook yet" in html(open_page("authors"))
+    at = open_page("authors")
+    assert "No codebook yet" in html(at)
+    assert [button.label for button in at.main.button][:2] == ["Open Codebook", "Open the sample chats"]
 
 
 def test_results_without_answers_name_the_next_step(session: ProjectSession) -> None:
