@@ -14,6 +14,7 @@ from core.runs import LEXICAL_MODEL, RoleModel, RunRow, State
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_reviews, cached_until_commit
+from core.services.review import review_plan
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 
@@ -94,9 +95,12 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     reviewable = (
         sizes[run.run_id] if run.state == "done" else min(sizes[run.run_id], run.ended) for run in pilots or ended
     )
-    wanted = min(REVIEWS, max(reviewable, default=0))
     reviewed = reviewed_documents(session)
-    enough = 0 < wanted <= reviewed
+    wanted = min(REVIEWS, max(reviewable, default=0))
+    planned = next((run for run in reversed(pilots or ended) if review_plan.current_plan(session, run)), None)
+    left = _missing_reviews(session, planned) if planned is not None else max(0, wanted - reviewed)
+    wanted = left or wanted
+    enough = wanted > 0 and not left
     missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted
     yield _data(session, documents)
     role_models = _role_models(session)
@@ -111,7 +115,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         "Review",
         _state(enough),
         _review_words(last, reviewed),
-        action=f"Review {wanted - reviewed:,} more" if 0 < reviewed < wanted else f"Review {wanted:,}",
+        action=f"Review {wanted:,} more" if left and reviewed else f"Review {wanted:,}",
         hint="Correct what is wrong and submit each document.",
     )
     changed = _changes(session, full_run, "whole run")
@@ -297,7 +301,15 @@ def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> PathSte
 
 @cached_by_reviews
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
-    """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
+    """Return about how many reviews in queue order are missing for the plan of a run, 0 if they are enough.
+
+    Without a plan, for an accuracy estimate.
+    """
+    if (plan := review_plan.current_plan(session, run)) is not None:
+        status = review_plan.plan_status(session, run, plan)
+        if status.enough or status.complete:
+            return 0
+        return max(1, min(plan.reviews, status.population) - status.drawn)
     estimate = estimate_accuracy(session, run)
     if estimate.has_interval or estimate.reviewed >= estimate.documents:
         return 0

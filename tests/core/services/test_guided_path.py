@@ -15,7 +15,7 @@ from core.services import guided_path, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.annotation_arrays import ranked_runs
 from core.services.project_session import ProjectSession
-from core.services.review import actions
+from core.services.review import actions, review_plan
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.runs import set_state
@@ -72,6 +72,21 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     assert (step.name, step.action) == ("review", "Review 8")
     review_all(session, run_id)
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
+
+
+def test_review_steps_follow_the_plan_of_the_run(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "planned")
+    run_id = sample_world.build(session.project)
+    session.store.codebooks.save(sample_world.CODEBOOK)
+    finish(session, run_id)
+    run, label = session.run(run_id), sample_world.CODEBOOK.labels[0]
+    review_plan.save_plan(session, run, review_plan.ReviewPlan("share", label.id, 0.01, 0.1, reviews=5))
+    assert next_of(session).action == "Review 5"
+    review_plan.save_plan(session, run, None)
+    assert next_of(session).action == "Review 8"
+    review_plan.save_plan(session, run, review_plan.ReviewPlan("share", label.id, 0.01, 0.1, reviews=5))
+    review_all(session, run_id)
+    assert guided_path.overview(session).next is None
 
 
 def review_all(session: ProjectSession, run_id: str) -> None:
