@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from core.debate.turns import Reply, ReplyError
 from core.engine.base_engine import LOADED_AT_ONCE, ReplayingEngine
 from core.engine.event_loop import gather_all, start_python, terminate
-from core.engine.interfaces import Dependencies, Work
+from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.ray_job import require_cluster, require_ray
 from core.engine.ray_worker import (
     ATTEMPTS,
@@ -37,6 +37,8 @@ from core.files import atomic_write, own_problem
 from core.llm.model_library import ModelLibrary
 from core.runs import StopReason
 
+MERGED = "merged.json"
+"""File in a job's folder with the bytes of each file of replies that are merged."""
 POLL_SECONDS = 0.5
 ERROR_LINES = 5
 
@@ -68,6 +70,8 @@ class RayEngine(ReplayingEngine):
 
     async def _execute(self) -> None:
         self._make_folders("", "replies", ATTEMPTS)
+        with suppress(FileNotFoundError):
+            self._reader.offsets |= orjson.loads((self._folder / MERGED).read_bytes())
         await self._merge_calls()  # of a job whose run was interrupted
         ids = list(self._todo)
         self._todo.clear()
@@ -209,14 +213,50 @@ class RayEngine(ReplayingEngine):
         self.totals.in_flight = len(unfinished)
 
     async def _merge_calls(self) -> None:
-        """Commit the replies and the failed attempts that are new in the folder."""
-        new = {reply.key: reply for reply in await asyncio.to_thread(lambda: list(self._reader.new_replies()))}
-        for reply in new.values():
-            if not self.store.contains(reply.key):
+        """Commit the replies and the failed attempts that are new in the folder.
+
+        A reply that two workers paid for counts for both, once as an attempt without a reply.
+        """
+        first: dict[str, Reply] = {}
+        repeated: list[Reply] = []
+        logged = await asyncio.to_thread(lambda: list(self._reader.new_replies()))
+        for reply in logged:
+            known = first.get(reply.key)
+            if known is None and self.store.contains(reply.key):
+                known = await self.store.fetch(reply.key)
+            if known is None:
+                first[reply.key] = reply
                 self._fresh.add(reply.key)
                 if reply.run_id == self.run_id:
                     self.totals.paid(reply)
-        await gather_all(self.store.commit(reply) for reply in new.values() if reply.key in self._fresh)
+            elif reply.run_id == self.run_id and reply.unix_time != known.unix_time:
+                repeated.append(reply)
+        await gather_all(map(self.store.commit, first.values()))
+        for reply in repeated:
+            self._bill(_repeated(reply))
+        if logged:
+            with atomic_write(self._folder / MERGED, private=True) as file:
+                file.write(orjson.dumps(self._reader.offsets))
         for attempt in await asyncio.to_thread(take_attempts, self._folder / ATTEMPTS):
-            self.totals.billed(attempt.usage, attempt.cost_usd)
-            self.sink.attempt(attempt)
+            self._bill(attempt)
+
+    def _bill(self, attempt: FailedAttempt) -> None:
+        self.totals.billed(attempt.usage, attempt.cost_usd)
+        self.sink.attempt(attempt)
+
+
+def _repeated(reply: Reply) -> FailedAttempt:
+    """Return a reply whose key another worker's reply has, as an attempt without a reply."""
+    return FailedAttempt(
+        run_id=reply.run_id,
+        document_id="",
+        role="",
+        key=reply.key,
+        kind="repeated",
+        message="Another worker made the same call at the same time.",
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+        text=reply.text,
+        seconds=reply.seconds,
+        unix_time=reply.unix_time,
+    )

@@ -162,11 +162,14 @@ def precedents_of(text: str) -> Precedents:
 
 
 class ReplyLogReader:
-    """Reader of the replies that arrive in a folder, file by file, each line once."""
+    """Reader of the replies that arrive in a folder, file by file, each line once.
 
-    def __init__(self, folder: Path) -> None:
+    ``offsets`` are the bytes read so far by name of a file.
+    """
+
+    def __init__(self, folder: Path, offsets: Mapping[str, int] | None = None) -> None:
         self._folder = folder
-        self._offsets: dict[Path, int] = {}
+        self.offsets: dict[str, int] = dict(offsets or {})
 
     def new_replies(self) -> Iterator[Reply]:
         """Yield replies written since the last call.
@@ -176,11 +179,11 @@ class ReplyLogReader:
         """
         for path in sorted(self._folder.glob("*.jsonl")):
             with path.open("rb") as file:
-                file.seek(self._offsets.get(path, 0))
+                file.seek(self.offsets.get(path.name, 0))
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    self._offsets[path] = self._offsets.get(path, 0) + len(line)
+                    self.offsets[path.name] = self.offsets.get(path.name, 0) + len(line)
                     with suppress(ValueError):
                         yield decode_reply(line)
 

@@ -55,6 +55,28 @@ def engine(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray
     return RayEngine(work, dependencies, models, tmp_path)
 
 
+def test_reply_that_two_workers_paid_for_is_billed_for_both(world: World, engine: RayEngine) -> None:
+    paid = Reply("text", usage=Usage(prompt_tokens=3), cost_usd=0.5, unix_time=1.0, key="k", run_id=engine.run_id)
+    engine._make_folders("replies", "attempts")
+    later = [replace(paid, unix_time=time, key=key) for time, key in ((2.0, "k"), (3.0, "other"), (4.0, "k"))]
+    append_replies(engine._folder / "replies" / "a.jsonl", paid, *later[:2])
+    asyncio.run(engine._merge_calls())
+    append_replies(engine._folder / "replies" / "b.jsonl", later[2])
+    append_replies(engine._folder / "replies" / "project.jsonl", paid)
+    asyncio.run(engine._merge_calls())
+    assert world.replies == {"k": paid, "other": later[1]}
+    assert [(attempt.key, attempt.cost_usd, attempt.unix_time) for attempt in world.attempts] == [
+        ("k", 0.5, 2.0),
+        ("k", 0.5, 4.0),
+    ]
+    totals = engine.totals.so_far
+    assert (totals.calls, totals.prompt_tokens, totals.cost_usd) == (2, 12, 2.0)
+    again = RayEngine(world.work(engine.settings), engine.dependencies, ModelLibrary([]), engine._folder.parent)
+    again._todo.clear()
+    asyncio.run(again.run())
+    assert len(world.attempts) == 2
+
+
 async def load_two_texts(ids: Sequence[str]) -> list[Document]:
     """Return documents of which every second one has the same text."""
     return [Document(id, {"text": f"Text {int(id[1:]) % 2}. The staff were kind."}) for id in ids]
