@@ -108,17 +108,23 @@ class ModelCapabilities:
     def accepted(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters, by name, without those that the model refused with the same value.
 
-        Without ``levels``, thinking is only switched on or off.
+        A seed is left out if any was refused: each iteration has its own. Without ``levels``, thinking is only switched
+        on or off.
         """
         if not self.levels and "think" in params:
             params = {**params, "think": params["think"] is not False}
-        return {name: value for name, value in params.items() if value not in self.refused_params.get(name, ())}
+        refused = self.refused_params
+        return {
+            name: value
+            for name, value in params.items()
+            if name not in refused or (name != "seed" and value not in refused[name])
+        }
 
     @property
     def refusals(self) -> list[str]:
         """The refused parameters in words, such as "temperature=1.5", in alphabetical order."""
         return sorted(
-            name if isinstance(value, bool | Mapping) else f"{name}={value}"
+            name if name == "seed" or isinstance(value, bool | Mapping) else f"{name}={value}"
             for name, values in self.refused_params.items()
             for value in values
         )

@@ -65,6 +65,10 @@ def test_parameter_is_left_out_only_with_the_value_that_was_refused() -> None:
     assert capabilities.accepted({"reasoning_effort": "high"}) == {"reasoning_effort": "high"}
     assert capabilities.learn(refusal, {"reasoning_effort": "minimal"}), "of a request that was sent meanwhile"
     assert capabilities.refusals == ["reasoning_effort=minimal", "temperature=1.5"]
+    refusal.server_text = "Unrecognized request argument supplied: seed"
+    assert capabilities.learn(refusal, {"seed": 3})
+    assert capabilities.accepted({"seed": 4}) == {}, "the next iteration"
+    assert capabilities.refusals[1:] == ["seed", "temperature=1.5"]
 
 
 @each_row(
