@@ -74,7 +74,7 @@ class ClassifierStatus:
 def count_reviewed(session: ProjectSession) -> int:
     """Return the number of reviewed documents from which a classifier of the latest codebook would learn."""
     latest = session.store.codebooks.latest()
-    return 0 if latest is None else session.store.classifiers.count_reviewed(latest.codebook)
+    return 0 if latest is None else session.store.classifiers.count_reviewed(latest.codebook.closed)
 
 
 def status(session: ProjectSession) -> ClassifierStatus:
@@ -87,7 +87,7 @@ def status(session: ProjectSession) -> ClassifierStatus:
     latest = session.store.classifiers.latest_facts()
     outdated = latest is None or version_of(latest[1]) != classifier.VERSION or _is_outdated(session)
     interrupted = session.store.settings.get(UNSCORED) and not session.trainer.error
-    if (reviewed >= MIN_DOCUMENTS and outdated) or interrupted:
+    if reviewed >= MIN_DOCUMENTS and (outdated or interrupted):
         session.trainer.schedule()
     untrained = ClassifierStatus(
         max(0, MIN_DOCUMENTS - reviewed),

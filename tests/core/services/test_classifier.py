@@ -147,6 +147,24 @@ def test_interrupted_scoring_goes_on(session: ProjectSession, monkeypatch: pytes
     assert status(session).hash == hash
 
 
+def test_too_few_documents_schedule_no_training(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as closing:
+        closing.setattr(ClassifierTrainer, "_score_documents", lambda *_: False)
+        _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    session.store.codebooks.save(BOOK.model_copy(update={"kind": "rating"}))
+    assert status(session).missing == 5
+    assert not session.trainer.is_training
+
+
+def test_decisions_on_labels_that_are_open_by_now_do_not_count(session: ProjectSession) -> None:
+    _review(session, _run(session), [f"d{n:02}" for n in range(8)])
+    was_closed, other = BOOK.labels[0], Label(name="Breakfast")
+    opened = was_closed.model_copy(update={"open": "word"})
+    session.store.codebooks.save(BOOK.model_copy(update={"labels": (opened, other)}))
+    assert status(session).missing == 5
+    assert not session.trainer.is_training
+
+
 def test_undo_redo_and_adjudication_train_again(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(8)])
