@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, count, islice
+from itertools import chain, count, islice, zip_longest
 from typing import Any, TypeAlias
 
 import orjson
@@ -18,7 +18,7 @@ import orjson
 from core.errors import InputError
 from core.formatting import join_names
 from core.ingest.decode import Decoding, LineReader, RowTooLong
-from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, rater_key
+from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, has_only_own_name, rater_key
 from core.ingest.table import (
     EXPORT_COLUMNS,
     MAX_COLUMNS,
@@ -181,8 +181,9 @@ def _rows(value: Any, name: str) -> tuple[list[Any], str]:
 def _rows_of_array(elements: list[Any]) -> tuple[list[Any], str]:
     """Return the rows of an array, and a note on their form."""
     if (rows := _all(list, elements)) and len(names := _all(str, rows[0])) > 1:
-        others = [row for row in rows if row != names]
-        if is_header(names) and not any(name == cell for row in others for name, cell in zip(names, row, strict=False)):
+        columns = zip(names, zip_longest(*(row for row in rows if row != names)), strict=False)
+        is_data = any(name in cells and not has_only_own_name(name, cells) for name, cells in columns)
+        if is_header(names) and not is_data:
             return _with_names(names, rows[1:]), "The first array holds the names of the columns."
         return _with_names([f"column_{number}" for number, _ in enumerate(names, 1)], rows), ""
     texts = [{"text": text} for text in _all(str, elements)]

@@ -282,6 +282,8 @@ def test_first_array_is_data_if_one_of_its_values_recurs() -> None:
     table = read(json.dumps(rows), "data.json")
     assert (table.columns, table.column("column_1")) == (("column_1", "column_2"), ("pos", "neg", "pos"))
     assert read(json.dumps([["label", "text"], *rows, ["label", "text"]]), "data.json").columns == ("label", "text")
+    marks = [["text", "Food"], ["great food", "Food"], ["rude staff", ""], ["slow"]]
+    assert read(json.dumps(marks), "data.json").columns == ("text", "Food"), "an option of a survey"
 
 
 def test_index_of_pandas_is_the_id_of_rows_without_one() -> None:
