@@ -249,7 +249,7 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     separator = "|" if "|" in text else ";" if ";" in text else ","
     parts = (text.replace("\n", ",") if separator == "," else text).split(separator)
     if len(parts) == 1 and index is not None:
-        by_signs = (text.split(sign) for sign in "#/+&")
+        by_signs = ([*filter(None, text.split(sign))] for sign in "#/+&")
         parts = next((names for names in by_signs if len(names) > 1 and all(map(index.find, names))), parts)
     if separator == "," and index is not None and index.max_commas:
         parts = _rejoin(parts, index)
@@ -260,16 +260,18 @@ def split_lists(cells: Sequence[Any], signs: str = "#/+&") -> list[tuple[str, ..
     """Return the names in each list cell of a column.
 
     If no cell has a separator, one of ``signs`` separates names if in at least half of the cells with it all of them
-    are cells of their own.
+    are cells of their own. Of names around ``#`` (doccano), one is enough: few labels have it in their name.
     """
     name_lists = [split_list(cell) for cell in cells]
     if any(len(names) > 1 for names in name_lists):
         return name_lists
     single_names = {normalise(name) for names in name_lists for name in names}
     for sign in signs:
-        split = [tuple(part.strip() for name in names for part in name.split(sign)) for names in name_lists]
+        parted = ([part.strip() for name in names for part in name.split(sign)] for names in name_lists)
+        split = [tuple(filter(None, parts)) for parts in parted]
         separated = [parts for parts in split if len(parts) > 1]
-        known = sum(all(normalise(part) in single_names for part in parts) for parts in separated)
+        fits = any if sign == "#" else all
+        known = sum(fits(normalise(part) in single_names for part in parts) for parts in separated)
         if separated and known >= 0.5 * len(separated):
             return split
     return name_lists

@@ -148,7 +148,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     candidates = {name: cells[name] for name in predicted_last if name not in not_gold}
     is_repeated = sum(name.startswith(_ID_OF_EXPORT) for name in table.columns) > 1
     exported = _gold_of_export(candidates, codebook, is_repeated=is_repeated) if results else ()
-    candidates = {name: column for name, column in candidates.items() if name not in results}
+    vectors = [name for name, column in candidates.items() if has_vectors(column)]
+    candidates = {name: column for name, column in candidates.items() if name not in (*results, *vectors)}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."
         repeated = (name for name, _ in _ids_of_several_rows(inputs, text) if name is not None)
@@ -158,7 +159,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
         gold, why_gold = suggest_gold(candidates, codebook)
     else:
         gold, why_gold = _suggest_gold_without_codebook(candidates)
-    if not gold and (vectors := [name for name, column in candidates.items() if has_vectors(column)]):
+    if not gold and vectors:
         why_gold += f" '{vectors[0]}' has lists of 0 and 1, which do not name labels."
     may_list = codebook is None or codebook.kind == "multilabel"
     if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
@@ -326,7 +327,7 @@ def _label_fit(column: Sequence[Any], kind: Kind, index: LabelIndex) -> tuple[in
     listed = [name for names in lists for name in names if not is_blank(name)]
     labels = [name for name in listed if not is_reserved(name, kind)]
     matching = sum(index.find(name) is not None for name in labels)
-    if not listed or matching < _MIN_FITTING * len(labels) or has_vectors(column):
+    if not listed or matching < _MIN_FITTING * len(labels):
         return None
     if not labels:
         return 3, 1.0
@@ -576,7 +577,7 @@ def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
 
 
 def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
-    """Return True for a column named like lists of labels, or with JSON lists of names; not for objects and vectors.
+    """Return True for a column named like lists of labels, or with JSON lists of names; not for lists of objects.
 
     A column named like a single label may list them if its parts recur. Repeated names in a JSON list are the votes of
     several people.
@@ -589,8 +590,6 @@ def _may_list_labels(name: str, column: Sequence[Any]) -> bool:
         return False
     first = next((cell for cell in column if as_text(cell).strip()), "")
     is_json = isinstance(first, list) or as_text(first).strip().startswith("[")
-    if has_vectors(column):
-        return False
     folded = name.casefold()
     if _LISTS.search(folded) or (_CHOICES.search(folded) and (is_json or _parts_recur(column))):
         return True

@@ -60,6 +60,8 @@ def test_signs_separate_listed_labels_if_a_part_is_a_label() -> None:
         return codebook_from_gold(table(f"text,labels\n{rows}"), mapping).names
 
     assert names("food", "staff", "food#staff", "staff#room") == ("staff", "food", "room")
+    assert names("bill", "login", "urgent#bill", "login#urgent") == ("bill", "login", "urgent"), "never alone"
+    assert names("#food", "#room", "#food#room") == ("food", "room")
     assert names("C", "C++", "D", "C/D+") == ("C", "C++", "C/D+", "D")
     assert names("food#quality", "food#price") == ("food#price", "food#quality")
     assert names("R&D|a/b", "a") == ("a", "a/b", "R&D")  # the labels have a separator

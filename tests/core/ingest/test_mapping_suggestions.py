@@ -246,6 +246,7 @@ def test_lists_of_0_and_1_are_not_suggested_as_lists_of_labels() -> None:
         suggested = suggest_mapping(vectors, codebook)
         assert suggested.gold == ()
         assert suggested.reasons[2].endswith(" 'labels' has lists of 0 and 1, which do not name labels.")
+    assert suggest_mapping(table('text,label\na,"[1, 0]"\nb,"[1, 0]"\n')).gold == (), "nor as a choice of [1, 0]"
 
 
 def test_lists_of_none_are_suggested_as_gold_beside_lists_of_labels() -> None:
@@ -365,6 +366,7 @@ def test_hugging_face_export_of_moot_with_its_text_at_the_end_keeps_its_text() -
         ("label", ["Food, drinks", "Room; view", "Sport"], "choice"),
         ("label", ["food; room", "food", "room; view", "view"], "list"),
         ("label", ["food#room", "food", "room#view", "room", "view"], "list"),
+        ("label", ["urgent#bill", "bill", "login#urgent", "login"], "list"),
         ("label", ["Sales", "Sales/Marketing", "Food & drinks", "C", "C++"], "choice"),
         ("label", ["A", "B", "A/B"], "choice"),
         ("topics", ["food", "room"], "list"),
