@@ -44,15 +44,20 @@ def names_and_contents(files: Iterable[UploadedFile]) -> list[tuple[str, bytes]]
     return [(file.name, file.getvalue()) for file in files]
 
 
-def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[bytes, str], None]) -> None:
-    """Draw an uploader for a file that becomes the draft. ``save`` gets its content and its name."""
+def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[bytes, str], int | None]) -> None:
+    """Draw an uploader for a file that becomes the draft.
+
+    ``save`` gets its content and its name, and returns the version as which it saved the earlier draft, None for none.
+    """
     upload = st.file_uploader(label, type=list(types), key=state.data.uploader(name))
     if upload is None:
         return
     with error_boxes():
-        save(upload.getvalue(), upload.name)
+        kept = save(upload.getvalue(), upload.name)
         state.data.clear_uploaders()
-        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
+        replaced = f"The draft that it replaced was saved as v{kept}. " if kept is not None else ""
+        remedy = f"{replaced}Check the new draft, then save it as a version."
+        state.set_notice("ok", f"{upload.name} is now the draft", remedy)
         st.rerun()
 
 

@@ -70,6 +70,8 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
             saved(state.saved_at.get("codebook"), "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(session, book)
+            if status.dirty:
+                line("An import replaces the draft. Save or export the draft first to keep its changes.")
         if status.dirty:
             back = "Restore the saved version" if status.saved is not None else "Delete the draft"
             discard_popover({back: fields.discard})

@@ -98,9 +98,10 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
 
-            def save_import(content: bytes, name: str) -> None:
-                personas.replace_draft(session, personas.from_yaml(content, name), name)
+            def save_import(content: bytes, name: str) -> int | None:
+                kept = personas.replace_draft(session, personas.from_yaml(content, name), name)
                 state.note_saved("personas")
+                return kept
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:

@@ -253,10 +253,12 @@ def test_keyword_matches_escape_documents(saved: ProjectSession) -> None:
 
 def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> None:
     at = open_page("codebook")
+    assert "An import replaces the draft" not in html(at)
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: a}, {name: A}]", "text/yaml")).run()
     assert "two labels have the same name" in html(at)
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: price}, {name: Staff}]", "text/yaml")).run()
     assert "c.yaml is now the draft" in html(at)
+    assert "An import replaces the draft" in html(at)
     assert names(saved) == ("price", "Staff")
     assert codebooks.codebook_status(saved).codebook.labels[0].id == PRICE
 

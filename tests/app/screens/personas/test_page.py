@@ -9,6 +9,7 @@ import pytest
 
 from core.debate import protocols
 from core.debate.persona_extraction import UNLIMITED, PersonaExtraction
+from core.debate.personas import DEFAULT_PERSONAS, dump_yaml
 from core.engine.standalone_run import Spent
 from core.errors import UsageError
 from core.files import shipped_folder
@@ -30,6 +31,18 @@ def session(session: ProjectSession) -> ProjectSession:
 
 def documents(at):
     return next(uploader for uploader in at.file_uploader if uploader.label == "Documents")
+
+
+def test_import_names_the_version_that_keeps_the_replaced_draft(session: ProjectSession) -> None:
+    mine = personas.change_persona(DEFAULT_PERSONAS, "Critic", traits="An hour of writing.")
+    personas.save_draft(session, mine)
+    at = open_page("personas")
+    other = dump_yaml(personas.change_persona(DEFAULT_PERSONAS, "Critic", name="Ada")).encode()
+    upload = next(uploader for uploader in at.file_uploader if uploader.label == "Import YAML")
+    upload.set_value(("other.yaml", other, "application/yaml")).run()
+    assert "other.yaml is now the draft" in html(at)
+    assert "The draft that it replaced was saved as v1." in html(at)
+    assert personas.history(session)[0].personas == mine
 
 
 def test_personas_from_documents_become_a_saved_panel(session: ProjectSession) -> None:
