@@ -18,7 +18,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_number
 from core.runs import RunSettings
-from core.services.evaluation import evaluation
+from core.services.evaluation import annotation_arrays, evaluation
 from core.services.evaluation import report as html_report
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.evaluation import efficient
@@ -634,6 +634,25 @@ def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
     assert headings == ["label", "given", "Precision", "Recall", "F1"]
     assert [row[0] for row in rows] == ["Alpha", "Beta"]
     assert rows[1][2:4] == ["1.000 (0.342 to 1.000)", "1.000 (0.342 to 1.000)"]
+
+
+def test_html_report_has_the_share_of_each_label_in_the_verdicts(project, session, run_id):
+    session.run_name = lambda id: f"Run {id}"
+    for run in (run_id, choice_run(project)):
+        values = annotation_arrays.verdict_arrays(session, session.run(run)).verdicts
+        codebook = session.run(run).settings.codebook
+        for number, name in enumerate(codebook.names):
+            column = [value for value in values[:, 0 if codebook.kind == "choice" else number] if value == value]
+            given = column.count(number if codebook.kind == "choice" else 1)
+            assert column
+            assert printed(session, run, "Labels in the verdicts", name) == {
+                "label": name,
+                "given": str(given),
+                "documents with a verdict on it": str(len(column)),
+                "share": f"{100 * given / len(column):.1f}%",
+            }
+    rated = html_report.html_report(session, session.run(rating_run(project)))
+    assert "Labels in the verdicts" not in rated
 
 
 def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_id):
