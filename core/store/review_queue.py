@@ -16,7 +16,7 @@ from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import HIDDEN_VERDICTS, PENDING
-from core.store.rows import clean, dump
+from core.store.rows import clean, dump, excerpt
 from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrame
 from core.store.write_queue import Repository, Writer
@@ -253,7 +253,7 @@ _VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE ru
 TEXT_START = 240
 """Characters of a text in a line."""
 _COLUMNS = (
-    f"document_id, left(text, {TEXT_START}), review_status, changed_at, reasons, quotes, supported, certainty, "
+    f"document_id, {excerpt(TEXT_START)}, review_status, changed_at, reasons, quotes, supported, certainty, "
     "skipped, hidden"
 )
 

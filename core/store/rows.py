@@ -188,3 +188,8 @@ def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
     if joined.isascii() and "\x00" not in joined:
         return row
     return tuple(clean(cell) if isinstance(cell, str) else cell for cell in row)
+
+
+def excerpt(limit: int) -> str:
+    """Return SQL for the first ``limit`` characters of ``text``, with an ellipsis if there are more."""
+    return f"left(text, {limit}) || CASE WHEN length(left(text, {limit + 1})) > {limit} THEN '…' ELSE '' END"

@@ -17,7 +17,7 @@ from core.prompts import Message
 from core.runs import RoleModel
 from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
-from core.store.rows import clean, load, validated
+from core.store.rows import clean, excerpt, load, validated
 
 _FIELDS = ("run_id", "document_id", "turn", "role", "form", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""
@@ -136,7 +136,7 @@ class Transcripts(ReadRepository):
         params = {"run": run_id, "status": status, "search": clean(search).lower()}
         total = self._connection.value(f"SELECT count(*) {_MATCHING}", params)
         rows = self._connection.rows(
-            f"SELECT document_id, status, verdict, coalesce(left(text, {TEXT_START}), '') {_MATCHING} "
+            f"SELECT document_id, status, verdict, coalesce({excerpt(TEXT_START)}, '') {_MATCHING} "
             "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
             {**params, "limit": limit, "offset": offset},
         )
