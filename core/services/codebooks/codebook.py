@@ -252,8 +252,8 @@ def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
     if other is not None and other.id != label_id:
         remedy = "Choose another name."
         if label_id:
-            remedy += " To merge the labels, delete this one, then map its name to the other one with Map gold columns "
-            remedy += "on Data."
+            remedy += " To merge the labels, delete this one. If it has gold, then map its name to the other one with "
+            remedy += "Map gold columns on Data."
         raise CodebookError(f"A label '{other.name}' already exists.", remedy)
     return name
 

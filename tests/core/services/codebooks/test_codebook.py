@@ -70,7 +70,7 @@ def test_invalid_label_names_are_rejected(name: str, message: str) -> None:
 
 
 def test_taken_name_of_a_label_says_how_to_merge() -> None:
-    merge = "To merge the labels, delete this one, then map its name to the other one with Map gold columns on Data"
+    merge = "delete this one. If it has gold, then map its name to the other one with Map gold columns on Data"
     with pytest.raises(CodebookError, match=merge):
         codebooks.change_label(BOOK, PRICE, name="food")
     with pytest.raises(CodebookError, match=r"Choose another name\.$"):
