@@ -134,6 +134,7 @@ def styled(chart: Any, height: int) -> Spec:
         "titleFontSize": 11.5,
         "titleFontWeight": 400,
         "labelLimit": 190,
+        "labelSeparation": 6,  # in a narrow panel, labels that would touch are left out
     }
     legend = {"labelColor": shades["tx2"], "titleColor": shades["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time

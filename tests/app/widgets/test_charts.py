@@ -157,6 +157,11 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     assert "full cost per verdict, $" in drawn[0]
 
 
+def test_labels_of_an_axis_do_not_touch_in_a_narrow_panel(monkeypatch):
+    spec = specification(monkeypatch, "bars", *CHARTS["bars"])
+    assert spec["config"]["axis"]["labelSeparation"] >= 4  # pixels; Vega's default is 0
+
+
 def test_consistency_has_the_right_share_beside_its_bars():
     from app.widgets import charts
 
