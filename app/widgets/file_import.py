@@ -10,10 +10,11 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.state import state
+from app.state import DataState, reset_widgets, state
 from app.widgets.alerts import error_boxes, error_notice
 from core.errors import MootError
-from core.services.data import importing
+from core.services.codebooks import codebook as codebooks
+from core.services.data import gold_mapping, importing
 from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
@@ -79,3 +80,10 @@ def read_files(
         st.rerun()
     context.add_pending_import(replace(draft, destination=destination))
     state.data.clear_uploaders()
+
+
+def begin_gold_mapping(session: ProjectSession) -> None:
+    """Read the documents, so that Data shows the mapping of their gold columns. InputError without documents."""
+    with st.spinner("Reading the documents"):
+        state.data.gold_draft = gold_mapping.draft_from_project(session, codebooks.editor_codebook(session))
+    reset_widgets(*DataState.GOLD_WIDGETS)

@@ -9,12 +9,12 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.pages import page_link
+from app.pages import open_page
 from app.state import CodebookState, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.elements import button, discard_popover, download, field_name, icon_button, icon_popover, line, saved
-from app.widgets.file_import import draft_upload
+from app.widgets.file_import import begin_gold_mapping, draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
@@ -365,7 +365,9 @@ def start(session: ProjectSession, fields: Fields) -> None:
         import_form(session, None)
         if overview.count_documents(session):
             heading("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
-            page_link("data", "Map gold columns")
+            if st.button("Map gold columns", key="codebook-map-gold", icon=":material/rule:"):
+                begin_gold_mapping(session)
+                open_page("data")
 
 
 def use(fields: Fields, book: Codebook) -> None:

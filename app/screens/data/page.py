@@ -94,9 +94,7 @@ def project(session: ProjectSession) -> None:
     codebook = codebooks.editor_codebook(session)
     with header("Data", session.name):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
-            with st.spinner("Reading the documents"):
-                state.data.gold_draft = gold_mapping.draft_from_project(session, codebook)
-            reset_widgets(*DataState.GOLD_WIDGETS)
+            file_import.begin_gold_mapping(session)
             st.rerun()
         importer = st.popover("Import files", icon=":material/upload_file:", key="data-import-popover")
         with importer, st.container(width=460):

@@ -45,6 +45,13 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
     assert [version.note for version in codebooks.history(session)] == ["to begin with"]
 
 
+def test_codebook_from_gold_columns_opens_their_mapping(session: ProjectSession) -> None:
+    session.store.documents.add([Document("a", {"text": "soup"}, source={"text": "soup", "Food": "1"})])
+    at = button(open_page("codebook"), "Map gold columns")
+    assert "map gold columns" in html(at)
+    assert at.button(key="data-map-gold-submit").label
+
+
 def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft(saved: ProjectSession) -> None:
     codebooks.save_draft(saved, codebooks.change(codebooks.current(saved), domain="hotels"))
     at = open_page("codebook")
