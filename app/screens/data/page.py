@@ -244,7 +244,8 @@ class ImportPage:
         if preview is not None:
             title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
             title += f", merged: {preview.built.merged:,}" if preview.built.merged else ""
-        with panel(title, table.format, key="account") as head:
+        name = "txt" if table.name.lower().endswith(".txt") else table.format
+        with panel(title, name, key="account") as head:
             if preview is not None and (rejected := preview.built.rejected):
                 with head:
                     content = partial(importing.rejected_csv, rejected)

@@ -39,6 +39,11 @@ def upload(content: bytes, name: str = "soup.csv") -> AppTest:
     return at.file_uploader(key="data-file-0").set_value([(name, content, "text/csv")]).run()
 
 
+def test_format_of_a_text_file_is_named_like_its_suffix(session: ProjectSession) -> None:
+    assert "<span>txt</span>" in html(upload(b"The soup was cold.\nFriendly staff.\n", "notes.TXT"))
+    assert "<span>csv</span>" in html(upload(CSV))
+
+
 def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     at = upload(CSV)
     shown = html(at)
