@@ -68,17 +68,18 @@ def authors_command(
             console.print_message(f"{predictor} predicted {format_count(count, 'answer')}")
         if output is not None:
             console.print_message(f"answers written to {files.save_labels(session, output)}")
-        report = to_json(author_report(session))
+        results = author_report(session)
+    report = to_json(results)
     if as_json:
         console.print_json(report)
     else:
-        _print_report(report)
+        _print_report(report, results.unit)
 
 
-def _print_report(report: dict[str, Any]) -> None:
+def _print_report(report: dict[str, Any], unit: str) -> None:
     from core.services.author_labelling.report import format_basis
 
-    _print_collection(report["collection"])
+    _print_collection(report["collection"], unit)
     _print_labels(report["labels"])
     if report["annotators"]:
         console.print_line()
@@ -93,7 +94,7 @@ def _print_report(report: dict[str, Any]) -> None:
         _print_clicks(arms)
 
 
-def _print_collection(collection: dict[str, Any]) -> None:
+def _print_collection(collection: dict[str, Any], unit: str) -> None:
     completion, spammers, spam = collection["completion"], collection["spam_authors"], ""
     if spammers:
         spam = f" ({format_count(spammers, 'spam author')} {plural(spammers, 'is', 'are')} left out)"
@@ -102,7 +103,8 @@ def _print_collection(collection: dict[str, Any]) -> None:
         f"{sum(collection['excluded'].values())} excluded; {format_count(collection['asked'], 'question')}: "
         f"{collection['answered']} answered, {format_count(collection['abstained'], 'abstention')}, "
         f"{collection['declined']} skipped "
-        f"(completion {_format_share(completion['value'], completion['interval'])}; 95% intervals in brackets)"
+        f"(completion {_format_share(completion['value'], completion['interval'])}; "
+        f"95% intervals over {unit} in brackets)"
     )
 
 

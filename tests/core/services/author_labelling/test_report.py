@@ -157,6 +157,7 @@ def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(done.json["annotators"]) == {"readers", "experts"}
     assert (tmp_path / "all.jsonl").exists()
     lines = moot("authors", "--project", project).stdout.splitlines()
+    assert lines[0].endswith("95% intervals over authors in brackets)")
     head, readers = (line for line in lines if line.startswith(("annotators", "readers")))
     assert readers.endswith(MISSING)  # an imported file states no cost
     columns = re.split(r"  +", head)
@@ -253,7 +254,7 @@ def test_predictivity_keeps_a_test_of_each_model_and_names_its_answers(
     assert tests() == {"latest": "some/m", "now": 11, "some/m": 8}
     after = {"latest": "builtin/lexical", "now": 11, "some/m": 8, "builtin/lexical": 11}
     assert test_with("builtin/lexical") == after
-    authors._print_report(to_json(author_report(session)))
+    authors._print_report(to_json(author_report(session)), "authors")
     printed = capsys.readouterr().out
     assert "by some/m on 8 answers (now 11: run it again):" in printed
     assert "by builtin/lexical on 11 answers:" in printed
