@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -76,9 +77,10 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
     kind = data.get("kind")
     label_keys = {key: fields for key, fields in _LABEL_KEYS.items() if kind in (None, _KIND_OF_KEYS.get(key, kind))}
     names = [normalise(path[-1]) for _, path in codes]
+    counts = Counter(names)
     labels = [
         {
-            "name": " / ".join(path) if names.count(name) > 1 else path[-1],
+            "name": " / ".join(path) if counts[name] > 1 else path[-1],
             "colour": _colour(code.get("color", "")),
             **_described(code, "description", label_keys),
         }
