@@ -27,6 +27,7 @@ from core.store.database import copy_files, data_files, translate_error
 from core.store.project_lock import ProjectLock
 
 NAME_LIMIT = 80
+"""Limit of a name in bytes."""
 REVEAL_SECONDS = 2.0
 """Seconds after which a program that still runs is taken to show the folder."""
 ORIGIN = "origin.txt"
@@ -81,7 +82,7 @@ def project_path(name: str, folder: Path | None = None, *, but: Path | None = No
     if _UNSAFE.search(name) or name.startswith(".") or name.endswith(".") or _RESERVED.fullmatch(name):
         raise UsageError(f"'{name}' is not a valid file name.", 'Leave out / \\ : * ? " < > | and a dot at either end.')
     if len(name.encode()) > NAME_LIMIT:
-        raise UsageError(f"The name is longer than {NAME_LIMIT} characters.", "Choose a shorter one.")
+        raise UsageError("The name of the project is too long.", "Choose a shorter one.")
     path = (folder or preferences.projects_folder()) / f"{name}{SUFFIX}"
     if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent) if other != but):
         raise UsageError(f"Project '{name}' already exists.", "Open it, or choose another name.")
@@ -215,6 +216,7 @@ def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
                 (folder / ORIGIN).unlink(missing_ok=True)
                 folder.rmdir()
             raise
+        workspace.move_shared(path, folder / path.name)
     preferences.update(lambda saved: saved.with_moved(path, None))
     return _deleted(folder)
 
@@ -236,7 +238,7 @@ def deleted_projects() -> tuple[DeletedProject, ...]:
     return tuple(deleted for _, deleted in sorted(found, key=lambda dated: -dated[0]))
 
 
-def restore_project(deleted: DeletedProject) -> Path:
+def restore_project(workspace: Workspace, deleted: DeletedProject) -> Path:
     """Move a project from the bin back to its folder, under a free name, and return its path.
 
     Raises ProjectError if it is not in the bin any more, and OSErrors as Moot's own.
@@ -251,6 +253,7 @@ def restore_project(deleted: DeletedProject) -> Path:
         shutil.rmtree(deleted.folder)
     except OSError as error:
         raise translate_error(error, target) from error
+    workspace.move_shared(deleted.folder / origin.name, target)
     preferences.update(lambda saved: saved.with_recent(target))
     return target
 

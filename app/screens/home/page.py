@@ -293,7 +293,7 @@ def _bin(workspace: Workspace) -> None:
         return
 
     def restore(project: projects.DeletedProject) -> None:
-        path = run_slow(projects.restore_project, project)
+        path = run_slow(projects.restore_project, workspace, project)
         state.select_project(run_slow(workspace.open, path, create=False).path)
         state.set_notice("ok", f"{project.name} was restored and is open")
 

@@ -77,6 +77,11 @@ def test_invalid_project_name_is_rejected(workspace: Workspace, name: str) -> No
     assert workspace.sessions() == ()
 
 
+def test_short_name_of_many_bytes_is_not_said_to_have_many_characters(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match="too long"):
+        projects.create_project(workspace, "酒店评论" * 7)
+
+
 def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "  Münchner   Briefe.duckdb ")
     assert session.path == preferences.projects_folder() / "Münchner Briefe.duckdb"
@@ -92,7 +97,7 @@ def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace
 def test_long_name_survives_the_bin(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "Customer reviews 2024 pilot study")
     deleted = projects.delete_project(workspace, session.path)
-    assert projects.restore_project(deleted) == session.path
+    assert projects.restore_project(workspace, deleted) == session.path
 
 
 def test_case_of_a_name_can_be_changed(workspace: Workspace) -> None:
@@ -349,6 +354,16 @@ def test_rename_keeps_an_unsent_text(workspace: Workspace) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")
+def test_new_project_does_not_get_the_unsent_text_of_a_deleted_one(workspace: Workspace) -> None:
+    path = projects.create_project(workspace, "one").path
+    workspace.shared(AuthorDrafts, path).of("p1").text = "My first"
+    deleted = projects.delete_project(workspace, path)
+    again = projects.create_project(workspace, "one").path
+    assert workspace.shared(AuthorDrafts, again).of("p1").text == ""
+    restored = projects.restore_project(workspace, deleted)
+    assert workspace.shared(AuthorDrafts, restored).of("p1").text == "My first"
+
+
 def test_project_stays_complete_if_the_bin_is_on_a_full_disk(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,7 +389,7 @@ def test_project_stays_complete_if_the_bin_is_on_a_full_disk(
         deleted = projects.delete_project(workspace, path)
         assert not path.exists()
         assert not replies.exists()
-        assert projects.restore_project(deleted) == path
+        assert projects.restore_project(workspace, deleted) == path
         assert replies.read_text() == "paid for"
 
 
@@ -415,7 +430,7 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     assert projects.recent(workspace) == ()
     assert [(deleted.name, deleted.origin) for deleted in projects.deleted_projects()] == [("one", session.path)]
     projects.create_project(workspace, "one")  # the name is in use again
-    path = projects.restore_project(deleted)
+    path = projects.restore_project(workspace, deleted)
     assert path.stem == "one 2"
     assert workspace.open(path).store.documents.count() == 1
     assert projects.deleted_projects() == ()
@@ -423,7 +438,7 @@ def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     projects.empty_bin()
     assert projects.deleted_projects() == ()
     with pytest.raises(ProjectError, match="one 2 is not in the bin any more"):
-        projects.restore_project(deleted)
+        projects.restore_project(workspace, deleted)
 
 
 def test_path_of_a_deleted_project_is_on_disk_before_its_files_are_moved(
