@@ -38,7 +38,7 @@ def notice(kind: NoticeKind, head: str, text: str = "") -> None:
 
 
 def error_box(error: MootError) -> None:
-    """Draw the message and the remedy of an error. What is not a mistake is drawn as information."""
+    """Draw the message and the remedy of an error. Errors that are not mistakes are drawn as information."""
     notice(_kind(error), error.message, error.remedy)
 
 

@@ -84,7 +84,7 @@ class ProjectSession:
         self.active_sweeps: dict[int, threading.Event] = {}
         """By number of each sweep that runs in this process, the event that pauses it."""
         self.jobs: dict[str, Job[Any]] = {}
-        """By a sentence that says what it does, each job of a page that is running or whose end was not shown yet."""
+        """By name, each job of a page that is running or whose end was not shown yet."""
         self._live_runs: dict[str, LiveRunState] = {}
         self._engines: dict[str, Engine] = {}
         self._futures: dict[str, Future[RunStatus]] = {}
@@ -334,7 +334,7 @@ class ProjectSession:
 
     @property
     def activity(self) -> str:
-        """What is done now, such as "a run is active"; empty for nothing. Runs and sweeps of the Lab included."""
+        """Current work, such as "a run is active"; empty for none. Runs and sweeps of the Lab included."""
         if self.open_runs() or self.active_sweeps:
             return "a run is active"
         return next((name for name, job in list(self.jobs.items()) if not job.wait(0)), "")
@@ -342,7 +342,7 @@ class ProjectSession:
     def start_job(self, name: str, start: Callable[[OnStep], Future[Any]], step: str) -> None:
         """Start a job, unless one of this name is running or its end was not shown yet. Raises the errors of ``start``.
 
-        ``name`` is a sentence that says what the job does, ``step`` its first step.
+        ``name`` is a clause such as "a model writes personas", ``step`` the first step of the job.
         """
         with self._starting:
             if name not in self.jobs:

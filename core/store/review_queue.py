@@ -324,7 +324,7 @@ class ReviewProgress:
     decided: int
     """Submitted or discarded."""
     urgent: int | None
-    """Not decided, with a reason for review. None while the verdict of any of them is hidden: reasons tell of it."""
+    """Not decided, with a reason for review. None while the verdict of any of them is hidden: it is a reason."""
     seconds: float | None
     """Median of the last fifty that were submitted, None before the first."""
 

@@ -568,7 +568,7 @@ class PendingImport:
 
     @property
     def activity(self) -> str:
-        """A sentence that says what the job does."""
+        """Name of the job in a project."""
         return f"{self.draft.name} is being imported"
 
     def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:

@@ -303,7 +303,7 @@ class Rewrite:
 
     def __init__(self) -> None:
         self.proposal: Proposal | None = None
-        """What a model proposed, until the next request."""
+        """Proposal of a model, until the next request."""
 
 
 def propose_rewrite(
