@@ -353,7 +353,6 @@ def test_rename_keeps_an_unsent_text(workspace: Workspace) -> None:
     assert workspace.shared(AuthorDrafts, again).of("p1").text == ""
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")
 def test_new_project_does_not_get_the_unsent_text_of_a_deleted_one(workspace: Workspace) -> None:
     path = projects.create_project(workspace, "one").path
     workspace.shared(AuthorDrafts, path).of("p1").text = "My first"
@@ -364,6 +363,7 @@ def test_new_project_does_not_get_the_unsent_text_of_a_deleted_one(workspace: Wo
     assert workspace.shared(AuthorDrafts, restored).of("p1").text == "My first"
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second disk")
 def test_project_stays_complete_if_the_bin_is_on_a_full_disk(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
