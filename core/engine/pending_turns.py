@@ -10,13 +10,14 @@ from functools import lru_cache
 
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
-from core.debate.turns import Reply, Request, Step, Turn, Verdict
+from core.debate.turns import Reply, ReplyError, Request, Step, Turn, Verdict
 from core.documents import Document, Precedents, storable
 from core.engine.interfaces import Fetch
 from core.engine.truncation import MAX_CUTS, describe_cut, skipped_verdict, too_long_verdict, truncate
 from core.errors import ContextTooLong
 from core.hashing import digest
 from core.llm.model_library import ModelLibrary
+from core.llm.streaming import no_text_error
 from core.runs import RoleModel, RunSettings, Sampling
 
 
@@ -171,7 +172,10 @@ class Debate:
     def _equal_replies(
         self, requests: Sequence[Request], answered: Sequence[tuple[Request, Reply]]
     ) -> dict[int, Reply]:
-        """Return, by place among requests, the replies that were cut and whose limit cannot be raised any further."""
+        """Return, by place among requests, the replies that were cut and whose limit cannot be raised any further.
+
+        A plain-text reply without text is an error, as the reply to a request with a raised limit would be.
+        """
         unused, equal = list(answered), {}
         for index, request in enumerate(requests):
             role_model = self._settings.role_models[request.role]
@@ -182,6 +186,9 @@ class Debate:
                     == earlier
                     and 0 < self._sent_limit(role_model, request) <= reply.output_limit
                 ):
+                    if request.form == "text" and not reply.text.strip():
+                        error = no_text_error(role_model, reply.output_limit)
+                        reply = Reply(error=ReplyError(error.kind, str(error)))
                     equal[index] = reply
                     del unused[number]
                     break

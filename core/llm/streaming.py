@@ -193,6 +193,13 @@ MIN_TOKENS_PER_SECOND, MIN_REPLY_SECONDS = 2.0, 600.0
 """Tokens per second of a slow server, and the seconds that every reply may take."""
 
 
+def no_text_error(role_model: RoleModel, output_limit: int) -> errors.LengthLimit:
+    """Return the error for a second reply that reached its output limit, in tokens, without any text."""
+    return errors.LengthLimit(
+        f"{role_model.spec} reached its output limit of {output_limit} tokens without writing any text."
+    )
+
+
 def reply_seconds(max_tokens: int) -> float:
     """Return the time in seconds that a reply may take by default."""
     return max(MIN_REPLY_SECONDS, max_tokens / MIN_TOKENS_PER_SECOND)
@@ -428,10 +435,7 @@ class ReplyBuilder:
         text, reasoning = self.so_far, join_pieces(self.reasoning)
         finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
         if not text.strip() and finish_reason == "length" and role_request.form == "text" and role_request.reask:
-            raise errors.LengthLimit(
-                f"{role_model.spec} reached its output limit of {role_request.output_limit(role_model)} tokens "
-                "without writing any text."
-            )
+            raise no_text_error(role_model, role_request.output_limit(role_model))
         if not text.strip() and finish_reason == "stop":
             if reasoning.strip():
                 raise errors.EmptyReply(

@@ -17,7 +17,7 @@ from core.documents import Document, Precedents
 from core.engine import base_engine, model_calls, retries
 from core.engine.base_engine import LOADED_AT_ONCE, MISSING, OUT_OF_BUDGET, RunTotals
 from core.engine.pending_turns import Debate
-from core.errors import EmptyReply, StorageFull
+from core.errors import EmptyReply, LengthLimit, StorageFull
 from core.llm.connections import Limits
 from core.llm.quotas import Quota
 from core.llm.streaming import OnDelta
@@ -297,6 +297,25 @@ def test_cut_reply_with_the_highest_limit_keeps_its_place_among_others() -> None
     assert ("annotator_a", 1) in asked
     by_role = {turn.role: turn.reply.text for turn in world.turns if turn.round == 0}
     assert by_role["annotator_b"] == "I think ..."
+
+
+@pytest.mark.parametrize("allowed", [1024, 4096])
+def test_plain_text_role_that_reaches_the_highest_limit_without_text_fails_the_document(allowed: int) -> None:
+    class Silent(World):
+        async def ask(self, role_model: RoleModel, ask: Request, *others: Any) -> Reply:
+            reply = await super().ask(role_model, ask, *others)
+            if ask.role != "critic":
+                return reply
+            if ask.reask:  # as a client raises it
+                raise LengthLimit("no text")
+            return replace(reply, text="", finish_reason="length")
+
+    world = Silent(max_output=allowed)  # the request has a limit of 1024
+    assert drive(world, count=1, settings=settings("ecj")).failed == 1
+    error = world.verdicts["d0"].verdict.error
+    assert error is not None
+    assert error.kind == LengthLimit.kind
+    assert [role for _, role in world.requested] == ["extractor", "critic", "critic"][: 2 + (allowed > 1024)]
 
 
 def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
