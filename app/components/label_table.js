@@ -11,7 +11,7 @@ import { avatar } from "./roles.js";
 /** @import { Label } from "./labels.js" */
 /** @import { Role } from "./roles.js" */
 
-const MAX_COLUMNS = 6;
+const MAX_COLUMNS = 7; // all roles of Courtroom
 
 /**
  * @param {Debate | null} debate

@@ -186,14 +186,17 @@ test("the label table shows what a role decided last on each label", () => {
 });
 
 test("the label table has the roles that assigned labels if there is no room for all roles", () => {
-  const run = makeRun("multilabel", ["magistrate", "prosecutor", "defender", "clerk", "judge_1", "judge_2", "judge_3"]);
-  const debate = new Debate("d1", run);
-  const shown = () => [...labelTable(debate, run, new Set()).querySelectorAll("th .avatar")].map(({ title }) => title);
-  assert.deepEqual(shown(), ["Magistrate", "Prosecutor", "Defender", "Clerk", "Judge 1", "Judge 2"]);
-  for (const [turn, role] of ["magistrate", "judge_1", "judge_2", "judge_3"].entries()) {
+  const courtroom = ["magistrate", "prosecutor", "defender", "clerk", "judge_1", "judge_2", "judge_3"];
+  const shown = (/** @type {Debate} */ debate) =>
+    [...labelTable(debate, debate.run, new Set()).querySelectorAll("th .avatar")].map(({ title }) => title);
+  const all = ["Magistrate", "Prosecutor", "Defender", "Clerk", "Judge 1", "Judge 2", "Judge 3"];
+  assert.deepEqual(shown(new Debate("d1", makeRun("multilabel", courtroom))), all);
+  const debate = new Debate("d1", makeRun("multilabel", [...courtroom, "judge_4"]));
+  assert.deepEqual(shown(debate), all);
+  for (const [turn, role] of ["magistrate", "judge_1", "judge_2", "judge_3", "judge_4"].entries()) {
     debate.addTurn(makeTurn(turn, role, { labels: ["a"] }));
   }
-  assert.deepEqual(shown(), ["Magistrate", "Prosecutor", "Defender", "Judge 1", "Judge 2", "Judge 3"]);
+  assert.deepEqual(shown(debate), ["Magistrate", "Prosecutor", "Defender", "Judge 1", "Judge 2", "Judge 3", "Judge 4"]);
 });
 
 test("names outside the codebook are listed with the turn", () => {
