@@ -93,7 +93,8 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for source in mapping.gold:
         cells = _gold_cells(table, mapping, source)
-        name_lists = split_lists(cells) if source.kind == "list" else [(choice_name(cell),) for cell in cells]
+        # in lists of doccano, separated by #, some labels occur only beside others
+        name_lists = split_lists(cells, sure="#") if source.kind == "list" else [(choice_name(cell),) for cell in cells]
         for name in chain.from_iterable(name_lists):
             folded = normalise(name)
             if folded and not is_reserved(folded, kind) and not is_blank(name):

@@ -256,11 +256,11 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def split_lists(cells: Sequence[Any], signs: str = "#/+&") -> list[tuple[str, ...]]:
+def split_lists(cells: Sequence[Any], signs: str = "#/+&", sure: str = "") -> list[tuple[str, ...]]:
     """Return the names in each list cell of a column.
 
     If no cell has a separator, one of ``signs`` separates names if in at least half of the cells with it all of them
-    are cells of their own. Of names around ``#`` (doccano), one is enough: few labels have it in their name.
+    are cells of their own. Of names around a sign in ``sure``, one such cell is enough.
     """
     name_lists = [split_list(cell) for cell in cells]
     if any(len(names) > 1 for names in name_lists):
@@ -270,7 +270,7 @@ def split_lists(cells: Sequence[Any], signs: str = "#/+&") -> list[tuple[str, ..
         parted = ([part.strip() for name in names for part in name.split(sign)] for names in name_lists)
         split = [tuple(filter(None, parts)) for parts in parted]
         separated = [parts for parts in split if len(parts) > 1]
-        fits = any if sign == "#" else all
+        fits = any if sign in sure else all
         known = sum(fits(normalise(part) in single_names for part in parts) for parts in separated)
         if separated and known >= 0.5 * len(separated):
             return split
