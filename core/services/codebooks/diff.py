@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
@@ -85,8 +85,8 @@ def _changed(*fields: tuple[str, Any, Any]) -> tuple[FieldChange, ...]:
 
 
 def words(before: str, after: str) -> tuple[Piece, ...]:
-    """Return the word diff of two texts as one sequence of pieces."""
-    return _pieces(_WORD.findall(before), _WORD.findall(after), "")
+    """Return the word diff of two texts as one sequence of pieces; white space is the same only beside equal words."""
+    return _pieces(_WORD.findall(before), _WORD.findall(after), "", str.isspace)
 
 
 def lines(before: str, after: str) -> tuple[Piece, ...]:
@@ -97,12 +97,17 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
     return _pieces(before.split("\n"), after.split("\n"), "\n")
 
 
-def _opcodes(before: list[str], after: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    """Return the opcodes of ``difflib``. Texts that would take too long are replaced as a whole."""
+def _opcodes(
+    before: list[str], after: list[str], is_junk: Callable[[str], bool] | None = None
+) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the opcodes of ``difflib``; junk is equal only beside other equal pieces.
+
+    Texts that would take too long are replaced as a whole.
+    """
     counts = Counter(after)
     if sum(counts[piece] for piece in before) > _MAX_PAIRS:
         return [("equal" if before == after else "replace", 0, len(before), 0, len(after))]
-    return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return SequenceMatcher(is_junk, before, after, autojunk=False).get_opcodes()
 
 
 def _items(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Piece, ...]:
@@ -111,9 +116,11 @@ def _items(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Piece, ...]
     return (first, *rest[:start], *((op, f", {text}") for op, text in rest[start:]))
 
 
-def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]:
+def _pieces(
+    before: list[str], after: list[str], glue: str, is_junk: Callable[[str], bool] | None = None
+) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-    for op, a, b, c, d in _opcodes(before, after):
+    for op, a, b, c, d in _opcodes(before, after, is_junk):
         if op == "equal":
             pieces.append(("same", glue.join(before[a:b])))
             continue

@@ -323,7 +323,11 @@ def test_long_monotonous_texts_are_compared_in_bounded_time(text: str) -> None:
 
 
 def test_diff_marks_added_words() -> None:
-    assert words("a good room", "a very good room") == (("same", "a"), ("added", " very"), ("same", " good room"))
+    assert words("a good room", "a very good room") == (("same", "a "), ("added", "very "), ("same", "good room"))
+
+
+def test_spaces_between_changed_words_are_changed() -> None:
+    assert words("clean rooms", "saubere Zimmer") == (("removed", "clean rooms"), ("added", "saubere Zimmer"))
 
 
 def test_codebook_diff_lists_each_changed_label() -> None:
