@@ -84,13 +84,17 @@ class Preferences(BaseModel):
         return self.model_copy(update={"connections": tuple(connections)})
 
     def with_moved(self, path: Path, target: Path | None) -> Preferences:
-        """Return a copy in which a project has another path, or (None) is not listed."""
+        """Return a copy in which a project has another path, or (None) is not listed.
+
+        What is known of an earlier file at the new path is forgotten.
+        """
         recent = {
             str(target) if other == str(path) else other: at
             for other, at in self.recent.items()
-            if other != str(path) or target is not None
+            if other != str(target) and (other != str(path) or target is not None)
         }
-        return self.model_copy(update={"recent": recent}).with_archived(path, archived=False)
+        archived = tuple(other for other in self.archived if other not in (str(path), str(target)))
+        return self.model_copy(update={"recent": recent, "archived": archived})
 
 
 def projects_folder() -> Path:

@@ -344,6 +344,17 @@ def test_project_with_an_active_job_is_neither_moved_nor_copied(workspace: Works
     rename(workspace, session.path)
 
 
+def test_project_renamed_like_a_vanished_archived_one_is_listed(workspace: Workspace) -> None:
+    path, vanished = (projects.create_project(workspace, name).path for name in ("one", "two"))
+    projects.set_archived(workspace, vanished, archived=True)
+    vanished.unlink()
+    workspace.close_project(path)
+    opened_at = preferences.load().recent[str(path)]
+    assert projects.rename_project(workspace, path, "two") == vanished
+    assert [listed.name for listed in projects.recent(workspace)] == ["two"]
+    assert preferences.load().recent == {str(vanished): opened_at}
+
+
 def test_rename_keeps_an_unsent_text(workspace: Workspace) -> None:
     path = projects.create_project(workspace, "one").path
     workspace.shared(AuthorDrafts, path).of("p1").text = "My first"
