@@ -13,7 +13,7 @@ from core.formatting import format_count, join_names
 from core.runs import LEXICAL_MODEL, RoleModel, RunRow, State
 from core.services import prompt_templates
 from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_by_reviews, cached_until_commit
+from core.services.result_cache import cached_until_commit, cached_while, review_revision
 from core.services.review import review_plan
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
@@ -299,7 +299,7 @@ def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> PathSte
     return PathStep("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 
-@cached_by_reviews
+@cached_while(lambda session, run: (review_revision(session), run.verdicts, run.unresolved, run.failed))
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for the plan of a run, 0 if they are enough.
 

@@ -217,6 +217,26 @@ def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Wo
     assert step.hint.startswith("Press Retry 1 failed.")
 
 
+def test_retried_documents_need_reviews_for_the_accuracy(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "retried")
+    ids = [f"d{number:02}" for number in range(60)]
+    session.store.documents.add([Document(id, {"text": id}) for id in ids])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    run_id = session.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=number), ids).run_id
+    for id in ids[:30]:
+        asyncio.run(store_debate(session.project, run_id, id, {}, {"a": True, "b": True}))
+    for id in ids[30:]:
+        asyncio.run(store_debate(session.project, run_id, id, {}, {}, error=ReplyError("server fault", "500")))
+    finish(session, run_id)
+    decide(session, run_id, {id: {"a": True, "b": True} for id in ids[:30]})
+    assert guided_path.overview(session).next is None, "each document with a verdict is reviewed"
+    session.store.runs.work(run_id, retry_failed=True)
+    for id in ids[30:]:
+        asyncio.run(store_debate(session.project, run_id, id, {}, {"a": True, "b": True}))
+    finish(session, run_id)
+    assert next_of(session).name == "accuracy"
+
+
 def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "empty")
     session.store.documents.add([Document("a", {"text": "x"})])
