@@ -18,7 +18,7 @@ from core.debate.protocol_spec import PERSONAS, PRESET
 from core.documents import Reference
 from core.errors import MootError
 from core.formatting import format_signed
-from core.runs import RunRow, RunSettings
+from core.runs import DEFAULT_MAX_TOKENS, RunRow, RunSettings
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage
 from core.services.personas import LIMITS
@@ -87,12 +87,18 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
 def _without_style(settings: RunSettings) -> tuple[object, ...]:
     """Return all that has an effect on a run's verdicts, except the style of its personas and chance.
 
-    The name of a preset and the limits for creating personas have none.
+    The name of a preset and the limits for creating personas have none. Default output limits are left out as well:
+    they may have grown between the runs.
     """
     without = {"style", PRESET, *LIMITS}
     params = {name: value for name, value in protocols.params_of(settings).items() if name not in without}
     prompts = {key: template.text for key, template in settings.templates.items()}
-    return settings.codebook.hash, params, prompts, settings.role_models
+    ignored = {"seed": None, "default_limit": DEFAULT_MAX_TOKENS}
+    models = {
+        role: (model.base_url, model.spec, model.sampling.model_copy(update=ignored))
+        for role, model in settings.role_models.items()
+    }
+    return settings.codebook.hash, params, prompts, models
 
 
 @cached_scores

@@ -9,12 +9,13 @@ import pytest
 from core.debate import protocols
 from core.debate.personas import Group, PersonaSet
 from core.documents import Document
-from core.runs import RoleModel, Template
+from core.runs import LONG_MAX_TOKENS, RoleModel, Sampling, Template
 from core.services.evaluation import coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from core.services.review import actions
 from tests.core.services import sample_world
 from tests.core.services.evaluation.rated_panel import BACKWARDS, FORWARDS, GOLD, PERSONAS, panel
+from tests.core.store.helpers import ROLE_MODEL
 
 
 @pytest.fixture
@@ -148,7 +149,9 @@ def test_only_runs_that_differ_in_style_alone_are_compared(world, changes):
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     panel(world.project, "simple", BACKWARDS, **changes)
     assert panel_ablation.other_style(world.session, run) is None
-    same = panel(world.project, "simple", BACKWARDS, seed=7)
+    seeded = RoleModel.parse(ROLE_MODEL.spec, sampling=Sampling(seed=7, default_limit=LONG_MAX_TOKENS))
+    role_models = {member.role: seeded for member in PERSONAS.members}
+    same = panel(world.project, "simple", BACKWARDS, seed=7, role_models=role_models)
     assert panel_ablation.other_style(world.session, run).run_id == same
 
 
