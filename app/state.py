@@ -216,8 +216,8 @@ class ReviewState:
     """Documents of the grid when it was drawn last."""
     saved: Value[str] = Value("")
     """Message of the last review action, such as "Saved 14:03:22"."""
-    corrected_document: Value[str | None] = Value(None)
-    """Document whose correction is suggested as a codebook example, also while another document is shown."""
+    corrected_documents: Value[tuple[str, ...]] = Value(())
+    """Documents whose correction may be suggested as a codebook example while another is shown, the latest first."""
     example_saved: Value[str] = Value("")
     """Result of adding the last codebook example, shown once."""
     edited_example: Value[CodebookExample | None] = Value(None)

@@ -22,13 +22,16 @@ from core.services.review.codebook_examples import PART_NAMES, CodebookExample, 
 
 
 def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
-    """Draw a suggestion from the focused or the last corrected document. Returns True if there is one."""
-    for candidate in dict.fromkeys((document_id, state.review.corrected_document)):
-        suggestions = _suggestions(session, run, candidate, actor) if candidate is not None else []
-        if suggestions:
-            state.review.corrected_document = candidate
+    """Draw a suggestion from the focused or the last corrected document. Returns True if there is one.
+
+    It stays while other documents are submitted, until it is added or dismissed, or another takes its place.
+    """
+    for candidate in dict.fromkeys(filter(None, (document_id, *state.review.corrected_documents))):
+        if suggestions := _suggestions(session, run, candidate, actor):
+            state.review.corrected_documents = (candidate,)
             _offer(session, run, suggestions, actor, elsewhere=candidate != document_id)
             return True
+    ReviewState.corrected_documents.reset()
     return False
 
 
@@ -52,6 +55,8 @@ def _offer(
     if effect is not None:
         add = f"Add as {PART_NAMES[example.part]}"
         button(add, "review-example-add", _keep, session, run, example, actor, icon="add")
+    if elsewhere:
+        button("Dismiss", "review-example-dismiss", ReviewState.corrected_documents.reset, type="tertiary")
 
 
 def _suggestions(

@@ -101,7 +101,8 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
     def settled() -> None:
         """Store the document that was just left, so that its correction can be suggested as an example."""
         document = reported(key, "settled")
-        state.review.corrected_document = document if isinstance(document, str) else None
+        if isinstance(document, str):
+            state.review.corrected_documents = (document, *state.review.corrected_documents)
 
     def filter_changed() -> None:
         """Set the filter that the user chose instead of an empty queue."""

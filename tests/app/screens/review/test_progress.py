@@ -13,6 +13,7 @@ from app.screens.review import progress
 from app.screens.review.accuracy import accuracy_sentence
 from app.screens.review.agreement import _observed_html
 from app.screens.review.progress import plan_sentence
+from app.state import ReviewState
 from app.widgets import codebook_versions
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -161,6 +162,30 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     assert "for a first estimate of the accuracy" in html(at)
     at.run()
     assert "Suggested example" not in html(at)  # no further suggestion
+
+
+def test_suggested_example_stays_until_it_is_dismissed(session: ProjectSession) -> None:
+    def page() -> None:
+        from app import context
+        from app.screens.review import progress
+        from core.services.evaluation import annotation_arrays
+
+        (session,) = context.workspace().sessions()
+        progress.draw(session, annotation_arrays.ranked_runs(session)[0], "d3", "ada")  # type: ignore[arg-type]
+
+    run = annotation_arrays.ranked_runs(session)[0]
+    actions.edit(session, run.run_id, ["d0"], PRICE, False, actions.Attribution("ada"))
+    actions.submit(session, run.run_id, ["d1", "d2"])
+    at = AppTest.from_function(page, default_timeout=60)
+    key = ReviewState.corrected_documents.key
+    at.session_state[key] = ("d0",)
+    assert "Suggested example" in html(at.run())
+    at.session_state[key] = ("d2", "d1", "d0")  # two more documents without a correction are submitted
+    assert "Suggested example" in html(at.run())
+    assert at.session_state[key] == ("d0",)
+    at.button(key="review-example-dismiss").click().run()
+    assert not at.exception
+    assert "Suggested example" not in html(at)
 
 
 def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
