@@ -292,13 +292,13 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     Lines of another width than most lines are parts of cells in quotes, if they have a quote. A quote within a cell
     that is not written twice proves that cells are not in quotes. Without such a quote, no cell may have a double one
     or nothing but quotes, and all lines must have the same width, of other than two cells: a text of several lines may
-    have one tab in each.
+    have one tab in each. In a list, a line that begins with a quote and a later one that ends with one are a cell.
     """
     widths: Counter[int] = Counter()
     lines_with_quotes: Counter[int] = Counter()
     surplus: Counter[int] = Counter()
     """Cells with a quote that are not in quotes, less those in quotes, by the width of their line."""
-    is_proved = is_doubtful = False
+    is_proved = is_doubtful = is_open = False
     for line in _lines(source, decoding):
         width = line.count(delimiter) + 1
         if line.strip():
@@ -311,6 +311,10 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
             inside = cell.strip('"')
             is_proved |= '"' in inside.replace('""', "")
             is_doubtful |= not inside or '""' in inside
+            if delimiter == NO_DELIMITER and cell.count('"') % 2:
+                if is_open and cell.endswith('"'):
+                    surplus[width] -= 3  # together with the line that opens it, a single cell in quotes
+                is_open = not is_open and cell.startswith('"')
     if not lines_with_quotes:
         return False
     ((width, _),) = widths.most_common(1)

@@ -19,7 +19,7 @@ from tests.each_row import each_row
 
 
 def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:
-    return parse_table(TableSource(io.BytesIO(data.encode() if isinstance(data, str) else data), name, **options))  # type: ignore[arg-type]
+    return parse_table(TableSource(io.BytesIO(data.encode() if isinstance(data, str) else data), name, **options))
 
 
 def rejections(table: Table) -> list[str]:
@@ -270,7 +270,30 @@ def test_quotes_of_a_table_without_quoting_are_kept(texts: list[str]) -> None:
     assert tuple(zip(*table.data, strict=True)) == tuple(rows)
     assert table.notes == ("Cells are not in quotes: all quotes are part of the texts.",)
     assert read("".join(f"{text}\t1\n" for text in ("text", *texts[:2], 'so "so"')), "tweets.tsv").read == 3
-    assert read("The first line of the list.\n" + "\n".join(texts), "texts.txt").column("text")[1:] == tuple(texts)
+
+
+@each_row(
+    "texts",
+    [
+        ['"Great place', "good", '"Bad place', "fine"],
+        ['"Great place', "good", 'so "nice" really', "fine"],
+        ['"Great" place', "good", '"quoted"', '5" pipe'],
+        ['"', "good", '5" pipe'],
+        ["good", '"Great place', "fine"],
+    ],
+)
+def test_quotes_of_a_list_without_quoting_are_kept(texts: list[str]) -> None:
+    table = read("The first line of the list.\n" + "\n".join(texts), "texts.txt")
+    assert (table.column("text")[1:], table.header) == (tuple(texts), "none")
+    assert table.notes == ("Cells are not in quotes: all quotes are part of the texts.",)
+
+
+@each_row("quoting", [csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
+def test_list_of_quoted_texts_over_several_lines_is_read_back(quoting: int) -> None:
+    texts = ["The first one, in a line.", "Great food.\nThe room was clean.", "Bad food.\n\nRude staff,\nno towels."]
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=quoting, lineterminator="\n").writerows([text] for text in texts)
+    assert read(out.getvalue(), "texts.txt").column("text") == tuple(texts)
 
 
 @each_row(
