@@ -299,7 +299,9 @@ class Engine(ABC):
         )
 
     def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:
-        """Publish a finished turn and queue it for the store."""
+        """Publish a finished turn and queue it for the store, unless it has the reply of an earlier turn."""
+        if reply is pending.equal:
+            return
         cached = cached or reply.run_id != self.run_id
         if cached:
             self.publish(TurnStarted(pending.started(self.run_id, cached=True)))

@@ -77,6 +77,8 @@ class PendingTurn:
     occurrence: int
     output_limit: int = 0
     """The output limit in tokens that is sent, 0 for none: a server may allow less than the request's."""
+    equal: Reply | None = None
+    """The earlier reply to the same request if it was cut and its limit cannot be raised: nothing is sent."""
 
     def key(self, retry_round: int, *output_limit: int) -> str:
         """Return the key of the reply in the store; the round grows when an unreadable reply is requested again.
@@ -132,17 +134,13 @@ class Debate:
         self._occurrences: Counter[str] = Counter()
         self._turns = 0
         self._cuts = 0
-        self._equal: dict[int, Reply] = {}
-        """By place among the requests of this step, replies to requests that would only be sent again as they were."""
         self._step = self._start(document)
         self._advance(None)
 
     def send(self, replies: Sequence[Reply]) -> None:
         """Send the replies to the pending turns, in their order."""
         answered = list(zip((pending.request for pending in self.pending), replies, strict=True))
-        remaining = iter(replies)
-        count = len(self.pending) + len(self._equal)
-        self._advance(tuple(self._equal[i] if i in self._equal else next(remaining) for i in range(count)), answered)
+        self._advance(tuple(replies), answered)
 
     def close(self) -> None:
         """Close the generator."""
@@ -162,12 +160,10 @@ class Debate:
             self.pending, self.verdict = (), None
             self._conclude(end.value, longest)
         else:
-            self._equal = self._equal_replies(requests, answered)
+            equal = self._equal_replies(requests, answered)
             self.pending = tuple(
-                self._pending_turn(request) for index, request in enumerate(requests) if index not in self._equal
+                self._pending_turn(request, equal.get(index)) for index, request in enumerate(requests)
             )
-            if not self.pending and self._equal:
-                self.send(())
 
     def _equal_replies(
         self, requests: Sequence[Request], answered: Sequence[tuple[Request, Reply]]
@@ -219,11 +215,11 @@ class Debate:
             verdict = replace(verdict, notes=(*verdict.notes, describe_cut(self.document, self._debated_document)))
         self.verdict = verdict
 
-    def _pending_turn(self, request: Request) -> PendingTurn:
+    def _pending_turn(self, request: Request, equal: Reply | None) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
         hash = request_hash(self._models, request, self._settings)
         limit, occurrence = self._sent_limit(role_model, request), self._occurrences[hash]
-        pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, occurrence, limit)
+        pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, occurrence, limit, equal)
         self._occurrences[hash] += 1
         self._turns += 1
         return pending
@@ -233,6 +229,9 @@ async def find_reply(
     fetch: Fetch, pending: PendingTurn, settings: RunSettings, retry_rounds: Mapping[str, int]
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
+
+    The turn's ``equal`` reply stands in for a missing one only: a second reply may have been stored before the limit of
+    the server was known.
 
     A stored reply that was cut by a smaller output limit than would be sent now is passed over. One that is unreadable
     is passed over as often as its document was retried, by ``retry_rounds``, and also if a later retry has a
@@ -247,7 +246,7 @@ async def find_reply(
             key = pending.key(retry_round, pending.request.output_limit(pending.role_model))
             stored = await fetch(key)
         if stored is None:
-            return unreadable or (key, None)
+            return unreadable or (key, pending.equal)
         reply = read_reply(stored, pending, settings)
         if pending.request.form == "text" or reply.reading.readable:
             return key, reply

@@ -571,7 +571,7 @@ async def _replay(
             for pending in debate.pending:
                 _, reply = await find_reply(session.project.replies.fetch, pending, settings, {})
                 replies.append(reply)
-                count[pending.request.role] += reply is not None
+                count[pending.request.role] += reply is not pending.equal
             if None in replies:
                 return count, debate.pending[replies.index(None)].request.role
             debate.send([reply for reply in replies if reply is not None])

@@ -299,6 +299,21 @@ def test_cut_reply_with_the_highest_limit_keeps_its_place_among_others() -> None
     assert by_role["annotator_b"] == "I think ..."
 
 
+def test_replay_uses_a_stored_reply_although_its_limit_could_not_be_raised_by_now() -> None:
+    def learn_limit(ask: Request, document: Document, times: int) -> str:
+        if ask.limit_factor == 1:
+            return "I think ..."
+        world.max_output = 1024  # as a refusal of the raised limit teaches
+        return find_service(ask, document, times)
+
+    world = World(script=learn_limit)
+    for _ in range(2):
+        world.verdicts.clear()
+        assert drive(world, count=1, settings=settings("single")).verdicts == 1
+    assert len(world.requested) == 2
+    assert [(turn.turn, turn.reask) for turn in world.turns] == [(0, 0), (1, 1)] * 2
+
+
 @pytest.mark.parametrize("allowed", [1024, 4096])
 def test_plain_text_role_that_reaches_the_highest_limit_without_text_fails_the_document(allowed: int) -> None:
     class Silent(World):
