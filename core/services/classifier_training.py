@@ -388,7 +388,8 @@ def codebook_of(facts: Mapping[str, Any]) -> Codebook:
 def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], read: Read) -> ClassifierModel:
     """Return the classifier in the form that the built-in connection calls.
 
-    It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
+    It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have
+    or rated on another scale.
     """
     trained_codebook = codebook_of(facts)
 
@@ -403,6 +404,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
         predicted = {
             item: ItemPrediction(item, decode_value(trained_codebook, value), chance, words_of_item)
             for item, value, chance, words_of_item in zip(trained_codebook.items, values, certainty, words, strict=True)
+            if codebook.scale_of(item) == trained_codebook.scale_of(item)
         }
         return [predicted.get(item, ItemPrediction(item, None)) for item in codebook.items]
 

@@ -409,6 +409,19 @@ def test_choice_without_its_most_probable_label_is_the_next_one() -> None:
     assert 0.5 < second.certainty < 1
 
 
+def test_ratings_on_another_scale_are_not_predicted() -> None:
+    labels = tuple(Label(name=name, scale=Scale(min=1, max=3)) for name in ("Fluency", "Accuracy"))
+    codebook = Codebook(kind="rating", labels=labels)
+    example = classifier.ClassifierInput("fluent", (1.0, 0.0))
+    trained = classifier.train(classifier.Task.from_codebook(codebook), [example], [[3, 2]])
+    facts = {"codebook": codebook.model_dump(mode="json"), "documents": 1}
+    model = classifier_training.callable_model(trained, facts, lambda *_: [example])
+    fluency, accuracy = codebook.items
+    changed = codebooks.change_label(codebook, accuracy, scale=Scale(min=1, max=100))
+    predicted = {each.item: each.value for each in model.predict(changed, Document("d", {"text": "fluent"}))}
+    assert predicted == {fluency: 3, accuracy: None}
+
+
 def test_untrained_classifier_does_not_start_a_run(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
