@@ -31,7 +31,7 @@ _LABEL_KEYS = {
     "exclude": _ANY,
     "keywords": _ANY,
     "keyword": _ANY,
-    "code": re.compile(r"-?\d+(\.\d+)?"),
+    "code": re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?"),
     "scale": re.compile(r"-?\d+ to -?\d+"),
     "open": re.compile("options|word"),
 }

@@ -65,9 +65,9 @@ def test_codebook_survives_the_round_trip() -> None:
 
 
 def test_kind_codes_and_scales_survive_the_round_trip() -> None:
-    choice = parse_codebook(
-        {"kind": "choice", "labels": [{"name": "dovish", "code": 0}, {"name": "hawkish", "code": 1.5}]}
-    )
+    codes = [0, 1.5, 1e-7, -2e20]
+    coded = [{"name": f"label {code}", "code": code, "keywords": ["rates"]} for code in codes]
+    choice = parse_codebook({"kind": "choice", "labels": coded})
     scales = [{"name": "effect", "scale": {"min": -1, "max": 1}}, {"name": "fluency", "scale": {"min": 0, "max": 2}}]
     rating = parse_codebook({"kind": "rating", "labels": scales})
     open_one = parse_codebook({"labels": [{"name": "mood", "open": "word"}]})
