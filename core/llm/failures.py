@@ -200,12 +200,12 @@ def _picked(data: Any) -> tuple[str, str]:
     )
 
 
-def _stated_wait(headers: Mapping[str, str], message: str) -> float | None:
+def _stated_wait(status: int, headers: Mapping[str, str], message: str) -> float | None:
     """Return the wait in seconds that the server asks for, which may be negative or infinite, None without any.
 
     Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date; LiteLLM puts ``llm_provider-`` before the name),
-    ``X-RateLimit-Reset`` (seconds, or a Unix time in seconds or milliseconds) and the message ("Please try again in
-    1m26.4s").
+    ``X-RateLimit-Reset`` of a 429 (seconds, or a Unix time in seconds or milliseconds; some servers send that of a
+    day's quota with every response) and the message ("Please try again in 1m26.4s").
     """
     after = headers.get("retry-after") or headers.get("llm_provider-retry-after", "")
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
@@ -216,7 +216,7 @@ def _stated_wait(headers: Mapping[str, str], message: str) -> float | None:
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         moment = parsedate_to_datetime(after)
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
-    if (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
+    if status == 429 and (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
         return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()
     match = _WAIT.search(message)
     parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", match[1].casefold().replace("milli", "ms")) if match else []
@@ -247,7 +247,7 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
 
 def _error(status: int, problem: str, text: str, code: str, headers: Mapping[str, str] = _NO_HEADERS) -> ModelError:
     """Return the error for a status: ``problem``, the server's text and code, and the headers of its response."""
-    server_text, wait = f"{text} {code}".strip(), _stated_wait(headers, text)
+    server_text, wait = f"{text} {code}".strip(), _stated_wait(status, headers, text)
     error = _classify(status, as_sentence(f"{problem}: {text}" if text else problem), server_text, wait)
     error.server_text = server_text
     return error

@@ -286,8 +286,11 @@ def test_wait_beyond_the_longest_one_is_reported_and_not_retried() -> None:
             assert error.retryable is not is_longer
             assert ("longer than the 300 s that Moot waits at most." in error.message) is is_longer
     assert from_status(502, b"", {"retry-after": "inf"}, ROLE_MODEL).retry_after == 300.0
-    told = from_status(400, b"too hot", {"x-ratelimit-reset": "1e10"}, ROLE_MODEL)
+    told = from_status(400, b"too hot", {"retry-after": "1e10"}, ROLE_MODEL)
     assert "longer" not in told.message
+    assert not from_status(429, b"", {"x-ratelimit-reset": "1e10"}, ROLE_MODEL).retryable
+    fault = from_status(503, b"", {"x-ratelimit-reset": "1e10"}, ROLE_MODEL)
+    assert (fault.retryable, fault.retry_after) == (True, None), "the reset of a quota is no wait after a fault"
 
 
 def test_retry_after_can_be_a_date_with_or_without_a_zone() -> None:
