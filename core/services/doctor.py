@@ -71,11 +71,12 @@ def _permissions(name: str, paths: list[Path]) -> Check:
 
 
 def _disk(folder: Path) -> Check:
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
+    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), None)
+    if existing is None:  # a drive of Windows that is not connected
+        return Check("Disk", f"{folder.anchor} does not exist", "Connect the drive, or choose another folder.")
+    free = shutil.disk_usage(existing).free
     remedy = "" if free >= MIN_FREE_BYTES else "Free some space: a full disk pauses every run."
-    return Check("Disk", f"{format_bytes(free)} free at {folder}", remedy)
+    return Check("Disk", f"{format_bytes(free)} free at {existing}", remedy)
 
 
 def _connection(workspace: Workspace, name: str) -> Check:

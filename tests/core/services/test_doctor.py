@@ -43,6 +43,12 @@ def test_healthy_project_passes_every_check(project: Path) -> None:
     assert not [name for name, (result, _) in result.items() if result.endswith(".")], "the command adds the full stop"
 
 
+def test_missing_drive_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "exists", lambda _: False)  # as of Z: on Windows, whose parent is itself
+    check = doctor._disk(tmp_path / "projects")
+    assert (check.result, check.remedy[:18]) == (f"{tmp_path.anchor} does not exist", "Connect the drive,")
+
+
 def test_missing_package_is_reported(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PACKAGES", ("duckdb", "not-installed"))
     result, remedy = checks(project, 1)["Packages"]
