@@ -239,7 +239,7 @@ class ProjectSession:
     def _end_work(self) -> None:
         with self._guard:
             engines, futures = list(self._engines.values()), list(self._futures.values())
-        for job in self.jobs.values():
+        for job in list(self.jobs.values()):
             job.stop()
         for run_engine in engines:
             end = run_engine.interrupt if run_engine.settings.is_builtin else partial(run_engine.pause, INTERRUPTED)
