@@ -259,10 +259,14 @@ def restore_project(workspace: Workspace, deleted: DeletedProject) -> Path:
 
 
 def empty_bin() -> None:
-    """Delete the projects in the bin for good."""
+    """Delete the projects in the bin for good. Raises OSErrors as Moot's own."""
     for deleted in deleted_projects():
-        with suppress(FileNotFoundError):  # another tab does the same
+        try:
             shutil.rmtree(deleted.folder)
+        except FileNotFoundError:  # another tab does the same
+            continue
+        except OSError as error:
+            raise translate_error(error, deleted.folder / deleted.origin.name) from error
 
 
 def reveal_project(path: Path) -> None:

@@ -426,6 +426,18 @@ def test_two_tabs_empty_the_bin(workspace: Workspace, monkeypatch: pytest.Monkey
     assert projects.deleted_projects() == ()
 
 
+def test_file_of_the_bin_that_another_program_has_open_is_reported(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "The process cannot access the file: it is being used by another process")
+
+    projects.delete_project(workspace, projects.create_project(workspace, "one").path)
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(ProjectError, match=r"one\.duckdb is open in another program"):
+        projects.empty_bin()
+
+
 def test_project_is_copied_in_two_tabs_at_once(workspace: Workspace) -> None:
     path = projects.create_project(workspace, "one").path
     with ThreadPoolExecutor(3) as tabs:
