@@ -128,7 +128,8 @@ class ClassifierTrainer:
 
     def close(self) -> None:
         """Stop training. May be called more than once."""
-        self._stop.set()
+        with self._lock:  # a training that is being scheduled is submitted before the shutdown
+            self._stop.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def pin_classifier(self, settings: RunSettings) -> RunSettings:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,6 +162,23 @@ def test_decisions_on_labels_that_are_open_by_now_do_not_count(session: ProjectS
     opened = was_closed.model_copy(update={"open": "word"})
     session.store.codebooks.save(BOOK.model_copy(update={"labels": (opened, other)}))
     assert status(session).missing == 5
+    assert not session.trainer.is_training
+
+
+def test_project_may_be_closed_while_a_training_is_scheduled(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, closing = session.trainer._executor, threading.Thread(target=session.trainer.close)
+    submit = executor.submit
+
+    def submit_late(work: Callable[[], None]) -> Future[None]:
+        closing.start()
+        closing.join(0.5)
+        return submit(work)
+
+    monkeypatch.setattr(executor, "submit", submit_late)
+    session.trainer.schedule()
+    closing.join()
     assert not session.trainer.is_training
 
 
