@@ -102,9 +102,10 @@ def empty(
 ) -> bool:
     """Draw an empty state and return True if its ``action`` was pressed.
 
-    ``pages`` are the labels of buttons before it and the page that each opens. The first button of all is the primary
-    one. A page is not, if the project has a next step, which is the primary button at the end of the page. ``sign`` is
-    rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
+    ``pages`` are the labels of buttons and the page that each opens; the button of ``action`` follows them. The first
+    button is the primary one, unless it opens a page and the project has a next step: the button of that step, at the
+    end of the page, is the primary one then. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing
+    to compare) or lines (no data).
     """
     with st.container(key=f"{key}-empty", gap="small"):
         st.html(f'<div class="moot-empty"><i class="{sign}"></i><b>{escape(head)}</b><p>{escape(text)}</p></div>')

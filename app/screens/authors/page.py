@@ -263,7 +263,7 @@ TICK = 0.5
 
 
 def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTHOR) -> None:
-    """Draw a question. Buttons wake when the reading time is over; the service checks the time, also of a word."""
+    """Draw a question. Its buttons are disabled until the reading time is over. The service checks the time, too."""
     shown_at = state.authors.note_shown(f"{question.id} {by}")
     reads_until = shown_at + labelling.load_settings(session).reading_seconds
     is_waiting = time.time() < reads_until
@@ -303,7 +303,8 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
         def give_word() -> None:
             give(choice=str(st.session_state.get(word_key, "")))
 
-        with st.form(f"{key}-form", border=False):  # Enter answers, unless the button was disabled before: so it is not
+        # The button is never disabled: Enter in the field would not press it, even after the reading time.
+        with st.form(f"{key}-form", border=False):
             st.text_input("Your answer in one word", key=word_key, max_chars=40)
             st.form_submit_button("Answer", key=f"{key}-answer", on_click=give_word, type="primary")
     with st.container(horizontal=True, gap="small"):

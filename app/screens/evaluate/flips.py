@@ -85,7 +85,7 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
     fill = alt.Color("fill:N", scale=None)
 
     # The width is known to the browser only: a name that reaches its neighbours is broken after the role, then cut.
-    # Other texts have a short form, which is empty for what the tooltip says too.
+    # Other texts have a short form for narrow steps. It is empty where the tooltip has the same number.
     step = f"((width - {2 * MARGIN}) / {max(1, len(bars) - 1)})"
     words = f"({step} < datum.room ? datum.short : datum.words)"
     lines = f"(length({words}) * {LETTER} > {step} * 2 / 3 ? split({words}, ', ') : [{words}])"
