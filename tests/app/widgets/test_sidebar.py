@@ -298,8 +298,8 @@ def test_empty_state_returns_true_when_its_action_is_clicked() -> None:
 
     app = AppTest.from_function(page, default_timeout=20).run()
     assert app.text[0].value == "False"
-    assert [button.label for button in app.button] == ["Start 10", "Open Data"]
-    app.button[0].click().run()
+    assert [button.label for button in app.button] == ["Open Data", "Start 10"]
+    app.button[1].click().run()
     assert app.text[0].value == "True"
 
 
