@@ -31,11 +31,27 @@ from core.engine.ray_worker import (
 from core.llm.connections import Connection, Limits
 from core.llm.model_library import ModelLibrary
 from core.llm.prices import Price
-from core.runs import ErrorHandling, RoleModel, Sampling
+from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from core.services.runs import planning
 from tests.core.engine.fakes import settings as fake_settings
 from tests.servers.running import mock_llm
 from tests.servers.scripted import Scripted, reply_with
+
+
+def write_job(folder: Path, settings: RunSettings, **values: object) -> None:
+    """Write the description of a job, whose other values are empty by default."""
+    job = {
+        "run_id": "r0001",
+        "settings": settings.model_dump(mode="json"),
+        "retry_rounds": {},
+        "connections": [],
+        "limits": {},
+        "prices": {},
+        "passed_on": [],
+        "capabilities": [],
+        "workers": 1,
+    }
+    (folder / "job.json").write_bytes(orjson.dumps(job | values))
 
 
 def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,18 +62,8 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
     with mock_llm(ttft=0, tpt=0.001, tokens=5, p_drop=0.4) as url:
         connection = Connection(name="m", base_url=f"{url}/v1")
         settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, ModelLibrary([connection]))
-        job = {
-            "run_id": "r0001",
-            "settings": settings.model_dump(mode="json"),
-            "retry_rounds": {},
-            "connections": [connection.model_dump(mode="json")],
-            "limits": {},
-            "prices": {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")},
-            "passed_on": [],
-            "capabilities": [],
-            "workers": 1,
-        }
-        (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+        prices = {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")}
+        write_job(tmp_path, settings, connections=[connection.model_dump(mode="json")], prices=prices)
         ids = [f"d{number}" for number in range(10)]
         texts = [document_text(Document(id, {"text": f"Text of {id}."}, position)) for position, id in enumerate(ids)]
         block = {"id": ids, "document": texts, "precedents": [precedents_text({})] * len(ids)}
@@ -87,18 +93,13 @@ def test_worker_knows_the_models_that_the_driver_and_its_earlier_blocks_met(tmp_
         known = driver.capabilities.get(connection, "llama")
         known.context, known.at = 1024, time.time()
         driver.prices.passed_on.add((server.url, "llama"))
-        job = {
-            "run_id": "r0001",
-            "settings": settings.model_dump(mode="json"),
-            "retry_rounds": {},
-            "connections": [connection.model_dump(mode="json")],
-            "limits": {},
-            "prices": {},
-            "passed_on": list(driver.prices.passed_on),
-            "capabilities": driver.capabilities.to_json(),
-            "workers": 1,
-        }
-        (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+        write_job(
+            tmp_path,
+            settings,
+            connections=[connection.model_dump(mode="json")],
+            passed_on=list(driver.prices.passed_on),
+            capabilities=driver.capabilities.to_json(),
+        )
         worker = DebateWorker(str(tmp_path))
         for id in ("d0", "d1"):
             document = document_text(Document(id, {"text": f"Text of {id}."}))
@@ -114,18 +115,8 @@ def test_worker_knows_the_models_that_the_driver_and_its_earlier_blocks_met(tmp_
 def test_each_worker_keeps_its_share_of_the_limits(tmp_path: Path) -> None:
     (tmp_path / "replies").mkdir()
     run_settings = fake_settings(concurrency=10, handling=ErrorHandling(requests_per_minute=100, silence=7))
-    job = {
-        "run_id": "r0001",
-        "settings": run_settings.model_dump(mode="json"),
-        "retry_rounds": {},
-        "connections": [],
-        "limits": {"fake": Limits(tokens_per_minute=1000, at_once=2).model_dump(mode="json")},
-        "prices": {},
-        "passed_on": [],
-        "capabilities": [],
-        "workers": 4,
-    }
-    (tmp_path / "job.json").write_bytes(orjson.dumps(job))
+    limits = {"fake": Limits(tokens_per_minute=1000, at_once=2).model_dump(mode="json")}
+    write_job(tmp_path, run_settings, limits=limits, workers=4)
     worker = DebateWorker(str(tmp_path))
     assert worker._run.settings.concurrency == 3
     assert worker._run.settings.handling == ErrorHandling(requests_per_minute=25, silence=7)

@@ -18,7 +18,7 @@ from core.codebook import Codebook, Label
 from core.debate.events import VerdictReached
 from core.debate.turns import ReplyError, Verdict
 from core.llm.connections import parse_connection
-from core.runs import NOT_STOPPED, RoleModel, RunDetails, StopCode, StopReason
+from core.runs import NOT_STOPPED, RoleModel, RunDetails, RunRow, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
@@ -37,6 +37,15 @@ def labels(at: AppTest) -> list[str]:
 
 def put_paused(session: ProjectSession, run_id: str, reason: StopCode, words: str) -> None:
     session.project._writer.do(set_state(run_id, "paused", StopReason(reason, words), 1.0))  # type: ignore[union-attr]
+
+
+def annotate_with(session: ProjectSession, server: Scripted) -> RunRow:
+    """Return a finished run of a single annotator with the model of a server."""
+    session.models.add(parse_connection("lab", server.url))
+    plan = planning.Plan(protocol="single").with_role_model("annotator", RoleModel.parse("lab/m"))
+    (run,) = queue_runs(session, plan)
+    session.start_or_resume(run.run_id).result(30)
+    return run
 
 
 def test_run_page_without_documents_has_only_the_next_step(session: ProjectSession) -> None:
@@ -454,10 +463,7 @@ def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
 def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> None:
     fill(session)
     with Scripted(reply_with("I cannot decide.")) as server:
-        session.models.add(parse_connection("lab", server.url))
-        plan = planning.Plan(protocol="single").with_role_model("annotator", RoleModel.parse("lab/m"))
-        (run,) = queue_runs(session, plan)
-        session.start_or_resume(run.run_id).result(30)
+        run = annotate_with(session, server)
         requests = len(server.requests)
         at = open_page("run")
         assert "Retry 4 unresolved" in labels(at)
@@ -468,10 +474,7 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
 def test_paused_retry_can_be_resumed(session: ProjectSession) -> None:
     fill(session)
     with Scripted(reply_with("I cannot decide.")) as server:
-        session.models.add(parse_connection("lab", server.url))
-        plan = planning.Plan(protocol="single").with_role_model("annotator", RoleModel.parse("lab/m"))
-        (run,) = queue_runs(session, plan)
-        session.start_or_resume(run.run_id).result(30)
+        run = annotate_with(session, server)
         session.store.runs.work(run.run_id, retry_unresolved=True)
         session.engine.submit(session.project.sink.state(run.run_id, "paused", StopReason("user", ""))).result()
         at = open_page("run")
