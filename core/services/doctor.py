@@ -14,7 +14,7 @@ from pathlib import Path
 
 import core
 from core.errors import ModelError, MootError, Unreachable
-from core.formatting import format_bytes, format_count
+from core.formatting import format_bytes, format_count, join_names
 from core.llm.model_info import list_models
 from core.services import models, preferences
 from core.services.workspace import Workspace
@@ -66,8 +66,11 @@ def _permissions(name: str, paths: list[Path]) -> Check:
     open_ = [path for path in paths if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077]
     if not open_:
         return Check(name, "for you alone")
+    folders = sum(path.is_dir() for path in open_)
+    counts = [(folders, "folder"), (len(open_) - folders, "file")]
+    reached = join_names([format_count(count, noun) for count, noun in counts if count])
     commands = shlex.join(str(path) for path in open_[:10])
-    return Check(name, f"other users can reach {format_count(len(open_), 'file')}", f"Run: chmod go= {commands}")
+    return Check(name, f"other users can reach {reached}", f"Run: chmod go= {commands}")
 
 
 def _disk(folder: Path) -> Check:
