@@ -21,7 +21,7 @@ from core.baseline.classifier_replies import NAME, ClassifierModel, ItemPredicti
 from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
 from core.classifier.text_similarity import MIN_SIMILARITY, Embed, TextSpace, normalised
-from core.codebook import Codebook
+from core.codebook import Codebook, nearest_point
 from core.documents import Document
 from core.errors import MootError
 from core.formatting import format_count, format_number, format_signed, format_timestamp
@@ -367,7 +367,7 @@ def decision_matrix(
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
         value = example.value
-        number = codebook.label_numbers[value] if isinstance(value, str) else round(value)
+        number = codebook.label_numbers[value] if isinstance(value, str) else nearest_point(value)
         grid[rows[example.document_id], columns[example.item]] = number
     return grid
 

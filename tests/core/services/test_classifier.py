@@ -371,9 +371,9 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
 def test_ratings_of_several_reviewers_are_rounded() -> None:
     codebook = Codebook(kind="rating", labels=(Label(name="Fluency", scale=Scale(min=1, max=3)),))
     (item,) = codebook.items
-    examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.6))]
+    examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.5, 2.6))]
     grid = classifier_training.decision_matrix(codebook, examples, [example.document_id for example in examples])
-    assert grid.tolist() == [[2], [3]]
+    assert grid.tolist() == [[2], [3], [3]]
 
 
 def test_decisions_outside_of_the_codebook_are_not_learned(session: ProjectSession) -> None:
