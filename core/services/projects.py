@@ -173,6 +173,11 @@ class DeletedProject:
         """Name of the project."""
         return self.origin.stem
 
+    @property
+    def path(self) -> Path:
+        """Project file in the bin."""
+        return self.folder / self.origin.name
+
 
 def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
     """Rename a project and return its new path. An open project is closed and opened again.
@@ -249,11 +254,11 @@ def restore_project(workspace: Workspace, deleted: DeletedProject) -> Path:
     folder = origin.parent if origin.parent.is_dir() else preferences.projects_folder()
     target = project_path(free_name(origin.name, folder), folder)
     try:
-        _move(deleted.folder / origin.name, target)
+        _move(deleted.path, target)
         shutil.rmtree(deleted.folder)
     except OSError as error:
         raise translate_error(error, target) from error
-    workspace.move_shared(deleted.folder / origin.name, target)
+    workspace.move_shared(deleted.path, target)
     preferences.update(lambda saved: saved.with_recent(target))
     return target
 
@@ -266,7 +271,7 @@ def empty_bin() -> None:
         except FileNotFoundError:  # another tab does the same
             continue
         except OSError as error:
-            raise translate_error(error, deleted.folder / deleted.origin.name) from error
+            raise translate_error(error, deleted.path) from error
 
 
 def reveal_project(path: Path) -> None:

@@ -242,8 +242,7 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
 
     def rename() -> None:
         path = run_slow(projects.rename_project, workspace, row.path, st.session_state[key])
-        for pending in context.pending_imports().of_project(row.path):
-            pending.project = path
+        context.pending_imports().move(row.path, path)
         if row.path == shown:
             state.project = path  # the tab keeps its state, which is about the same project
         done(f"{row.name} is now {path.stem}")
@@ -257,7 +256,8 @@ def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | Non
         done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
 
     def delete() -> None:
-        run_slow(projects.delete_project, workspace, row.path)
+        deleted = run_slow(projects.delete_project, workspace, row.path)
+        context.pending_imports().move(row.path, deleted.path)  # a new project may get the old path
         done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
 
     with st.form(f"{key}-form", border=False):
@@ -294,7 +294,9 @@ def _bin(workspace: Workspace) -> None:
 
     def restore(project: projects.DeletedProject) -> None:
         path = run_slow(projects.restore_project, workspace, project)
-        state.select_project(run_slow(workspace.open, path, create=False).path)
+        restored = run_slow(workspace.open, path, create=False).path
+        context.pending_imports().move(project.path, restored)
+        state.select_project(restored)
         state.set_notice("ok", f"{project.name} was restored and is open")
 
     def empty_bin() -> None:

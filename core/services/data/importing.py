@@ -615,6 +615,11 @@ class PendingImports:
         with self._lock:
             return tuple(pending for pending in reversed(self._pending.values()) if pending.project == project)
 
+    def move(self, project: Path, target: Path) -> None:
+        """Keep the pending imports of a project whose file is now ``target``."""
+        for pending in self.of_project(project):
+            pending.project = target
+
     def remove(self, id: str) -> None:
         """Remove a pending import. Does nothing once it is gone."""
         with self._lock:

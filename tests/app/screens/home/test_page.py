@@ -196,6 +196,16 @@ def test_rename_keeps_the_state_of_the_tab_and_files_that_are_not_imported(works
     assert context.pending_imports().of_project(renamed.path) == (pending,)
 
 
+def test_file_that_is_not_imported_stays_with_its_deleted_project(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "letters")
+    pending = context.pending_imports().add(Mock(), session.path)
+    open_page("home").button(key="delete-0").click().run()
+    assert context.pending_imports().of_project(session.path) == (), "a new project may get this path"
+    open_page("home").button(key="restore-0").click().run()
+    (restored,) = workspace.sessions()
+    assert context.pending_imports().of_project(restored.path) == (pending,)
+
+
 def test_restoring_what_another_tab_has_deleted_for_good_says_so(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "gone")
     projects.delete_project(workspace, session.path)
