@@ -199,6 +199,8 @@ class RayEngine(ReplayingEngine):
             except pa.ArrowInvalid:  # it is being written, or its process was ended meanwhile
                 continue
             self._merged_files.add(path)
+            for learned in {row["capabilities"] for row in rows}:  # a reply cut by a limit unknown here is passed over
+                self._capabilities.lower_limits(orjson.loads(learned))
             ended = {row["id"]: row for row in rows if row["status"] and row["id"] in unfinished}
             documents = await self._load(list(ended))
             unfinished -= ended.keys() - {document.id for document in documents}

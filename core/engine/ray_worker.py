@@ -99,7 +99,10 @@ class DebateWorker:
         self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-        """Debate a block of (id, document, precedents) and return (id, status, error, message); empty if not done."""
+        """Debate a block of (id, document, precedents) and return (id, status, error, message, capabilities).
+
+        Status, error and message are empty if a document is not done. The capabilities are all that this worker knows.
+        """
         ids = [str(id) for id in block["id"]]
         ended: dict[str, VerdictReached] = {}
         if not (self._folder / STOP).exists():
@@ -116,6 +119,7 @@ class DebateWorker:
             "status": [row.verdict.status if row else "" for row in rows],
             "error": [error.kind if error else "" for error in errors],
             "message": [error.message if error else "" for error in errors],
+            "capabilities": [orjson.dumps(self._capabilities.to_json()).decode()] * len(ids),
         }
 
     async def _debate(

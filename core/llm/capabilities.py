@@ -282,3 +282,18 @@ class Capabilities:
                 known.pop("refused_params", None)
             capabilities = ModelCapabilities(**known)
             self._known.setdefault((row["base_url"], row["model"]), capabilities)
+
+    def lower_limits(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Take over the lowest limits that other processes of the same run met, also at servers on this machine.
+
+        Lower limits stay: a process that never met a limit may write its rows last.
+        """
+        for row in rows:
+            known = self._known.setdefault((row["base_url"], row["model"]), ModelCapabilities())
+            known.max_output_tokens = _lowest(known.max_output_tokens, row["max_output_tokens"])
+            known.context = _lowest(known.context, row["context"])
+            known.at = max(known.at, row["at"])
+
+
+def _lowest(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)

@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from aiohttp import web
 
+from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Usage
 from core.documents import Document, Precedents
 from core.engine import ray_engine, retries
@@ -23,13 +26,15 @@ from core.engine.interfaces import Dependencies, EmbedTexts
 from core.engine.live_engine import LiveEngine
 from core.engine.pending_turns import Debate, find_reply
 from core.engine.ray_engine import RayEngine
-from core.engine.ray_worker import FolderReplyStore, append_replies
+from core.engine.ray_worker import DebateWorker, FolderReplyStore, append_replies
 from core.errors import UsageError
 from core.llm.connections import Connection, Limits, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.runs import EngineSettings, RoleModel, StopReason
+from core.services.runs import planning
 from tests.core.engine.fakes import World, find_service, settings
 from tests.servers.running import free_port
+from tests.servers.scripted import Scripted, reply_with
 
 
 @pytest.fixture
@@ -147,7 +152,9 @@ def test_documents_with_an_equal_text_are_concluded_after_the_job(
         await LiveEngine(work, dependencies).run()
         replies = [replace(reply, run_id=engine.run_id) for reply in other.replies.values()]
         append_replies(engine._folder / "replies" / "worker.jsonl", *replies)
-        rows = [{"id": id, "status": "verdict", "error": "", "message": ""} for id in other.verdicts]
+        rows = [
+            {"id": id, "status": "verdict", "error": "", "message": "", "capabilities": "[]"} for id in other.verdicts
+        ]
         pq.write_table(pa.Table.from_pylist(rows), engine._folder / "out" / "1.parquet")
         return await start_python("-c", "", stderr=asyncio.subprocess.PIPE)
 
@@ -212,7 +219,7 @@ def test_folder_of_another_user_is_refused(
 def test_file_of_results_is_read_once_it_is_complete(engine: RayEngine) -> None:
     engine._make_folders("out", "replies", "attempts")
     path = engine._folder / "out" / "1.parquet"
-    row = {"id": "d0", "status": "failed", "error": "refused", "message": "Refused."}
+    row = {"id": "d0", "status": "failed", "error": "refused", "message": "Refused.", "capabilities": "[]"}
     pq.write_table(pa.Table.from_pylist([row]), path)
     complete = path.read_bytes()
     unfinished = {"d0", "d1"}
@@ -257,6 +264,30 @@ def test_server_without_vectors_pauses_the_run(
     (state, reason) = world.states[-1]
     assert (state, reason.code) == ("paused", "errors")
     assert reason.message.startswith("5 documents in a row met the same error: gone")
+
+
+def test_replies_that_a_limit_known_to_workers_cut_are_used(
+    world: World, engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if body["max_tokens"] > 256:
+            return web.json_response({"error": {"message": "max_tokens must be at most 256"}}, status=400)
+        return await reply_with("The aspects", "length")(request, body)
+
+    async def start_job() -> asyncio.subprocess.Process:
+        documents = pq.read_table(limited._folder / "in").to_pydict()
+        rows = await asyncio.to_thread(DebateWorker(str(limited._folder)), documents)
+        pq.write_table(pa.table(rows), limited._folder / "out" / "1.parquet")
+        return await start_python("-c", "", stderr=asyncio.subprocess.PIPE)
+
+    with Scripted(behave) as server:
+        models = ModelLibrary([Connection(name="m", base_url=server.url)])
+        plan = planning.Plan(protocol="single", default_model=RoleModel.parse("m/llama"))
+        run_settings = planning.build_settings(plan, Codebook(labels=(Label(name="Food"),)), 1, models)
+        limited = RayEngine(world.work(run_settings), replace(engine.dependencies, models=models), models, tmp_path)
+        monkeypatch.setattr(limited, "_start", start_job)
+        status = asyncio.run(limited.run())
+    assert (status.state, status.message, status.unresolved, status.calls) == ("done", "", 3, 3)
 
 
 def test_polling_leaves_no_tasks_behind(engine: RayEngine, monkeypatch: pytest.MonkeyPatch) -> None:

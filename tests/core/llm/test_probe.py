@@ -118,3 +118,16 @@ def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     later = Capabilities()
     later.recall(old)
     assert later.seen(far, "m") is None
+
+
+def test_lowest_limits_of_other_processes_stay() -> None:
+    near = parse_connection("near", "http://127.0.0.1:9/v1")
+    limited, other, driver = Capabilities(), Capabilities(), Capabilities()
+    for capabilities, limit, context, at in ((limited, 256, 4096, 1.0), (other, None, 8192, 2.0)):
+        known = capabilities.get(near, "m")
+        known.max_output_tokens, known.context, known.at = limit, context, at
+    for capabilities in (limited, other):
+        driver.lower_limits(capabilities.to_json())
+    seen = driver.seen(near, "m")
+    assert seen is not None
+    assert (seen.max_output_tokens, seen.context, seen.at) == (256, 4096, 2.0)
