@@ -97,7 +97,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     )
     reviewed = reviewed_documents(session)
     wanted = min(REVIEWS, max(reviewable, default=0))
-    planned = next((run for run in reversed(pilots or ended) if review_plan.current_plan(session, run)), None)
+    planned = _planned(session, pilots or ended)
     left = _missing_reviews(session, planned) if planned is not None else max(0, wanted - reviewed)
     wanted = left or wanted
     enough = wanted > 0 and not left
@@ -125,6 +125,19 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
         full_run, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated, covers_all=covers_all
     )
     yield _accuracy(full_run, missing, enough=enough)
+
+
+def _planned(session: ProjectSession, runs: Sequence[RunRow]) -> RunRow | None:
+    """Return the latest run with a review plan, None without one.
+
+    Archived runs are left out, as Review does not list them, and runs of other definitions than the latest one.
+    """
+    listed = [run for run in runs if run.details.status != "archived"]
+    for run in reversed(listed):
+        same = _definitions(run.settings.codebook, False) == _definitions(listed[-1].settings.codebook, False)
+        if same and review_plan.current_plan(session, run):
+            return run
+    return None
 
 
 def _sizes(session: ProjectSession) -> dict[str, int]:

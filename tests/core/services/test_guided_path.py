@@ -10,7 +10,7 @@ from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.debate.turns import ReplyError
 from core.documents import Document, Rejected
-from core.runs import CANARY, NOT_STOPPED, RoleModel, StopReason
+from core.runs import CANARY, NOT_STOPPED, RoleModel, RunDetails, StopReason
 from core.services import guided_path, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.annotation_arrays import ranked_runs
@@ -87,6 +87,30 @@ def test_review_steps_follow_the_plan_of_the_run(workspace: Workspace) -> None:
     review_plan.save_plan(session, run, review_plan.ReviewPlan("share", label.id, 0.01, 0.1, reviews=5))
     review_all(session, run_id)
     assert guided_path.overview(session).next is None
+
+
+def test_plan_of_an_outdated_or_archived_run_asks_for_no_reviews(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "replanned")
+    first = sample_world.build(session.project)
+    session.store.codebooks.save(sample_world.CODEBOOK)
+    finish(session, first)
+    label, *others = sample_world.CODEBOOK.labels
+    review_plan.save_plan(session, session.run(first), review_plan.ReviewPlan("share", label.id, 0.01, 0.1, reviews=5))
+
+    def run_again(codebook: Codebook) -> None:
+        ids, number = session.store.documents.ids(), session.store.codebooks.save(codebook)
+        run_id = session.store.runs.create(make_settings(codebook, codebook_version=number), ids).run_id
+        asyncio.run(store_debate(session.project, run_id, "d0", {}, {"a": True, "b": True}))
+        finish(session, run_id)
+
+    run_again(sample_world.CODEBOOK)
+    assert next_of(session).action == "Review 5"
+    session.store.runs.describe({first: RunDetails(status="archived")})
+    assert next_of(session).action == "Review 8"
+    session.store.runs.describe({first: RunDetails()})
+    changed = label.model_copy(update={"description": "another definition"})
+    run_again(sample_world.CODEBOOK.model_copy(update={"labels": (changed, *others)}))
+    assert next_of(session).action == "Review 8"
 
 
 def review_all(session: ProjectSession, run_id: str) -> None:
