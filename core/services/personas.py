@@ -201,6 +201,7 @@ def generate(
             if budget_usd is not None and (spent.cost_usd or 0.0) >= budget_usd:
                 raise BudgetSpent  # nothing is left for a run
         except BudgetSpent:
+            require_prices(settings, session.models)  # a price may have been removed since
             raise UsageError(
                 f"The budget of {format_money(budget_usd)} does not suffice to generate the personas.",
                 "Raise it: replies so far are stored, and are not paid for again.",

@@ -9,7 +9,8 @@ import pytest
 from core.codebook import Codebook, Label
 from core.debate.persona_extraction import SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS
-from core.errors import MootError
+from core.errors import MootError, UsageError
+from core.llm.prices import Price
 from core.runs import RoleModel
 from core.services import personas
 from core.services.runs import planning
@@ -81,3 +82,20 @@ def test_model_is_asked_again_after_unreadable_replies(tmp_path):
         paid = len(server.requests)
         assert personas.generate(session, sources, *wanted).result().extraction == generated.extraction
         assert len(server.requests) == paid
+
+
+def test_price_that_is_removed_while_personas_are_generated_is_named(tmp_path):
+    with studio(tmp_path) as (space, session):
+        prices = session.models.prices.user_prices
+
+        async def answer_without_price(request, body):
+            prices.clear()
+            return await reply_with("I will think about guests.")(request, body)
+
+        with Scripted(answer_without_price) as server:
+            space.use_connection("mock", server.url)
+            prices["mock/m"] = Price(prompt=1, completion=1)
+            wanted = BOOK, RoleModel(connection="mock", model="m"), personas.GenerationSettings()
+            generated = personas.generate(session, [SourceDocument("a.txt", SOURCE.decode())], *wanted, budget_usd=5)
+            with pytest.raises(UsageError, match=r"The price of mock/m .*is unknown"):
+                generated.result()
