@@ -9,12 +9,14 @@ from dataclasses import replace
 import streamlit as st
 
 from app import context
+from app.pages import open_page
 from app.screens.evaluate import annotators, confusion, debate_effect, error_analysis, flips, score_bars, stability
 from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.elements import line, segments, table
+from app.widgets.file_import import begin_gold_mapping
 from app.widgets.labels import pick
 from app.widgets.metric_tables import (
     DisplayedMetric,
@@ -71,7 +73,7 @@ def main() -> None:
             _downloads(session, run, reference)
     if not references[reference]:
         present = int((debate_statuses(session, run) != "removed").sum())
-        _no_reference(references, present)
+        _no_reference(session, references, present)
         return
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
@@ -117,7 +119,7 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
     return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
 
 
-def _no_reference(references: dict[Reference, int], documents: int) -> None:
+def _no_reference(session: ProjectSession, references: dict[Reference, int], documents: int) -> None:
     """Draw the empty state of a run without a reference; ``documents`` are those that the project still has."""
     if not documents:
         words = "The documents of this run were replaced. Start a run on the new ones."
@@ -128,13 +130,17 @@ def _no_reference(references: dict[Reference, int], documents: int) -> None:
     count = min(REVIEWS, documents)
     other = "nothing is reviewed yet" if not references["reviewed"] else "none of this run's documents is reviewed"
     words = f"The file has no gold column for these documents and {other}."
-    layout.empty(
+    maps_gold = layout.empty(
         "No reference to compare with",
         f"{words} About {format_count(count, 'reviewed document')} {plural(count, 'gives', 'give')} first scores.",
-        {f"Review {count}": "review", "Map a gold column": "data"},
+        {f"Review {count}": "review"},
+        action="Map a gold column",
         sign="bars",
         key="evaluate-no-reference",
     )
+    if maps_gold:
+        begin_gold_mapping(session)
+        open_page("data")
 
 
 def _unresolved_remedy(run: RunRow) -> str:

@@ -86,6 +86,8 @@ def test_evaluate_without_a_reference(screen, project, session):
     app = screen("evaluate")
     assert "No reference to compare with" in html(app)
     assert [button.label for button in app.button] == ["Review 8", "Map a gold column"], "of 8 documents"
+    mapped = open_page("evaluate").button(key="evaluate-no-reference-1").click().run()
+    assert mapped.button(key="data-map-gold-submit").label
     actions.submit(session, run_id, ["d0"])
     assert "No reference to compare with" not in html(screen("evaluate"))
 
