@@ -124,9 +124,11 @@ class ModelCapabilities:
     def refusals(self) -> list[str]:
         """The refused parameters in words, such as "temperature=1.5", in alphabetical order."""
         return sorted(
-            name if name == "seed" or isinstance(value, bool | Mapping) else f"{name}={value}"
-            for name, values in self.refused_params.items()
-            for value in values
+            {
+                name if name == "seed" or isinstance(value, bool | Mapping) else f"{name}={value}"
+                for name, values in self.refused_params.items()
+                for value in values
+            }
         )
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:

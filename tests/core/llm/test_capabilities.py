@@ -68,6 +68,7 @@ def test_parameter_is_left_out_only_with_the_value_that_was_refused() -> None:
     refusal.server_text = "Unrecognized request argument supplied: seed"
     assert capabilities.learn(refusal, {"seed": 3})
     assert capabilities.accepted({"seed": 4}) == {}, "the next iteration"
+    assert capabilities.learn(refusal, {"seed": 4}), "of an iteration that was sent meanwhile"
     assert capabilities.refusals[1:] == ["seed", "temperature=1.5"]
 
 
