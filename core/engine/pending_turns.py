@@ -61,6 +61,36 @@ def paid_reply(reply: Reply, key: str, *, run_id: str, seconds: float = 0.0, out
     )
 
 
+def equal_replies(
+    requests: Sequence[Request],
+    answered: Sequence[tuple[Request, Reply]],
+    settings: RunSettings,
+    models: ModelLibrary,
+) -> dict[int, Reply]:
+    """Return, by place among requests, the replies that were cut and whose limit cannot be raised any further.
+
+    ``answered`` are the last requests that were sent. A plain-text reply without text is an error, as the reply to a
+    request with a raised limit would be.
+    """
+    unused, equal = list(answered), {}
+    for index, request in enumerate(requests):
+        role_model = settings.role_models[request.role]
+        for number, (earlier, reply) in enumerate(unused):
+            if (
+                request.limit_factor > earlier.limit_factor
+                and replace(request, limit_factor=earlier.limit_factor, reask=earlier.reask, kept=earlier.kept)
+                == earlier
+                and 0 < models.sent_limit(role_model, request.output_limit(role_model)) <= reply.output_limit
+            ):
+                if request.form == "text" and not reply.text.strip():
+                    error = no_text_error(role_model, reply.output_limit)
+                    reply = Reply(error=ReplyError(error.kind, str(error)))
+                equal[index] = reply
+                del unused[number]
+                break
+    return equal
+
+
 @dataclass(frozen=True, slots=True)
 class PendingTurn:
     """A request in its place in a debate.
@@ -160,38 +190,10 @@ class Debate:
             self.pending, self.verdict = (), None
             self._conclude(end.value, longest)
         else:
-            equal = self._equal_replies(requests, answered)
+            equal = equal_replies(requests, answered, self._settings, self._models)
             self.pending = tuple(
                 self._pending_turn(request, equal.get(index)) for index, request in enumerate(requests)
             )
-
-    def _equal_replies(
-        self, requests: Sequence[Request], answered: Sequence[tuple[Request, Reply]]
-    ) -> dict[int, Reply]:
-        """Return, by place among requests, the replies that were cut and whose limit cannot be raised any further.
-
-        A plain-text reply without text is an error, as the reply to a request with a raised limit would be.
-        """
-        unused, equal = list(answered), {}
-        for index, request in enumerate(requests):
-            role_model = self._settings.role_models[request.role]
-            for number, (earlier, reply) in enumerate(unused):
-                if (
-                    request.limit_factor > earlier.limit_factor
-                    and replace(request, limit_factor=earlier.limit_factor, reask=earlier.reask, kept=earlier.kept)
-                    == earlier
-                    and 0 < self._sent_limit(role_model, request) <= reply.output_limit
-                ):
-                    if request.form == "text" and not reply.text.strip():
-                        error = no_text_error(role_model, reply.output_limit)
-                        reply = Reply(error=ReplyError(error.kind, str(error)))
-                    equal[index] = reply
-                    del unused[number]
-                    break
-        return equal
-
-    def _sent_limit(self, role_model: RoleModel, request: Request) -> int:
-        return self._models.sent_limit(role_model, request.output_limit(role_model))
 
     def _conclude(self, verdict: Verdict, prompt_characters: int) -> None:
         """Set the verdict, or debate a shortened document again if it did not fit and the settings say so.
@@ -218,7 +220,8 @@ class Debate:
     def _pending_turn(self, request: Request, equal: Reply | None) -> PendingTurn:
         role_model = self._settings.role_models[request.role]
         hash = request_hash(self._models, request, self._settings)
-        limit, occurrence = self._sent_limit(role_model, request), self._occurrences[hash]
+        limit = self._models.sent_limit(role_model, request.output_limit(role_model))
+        occurrence = self._occurrences[hash]
         pending = PendingTurn(self._debated_document, self._turns, request, role_model, hash, occurrence, limit, equal)
         self._occurrences[hash] += 1
         self._turns += 1

@@ -17,7 +17,7 @@ from core.engine.call_limits import Budget
 from core.engine.event_loop import gather_all
 from core.engine.interfaces import ReplyStore
 from core.engine.model_calls import ModelCaller
-from core.engine.pending_turns import PendingTurn, request_hash
+from core.engine.pending_turns import PendingTurn, equal_replies, request_hash
 from core.errors import ModelError, TimedOut
 from core.formatting import join_names
 from core.llm.model_library import ModelLibrary
@@ -74,20 +74,23 @@ async def run_standalone(
     stored, so that the next attempt pays only for the rest. Raises TimedOut after ``seconds``, and sends nothing more
     then, and BudgetSpent if the rest of the budget of ``settings`` is too small for a call. Errors of the classes
     ``errors_as_replies`` are not raised: the generator receives them as replies. Its exceptions pass through. Equal
-    requests count from ``occurrence``: a step that asks again gets other replies than before if it counts on.
+    requests count from ``occurrence``: a step that asks again gets other replies than before if it counts on. A cut
+    reply stands in for the one to the same request with a raised limit if the server does not allow a higher one.
     """
     counts: Counter[str] = Counter()
     spent = Spent()
     requested = 0
     caller = ModelCaller(settings, models, store, Budget(settings.budget_usd), spent.add_reply, spent.add)
 
-    async def answer(request: Request) -> Reply:
+    async def answer(request: Request, equal: Reply | None) -> Reply:
         role_model = settings.role_models[request.role]
         hash = request_hash(models, request, settings)
         pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, occurrence + counts[hash])
         counts[hash] += 1
         key = pending.key(0)
         reply = await store.fetch(key) if store.contains(key) else None
+        if reply is None and equal is not None and equal.error is None:
+            reply = equal
         if reply is None:
             try:
                 reply = (await caller.call(key, pending)).reply
@@ -100,11 +103,15 @@ async def run_standalone(
     clock = asyncio.timeout(seconds)
     try:
         requests = next(step)
+        answered: list[tuple[Request, Reply]] = []
         async with clock:
             while True:
                 requested += len(requests)
                 on_progress(spent.requests, requested)
-                requests = step.send(tuple(await gather_all(map(answer, requests))))
+                equal = equal_replies(requests, answered, settings, models)
+                replies = await gather_all(answer(request, equal.get(index)) for index, request in enumerate(requests))
+                answered = list(zip(requests, replies, strict=True))
+                requests = step.send(tuple(replies))
     except TimeoutError:
         if not clock.expired():
             raise

@@ -7,6 +7,8 @@ from collections.abc import Generator
 
 import pytest
 
+from core import prompts
+from core.debate.context import ask_with_retry
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.engine import retries
@@ -74,6 +76,16 @@ def test_limits_of_a_server_are_kept() -> None:
     world = World(lambda *_: "fine", delay=0.01, limited=Limits(at_once=1))
     drive(world)
     assert world.max_concurrent == 1
+
+
+@pytest.mark.parametrize(("max_output", "calls"), [(256, 1), (1_000_000, 2)])
+def test_cut_reply_is_asked_for_again_only_with_a_higher_limit(max_output: int, calls: int) -> None:
+    world = World(lambda *_: "[1, 2...", max_output=max_output)
+    request = Request("extractor", (Message("user", "List the numbers."),))
+    step = ask_with_retry((request,), lambda _request, _reply: "no list", settings().templates[prompts.REASK])
+    (reply,), spent = asyncio.run(run_standalone(step, settings(), world, world))
+    assert reply.text == "[1, 2..."
+    assert (spent.requests, spent.calls) == (2, calls)
 
 
 def test_unknown_price_gives_unknown_cost() -> None:
