@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook, Label
@@ -19,7 +21,7 @@ _CODEBOOK_FIELDS = ("name", "kind", "unit", "domain", "guideline")
 _LABEL_FIELDS = ("name", "description", "include", "exclude", "keywords", "code", "open", "scale", "colour")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 _MAX_PAIRS = 30_000_000
-"""Pairs of equal words, or lines, up to which two texts are compared: a few seconds for texts of 5,000 words."""
+"""Pairs of equal words, or lines, up to which two texts are compared: a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,17 @@ def _changed(*fields: tuple[str, Any, Any]) -> tuple[FieldChange, ...]:
 
 def words(before: str, after: str) -> tuple[Piece, ...]:
     """Return the word diff of two texts as one sequence of pieces; white space is the same only beside equal words."""
-    return _pieces(_WORD.findall(before), _WORD.findall(after), "", str.isspace)
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    old_words, new_words = ([at for at, piece in enumerate(text) if not piece.isspace()] for text in (old, new))
+    pairs: list[tuple[int, int]] = []
+    # Only words are matched: difflib finds no sequence of words across white space that it is told to ignore.
+    for a, b in _equal([old[at] for at in old_words], [new[at] for at in new_words]):
+        for beside in (-1, 0, 1):
+            at, other = old_words[a] + beside, new_words[b] + beside
+            follows = not pairs or (at > pairs[-1][0] and other > pairs[-1][1])
+            if follows and min(at, other) >= 0 and old[at : at + 1] == new[other : other + 1] != []:
+                pairs.append((at, other))
+    return _pieces(old, new, pairs)
 
 
 def lines(before: str, after: str) -> tuple[Piece, ...]:
@@ -94,41 +106,52 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
 
     Each piece consists of whole lines, without the last line break.
     """
-    return _pieces(before.split("\n"), after.split("\n"), "\n")
+    old, new = before.split("\n"), after.split("\n")
+    return _pieces(old, new, _equal(old, new), "\n")
 
 
-def _opcodes(
-    before: list[str], after: list[str], is_junk: Callable[[str], bool] | None = None
-) -> Sequence[tuple[str, int, int, int, int]]:
-    """Return the opcodes of ``difflib``; junk is equal only beside other equal pieces.
+class _Matcher(SequenceMatcher[str]):
+    """Matcher that finds nothing more once it has compared ``_MAX_PAIRS`` pairs of equal pieces."""
 
-    Texts that would take too long are replaced as a whole.
-    """
-    counts = Counter(after)
-    if sum(counts[piece] for piece in before) > _MAX_PAIRS:
-        return [("equal" if before == after else "replace", 0, len(before), 0, len(after))]
-    return SequenceMatcher(is_junk, before, after, autojunk=False).get_opcodes()
+    def __init__(self, before: list[str], after: list[str]) -> None:
+        super().__init__(None, before, after, autojunk=False)
+        self._before, self._after, self._counts = before, after, Counter(after)
+        self._compared = 0
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        before = self._before[alo:ahi]
+        if before == self._after[blo:bhi]:
+            return Match(alo, blo, len(before))
+        self._compared += sum(self._counts[piece] for piece in before)
+        if self._compared > _MAX_PAIRS:
+            return Match(alo, blo, 0)
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _equal(before: list[str], after: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs of equal pieces by their places, in order."""
+    blocks = _Matcher(before, after).get_matching_blocks()
+    return [(a + n, b + n) for a, b, size in blocks for n in range(size)]
 
 
 def _items(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Piece, ...]:
-    first, *rest = _pieces(list(before), list(after), ", ")
+    first, *rest = _pieces(before, after, _equal(list(before), list(after)), ", ")
     start = int(first[0] == "removed" and bool(rest) and rest[0][0] == "added")  # the new first items need no comma
     return (first, *rest[:start], *((op, f", {text}") for op, text in rest[start:]))
 
 
 def _pieces(
-    before: list[str], after: list[str], glue: str, is_junk: Callable[[str], bool] | None = None
+    before: Sequence[str], after: Sequence[str], pairs: Sequence[tuple[int, int]], glue: str = ""
 ) -> tuple[Piece, ...]:
-    pieces: list[Piece] = []
-    for op, a, b, c, d in _opcodes(before, after, is_junk):
-        if op == "equal":
-            pieces.append(("same", glue.join(before[a:b])))
-            continue
-        if b > a:
-            pieces.append(("removed", glue.join(before[a:b])))
-        if d > c:
-            pieces.append(("added", glue.join(after[c:d])))
-    return tuple(pieces)
+    """Return texts as pieces; ``pairs`` are the places in both that are the same."""
+    marked: list[Piece] = []
+    start = other = 0
+    for at, place in (*pairs, (len(before), len(after))):
+        marked += [("removed", text) for text in before[start:at]]
+        marked += [("added", text) for text in after[other:place]]
+        marked += [("same", text) for text in before[at : at + 1]]
+        start, other = at + 1, place + 1
+    return tuple((op, glue.join(text for _, text in group)) for op, group in groupby(marked, itemgetter(0)))
 
 
 def _scale(codebook: Codebook) -> str:
@@ -161,7 +184,7 @@ def compare_lines(before: str, after: str) -> tuple[DiffLine, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     compared: list[DiffLine] = []
-    for op, a, b, c, d in _opcodes(old, new):
+    for op, a, b, c, d in _Matcher(old, new).get_opcodes():
         if op == "equal":
             compared += [DiffLine("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue
