@@ -107,7 +107,7 @@ def check_mapping(table: Table, mapping: ColumnMapping, codebook: Codebook | Non
         require_column(table, source.column, f"the gold of {source.name}")
         if source.kind == "list" and has_vectors(table.column(source.column)):
             raise UsageError(
-                f"Column '{source.column}' has lists of 0 and 1, which do not name labels.",
+                f"Column '{source.column}' is read as lists of 0 and 1, which do not name labels.",
                 "Write the names of the labels into the lists, or give each label a column of 1 and 0.",
             )
         if codebook is not None:

@@ -160,7 +160,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     else:
         gold, why_gold = _suggest_gold_without_codebook(candidates)
     if not gold and vectors:
-        why_gold += f" '{vectors[0]}' has lists of 0 and 1, which do not name labels."
+        why_gold += f" '{vectors[0]}' is read as lists of 0 and 1, which do not name labels."
     may_list = codebook is None or codebook.kind == "multilabel"
     if rater is None and may_list and (united := _suggest_united(table, text, gold)) is not None:
         id, gold = united, (replace(gold[0], kind="list"),)

@@ -218,9 +218,9 @@ def test_column_of_a_label_named_like_an_absence_is_read_or_reported(
 
 def test_lists_of_0_and_1_name_no_labels() -> None:
     codes = parse_codebook({"labels": [{"name": "Food", "code": 0}, {"name": "Price", "code": 1}, {"name": "Staff"}]})
-    for vector in ("[0, 1, 1]", "[false, true, true]", "['0', '1', '1']", "0,1,1", "0;1;1"):
+    for vector in ("[0, 1, 1]", "[false, true, true]", "['0', '1', '1']", "0,1,1", "0;1;1", "1,0"):
         for codebook in (codes, None):
-            with pytest.raises(UsageError, match="Column 'labels' has lists of 0 and 1, which do not name labels"):
+            with pytest.raises(UsageError, match="is read as lists of 0 and 1, which do not name labels"):
                 build(f'text,labels\nx,"{vector}"\ny,"{vector}"\nz,\n', codebook, gold=(GoldSource("labels", "list"),))
     assert has_vectors([[0, 1], [], [1, 0]]), "an empty list is a missing vector"
     assert not has_vectors([[0], [1], 1, 0, []])

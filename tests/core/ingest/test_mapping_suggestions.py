@@ -245,7 +245,7 @@ def test_lists_of_0_and_1_are_not_suggested_as_lists_of_labels() -> None:
     for codebook in (codes, None):
         suggested = suggest_mapping(vectors, codebook)
         assert suggested.gold == ()
-        assert suggested.reasons[2].endswith(" 'labels' has lists of 0 and 1, which do not name labels.")
+        assert suggested.reasons[2].endswith(" 'labels' is read as lists of 0 and 1, which do not name labels.")
     for names in (["label"], ["coder_anna", "coder_ben"]):
         rows = [{"text": f"Text number {row}"} | {name: [1, 0] for name in names} for row in range(3)]
         assert suggest_mapping(table(json.dumps(rows), "a.json")).gold == (), "nor as a choice or by raters"
