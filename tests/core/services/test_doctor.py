@@ -71,9 +71,11 @@ def test_project_that_other_users_can_read_is_reported(project: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
 def test_open_folders_are_counted_apart_from_files(tmp_path: Path) -> None:
-    (tmp_path / "file").touch(0o644)
-    tmp_path.chmod(0o755)
-    assert doctor._permissions("", [tmp_path, tmp_path / "file"]).result == "other users can reach 1 folder and 1 file"
+    paths = [tmp_path, tmp_path / "file"]
+    paths[1].touch()
+    for path in paths:
+        path.chmod(0o755)  # other tests change the umask
+    assert doctor._permissions("", paths).result == "other users can reach 1 folder and 1 file"
 
 
 def test_damaged_and_crafted_projects_are_reported(project: Path, tmp_path: Path) -> None:
