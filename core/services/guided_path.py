@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -312,7 +312,14 @@ def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> PathSte
     return PathStep("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 
-@cached_while(lambda session, run: (review_revision(session), run.verdicts, run.unresolved, run.failed))
+def _basis_of_reviews(session: ProjectSession, run: RunRow) -> Hashable:
+    """Return a value that changes with reviews, and with debates of the run and of the run that its plan compares."""
+    plan = review_plan.current_plan(session, run)
+    runs = [run, session.run(plan.other)] if plan is not None and plan.other else [run]
+    return review_revision(session), *((each.verdicts, each.unresolved, each.failed) for each in runs)
+
+
+@cached_while(_basis_of_reviews)
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for the plan of a run, 0 if they are enough.
 

@@ -261,6 +261,29 @@ def test_retried_documents_need_reviews_for_the_accuracy(workspace: Workspace) -
     assert next_of(session).name == "accuracy"
 
 
+def test_plan_asks_for_reviews_again_after_the_other_run_went_on(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "compared")
+    ids = [f"d{number:02}" for number in range(40)]
+    session.store.documents.add([Document(id, {"text": id}) for id in ids])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    settings = make_settings(sample_world.CODEBOOK, codebook_version=number)
+    first, second = (session.store.runs.create(settings, ids).run_id for _ in range(2))
+
+    def debate(run_id: str, ids: list[str], *, b: bool) -> None:
+        for id in ids:
+            asyncio.run(store_debate(session.project, run_id, id, {}, {"a": True, "b": b}))
+
+    debate(first, ids, b=True)
+    finish(session, first)
+    debate(second, ids[:10], b=False)
+    plan = review_plan.ReviewPlan("better", "", 0.05, 0.1, other=second, reviews=30)
+    review_plan.save_plan(session, session.run(first), plan)
+    decide(session, first, {id: {"a": True, "b": True} for id in ids[:10]})
+    assert guided_path.overview(session).steps[4].state == "done", "each document with two verdicts is reviewed"
+    debate(second, ids[10:], b=False)
+    assert guided_path.overview(session).steps[4].state == "now"
+
+
 def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "empty")
     session.store.documents.add([Document("a", {"text": "x"})])
