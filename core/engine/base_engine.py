@@ -39,7 +39,7 @@ MISSING = ReplyError("missing document", "the document is no longer in the proje
 _DOCUMENT_ERRORS = frozenset({ContextTooLong.kind, Refused.kind})
 
 RATE_WINDOW, RATE_DEBATES = 60.0, 5
-"""Seconds and finished debates on which the rate rests at least: a debate of a slow model takes minutes."""
+"""The rate rests on at least so many seconds and finished debates: a debate of a slow model takes minutes."""
 EQUAL_FAILURES, FAILURES = 5, 15
 """Provider errors on consecutive documents that pause a run: of one kind, and of any kind."""
 

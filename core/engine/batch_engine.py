@@ -323,7 +323,7 @@ class BatchEngine(ReplayingEngine):
             for name in jobs:
                 await self._jobs.close_job(name, "no longer needed")
             return
-        self._resumed_jobs |= jobs.keys()  # that they are cancelled is no problem
+        self._resumed_jobs |= jobs.keys()  # so that a cancelled one is not reported as a problem
         self.note = await cancel_jobs(self.run_id, jobs.values(), self._batches, "")
         wait, began = MIN_POLL, time.monotonic()
         while self.pending_state is None and (open_jobs := [*(jobs.keys() & self._jobs_out.keys())]):

@@ -1,4 +1,4 @@
-"""Quotas: limits on the calls to a server that are kept by waiting."""
+"""Quotas: limits on the calls to a server. A call waits until it keeps them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SLICES = 10
 
 
 class Quota:
-    """Limits that all calls share which enter this object. Without limits, entering never waits."""
+    """Limits shared by all calls that enter it. Without limits, no call waits."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
