@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -105,16 +106,22 @@ def test_columns_chosen_before_the_page_is_drawn_again_are_all_kept(session: Pro
     assert (first.id, first.fields) == ("k1", {"note": "first", "name": "n1"})
 
 
+def hold(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> threading.Event:
+    """Let a function of a module wait for the returned event before it begins."""
+    may_go_on, function = threading.Event(), getattr(module, name)
+
+    def begin_later(*arguments: Any) -> Any:
+        assert may_go_on.wait(30)
+        return function(*arguments)
+
+    monkeypatch.setattr(module, name, begin_later)
+    return may_go_on
+
+
 def test_project_is_not_moved_while_a_file_is_imported_into_it(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_go_on, store = threading.Event(), importing.store_documents
-
-    def store_later(*arguments: Any) -> Any:
-        assert may_go_on.wait(30)
-        return store(*arguments)
-
-    monkeypatch.setattr(importing, "store_documents", store_later)
+    may_go_on = hold(monkeypatch, importing, "store_documents")
     session.store.documents.add([Document("0", {"text": "zero"})])
     at = button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
     with pytest.raises(UsageError, match="is being imported"):
@@ -125,13 +132,7 @@ def test_project_is_not_moved_while_a_file_is_imported_into_it(
 
 
 def test_running_import_has_its_own_next_step(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    may_go_on, create = threading.Event(), projects.create_project
-
-    def create_later(*arguments: Any) -> ProjectSession:
-        assert may_go_on.wait(30)
-        return create(*arguments)
-
-    monkeypatch.setattr(projects, "create_project", create_later)
+    may_go_on = hold(monkeypatch, projects, "create_project")
     session.store.documents.add([Document("0", {"text": "zero"})])
     at = upload(b"id,text\n1,one\n2,two\n")
     assert "then press Import" in html(at)
