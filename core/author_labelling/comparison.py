@@ -367,8 +367,8 @@ class Predictivity:
     """None with fewer than two repeats."""
     by_same: Mapping[int, float]
     """Accuracy by the number of earlier answers from the same conversation (figure 6)."""
-    interval: list[float] | None = None
-    """Ends of the 95% interval of the accuracy, None in results stored by an older version."""
+    interval: list[float] | None
+    """Ends of the 95% interval of the accuracy, None if it cannot be computed."""
 
 
 def predictivity(tasks: Sequence[PredictivityTask], predicted: Sequence[str | None]) -> tuple[Predictivity, ...]:

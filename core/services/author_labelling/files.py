@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
@@ -171,7 +170,7 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
 
 
 def _added_answers(
-    submission: Submission, rest: Iterable[Entry], before: Submission, others_before: Collection[Entry]
+    submission: Submission, rest: Iterable[Entry], before: Submission, others_before: Set[Entry]
 ) -> list[Entry]:
     """Return the answers of annotators that a chat did not have when it was imported ``before``.
 
@@ -180,17 +179,11 @@ def _added_answers(
     if before.excluded or submission.excluded:
         return []
     given = {_annotator(entry) for entry in others_before if isinstance(entry, Answer)}
-    compared = {*map(_without_spelling, others_before)}
-    differing = [entry for entry in rest if _without_spelling(entry) not in compared]
+    differing = [entry for entry in rest if entry not in others_before]
     added = [entry for entry in differing if isinstance(entry, Answer) and _annotator(entry) not in given]
     if submission.questions != before.questions or len(added) < len(differing):
         raise ValueError("the text was imported before, and only answers of further annotators can be added to it")
     return list[Entry](added)
-
-
-def _without_spelling(entry: Entry) -> Entry:
-    """Return an entry with a normalised answer: older versions of Moot stored answers as the file spells them."""
-    return replace(entry, choice=normalise(entry.choice)) if isinstance(entry, Answer) and entry.choice else entry
 
 
 def _annotator(answer: Answer) -> tuple[str, str, str]:

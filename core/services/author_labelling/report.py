@@ -55,8 +55,8 @@ class PredictivityTest:
     """The latest predictivity test of a model."""
 
     model: str
-    answers: int | None
-    """Answers of authors and annotators at that time, None in a test stored by an older version."""
+    answers: int
+    """Answers of authors and annotators at that time."""
     results: tuple[Predictivity, ...]
 
 
@@ -229,9 +229,7 @@ async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep
 
 
 def _stored_tests(session: ProjectSession) -> tuple[PredictivityTest, ...]:
-    data = session.store.settings.get(PREDICTIVITY_SETTING, [])
-    tests = [{"answers": None, **data}] if isinstance(data, dict) else data  # of an older version or of this one
-    return validated(_TESTS, tests, "the predictivity")
+    return validated(_TESTS, session.store.settings.get(PREDICTIVITY_SETTING, []), "the predictivity")
 
 
 # -- JSON
@@ -279,10 +277,10 @@ def to_json(report: AuthorReport) -> dict[str, Any]:
     }
 
 
-def format_basis(answers: int | None, now: int) -> str:
+def format_basis(answers: int, now: int) -> str:
     """Return on how many answers a predictivity test is based, and how many there are ``now`` if that differs."""
-    known = "an unknown number of answers" if answers is None else format_count(answers, "answer")
-    return f"on {known}" if answers == now else f"on {known} (now {now:,}: run it again)"
+    basis = f"on {format_count(answers, 'answer')}"
+    return basis if answers == now else f"{basis} (now {now:,}: run it again)"
 
 
 def format_answer_cost(cost_usd: float | None, seconds: float | None) -> str:

@@ -172,16 +172,6 @@ def test_names_of_authors_have_single_spaces(session: ProjectSession) -> None:
     assert len(labelling.load_labelling(session).submissions("Ann Lee")) == 1
 
 
-def test_answers_that_an_older_version_stored_as_spelt_are_recognised(
-    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spelt = YES_NO | {"answer": " YES"}
-    with monkeypatch.context() as older:
-        older.setattr(files, "checked_choice", lambda _question, choice, _names: choice)
-        assert import_one(session, questions=[spelt]) == (1, 1)
-    assert import_one(session, questions=[spelt | {"annotators": {"readers": "A"}}]) == (0, 1)
-
-
 def test_annotators_are_added_to_texts_imported_before(session: ProjectSession) -> None:
     yes = YES_NO | {"answer": "Yes", "annotators": {"readers": "A"}}
     chat = {"questions": [yes], "recommended": "Tent", "clicks": 1}

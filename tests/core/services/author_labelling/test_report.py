@@ -22,7 +22,6 @@ from core.llm.connections import parse_connection
 from core.services.author_labelling import files
 from core.services.author_labelling.labelling import load_labelling
 from core.services.author_labelling.report import (
-    PREDICTIVITY_SETTING,
     annotate,
     author_report,
     run_predictivity,
@@ -258,9 +257,6 @@ def test_predictivity_keeps_a_test_of_each_model_and_names_its_answers(
     printed = capsys.readouterr().out
     assert "by some/m on 8 answers (now 11: run it again):" in printed
     assert "by builtin/lexical on 11 answers:" in printed
-    (result, *_) = session.store.settings.get(PREDICTIVITY_SETTING)[0]["results"]
-    session.store.settings.set(PREDICTIVITY_SETTING, {"model": "old/m", "results": [result]})
-    assert tests() == {"latest": "old/m", "now": 11, "old/m": None}
 
 
 def test_stopped_model_keeps_its_answers(workspace: Workspace, tmp_path: Path) -> None:
