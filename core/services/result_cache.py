@@ -136,17 +136,10 @@ cached_by_reviews = cached_while(lambda session, **_: review_revision(session))
 """Cache a function until gold labels or reviews change. New verdicts leave its results as they are."""
 cached_by_debates = cached_while(lambda session, **_: _scores_basis(session, "gold", VERDICT))
 """Cache a function until debates, documents or their gold labels change."""
-_cached_scores = cached_while(
+cached_scores = cached_while(
     lambda session, reference, annotator=VERDICT, **_: _scores_basis(session, reference, annotator)
 )
+"""Cache a function until scores of its arguments ``reference`` and ``annotator`` (default: verdict) may change.
 
-
-def cached_scores(function: _OfSession[P, T]) -> _OfSession[P, T]:
-    """Cache a function until scores of its arguments ``reference`` and ``annotator`` (default: verdict) may change.
-
-    Decisions in Review leave scores of a run's verdict or role against gold as they are. Raises TypeError for a
-    function without a parameter ``reference``.
-    """
-    if "reference" not in signature(function).parameters:
-        raise TypeError(f"{function.__qualname__} has no parameter 'reference'.")
-    return _cached_scores(function)
+Decisions in Review leave scores of a run's verdict or role against gold as they are.
+"""

@@ -59,14 +59,6 @@ def test_review_invalidates_all_scores_except_those_against_gold(session):
     assert computed() == (2, 3, 3)
 
 
-def test_scores_name_their_reference():
-    with pytest.raises(TypeError, match="no parameter 'reference'"):
-
-        @cached_scores
-        def scores(_session, ref):
-            return ref
-
-
 def test_concurrent_requests_compute_a_result_once(session):
     started, release, computed = threading.Event(), threading.Event(), []
 
