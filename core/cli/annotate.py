@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ import click
 
 from core.cli import console
 from core.codebook import Codebook
+from core.debate import protocols
 from core.debate.events import RunStatus
 from core.debate.personas import FAMILY
 from core.debate.protocols import PROTOCOLS, custom
@@ -28,17 +28,14 @@ from core.services import few_shot_examples, import_with_runs, personas, project
 from core.services.codebooks.codebook import adopt, current, read_codebook, write_yaml
 from core.services.codebooks.label_keywords import labels_without_keywords, propose_keywords, with_keywords
 from core.services.data.importing import (
-    MIN_ROWS,
     BuiltDocuments,
     ColumnMapping,
     ImportOptions,
     ImportPreview,
     ReadOptions,
     describe_other_ids,
-    options_record,
     preview_file,
     propose_mapping,
-    read_with_options,
 )
 from core.services.evaluation import ambiguity, report
 from core.services.project_session import ProjectSession
@@ -47,15 +44,6 @@ from core.services.runs.cost_estimate import adaptive_savings, context_overflows
 from core.services.workspace import Workspace, check_folder, check_path
 
 SHOWN_REJECTED, SHOWN_UNKNOWN = 5, 20
-IMPORT_OPTIONS = {
-    "--text": "text", "--id": "id", "--context": "context", "--gold": "gold", "--gold-same-names": "gold",
-    "--gold-value": "value_map", "--rater": "rater", "--group": "group", "--order": "order",
-    "--neighbours": "neighbours", "--header": "header", "--encoding": "encoding", "--delimiter": "delimiter",
-    "--sheet": "sheet",
-}  # fmt: skip
-"""Options that read files and map columns, with their names in the record of an import."""
-SETTING_OPTIONS = ("--codebook", "--protocol", "--model", "--param", "--prompt", "--seed", "--engine", "--concurrency")
-"""Options that are settings of a run, and frozen in it."""
 SUMMED = (
     "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "estimated_calls",
     "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd", "seconds",
@@ -229,6 +217,11 @@ def resume_run(
     ``extension`` are added to the run. An error before that leaves the run and the documents unchanged.
     """
     row = console.known_run(session, run_id)
+    console.print_message(
+        f"{run_id} resumes with its own settings ({protocols.short_title(row.settings)}, "
+        f"{join_names([*dict.fromkeys(row.settings.specs.values())])}); options for others are ignored. A new run with "
+        "others reuses replies to unchanged requests."
+    )
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retryable = session.store.runs.retryable(run_id)
@@ -256,66 +249,6 @@ def resume_run(
     if extension is not None:
         _extend_run(session, row, extension, added)
     return _execute(session, [run_id], **retry)
-
-
-def warn_ignored_options(
-    session: ProjectSession, run_id: str, source: ImportOptions, options: Mapping[str, Any]
-) -> None:
-    """Warn about given options that do not apply to a resumed run, whose settings are frozen."""
-    run = console.known_run(session, run_id)
-    given_options = console.given_options()
-    if "--role" in given_options:
-        given_options.add("--model")
-    ignored = _other_settings(session, run, options)
-    unread = not options["extend"] and not all(path.exists() for path in source.paths)
-    if not (options["extend"] or unread or given_options.isdisjoint(IMPORT_OPTIONS)):
-        ignored += _other_columns(session, source, run.settings.codebook)
-    if options["limit"] is not None and options["limit"] < run.documents and not options["extend"]:
-        ignored.append("--limit")
-    if options["iterations"] != sum(row.experiment_id == run.experiment_id for row in session.all_runs()):
-        ignored.append("--iterations")
-    if ignored := ["INPUT"] * unread + [option for option in ignored if option in given_options]:
-        console.print_message(
-            f"{run_id} resumes with its original settings; {join_names(ignored)} {plural(len(ignored), 'is', 'are')} "
-            "ignored. To use other settings, start a new run: replies to unchanged requests are reused."
-        )
-
-
-def _other_settings(session: ProjectSession, run: RunRow, options: Mapping[str, Any]) -> list[str]:
-    """Return the options that would give a new run other settings; all if one is invalid.
-
-    An unreadable codebook file is one of them, and the other options are compared.
-    """
-    unread: list[str] = []
-    try:
-        codebook = adopt(read_codebook(options["codebook_file"]), run.settings.codebook)
-    except MootError:
-        codebook, unread = run.settings.codebook, ["--codebook"]
-    try:
-        plan, sources = personas.resolve_files(plan_of(options))
-        computed = {"personas"} if sources else set()  # by each new run, from the files or from the reviews so far
-        if plan.params.get("weights") == "reviewed":
-            computed.add("weights")
-        kept = {name: value for name, value in run.settings.params.items() if name in computed}
-        plan = replace(plan, params={**plan.params, **kept})
-        wanted = planning.build_settings(plan, codebook, 0, session.models)
-    except MootError:
-        return list(SETTING_OPTIONS)
-    return unread + rerun.differing_options(run.settings, wanted, plan.prompts)
-
-
-def _other_columns(session: ProjectSession, source: ImportOptions, codebook: Codebook) -> list[str]:
-    """Return the options that map columns in another way than all imports of the project; all if one is invalid."""
-    try:
-        record = json.loads(json.dumps(options_record(read_with_options(source, codebook, MIN_ROWS))))
-    except MootError:
-        return list(IMPORT_OPTIONS)
-    stored = [import_.options for import_ in session.store.documents.imports()]
-    return [
-        option
-        for option, name in IMPORT_OPTIONS.items()
-        if all(options.get(name) != record[name] for options in stored)
-    ]
 
 
 def _extend_run(session: ProjectSession, row: RunRow, extension: ImportPreview, added: Sequence[str]) -> None:
@@ -666,7 +599,6 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             if options["extend"]:
                 extension = preview_file(source, console.known_run(session, resume).settings.codebook, session)
                 _print_reading(extension.built, " (stored in the project)")
-            warn_ignored_options(session, resume, source, options)
             retries = options["retries"] or ("failed",)
             outcome = resume_run(session, resume, retries, options["budget"], extension, options["limit"])
         elif options["retries"] or options["extend"]:

@@ -72,24 +72,6 @@ def _planned_params(params: Params) -> dict[str, Any]:
     return dict(params)
 
 
-def differing_options(before: RunSettings, wanted: RunSettings, prompts: Mapping[str, str]) -> list[str]:
-    """Return the options of ``moot annotate`` in which two settings differ.
-
-    Role models, parameters and ``prompts`` (texts by role or shared name) of different protocols are not compared.
-    """
-    pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
-    if before.protocol == wanted.protocol:
-        pairs |= {
-            "--model": (before.specs, _with_pinned_classifier(wanted.specs, before.specs)),
-            "--param": (_parameters(before), _parameters(wanted)),
-            "--prompt": ({name: before.templates[name].text for name in prompts if name in before.templates}, prompts),
-        }
-    pairs["--seed"] = (before.seed, wanted.seed)
-    pairs["--engine"] = (before.engine.name, wanted.engine.name)
-    pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
-    return [option for option, (had, has) in pairs.items() if had != has]
-
-
 def _with_pinned_classifier(specs: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
     """Return specs in which the classifier without a hash is the one that the role has in ``before``."""
     classifier = f"{BUILTIN}/{CLASSIFIER}"
@@ -127,13 +109,6 @@ def kept_addresses(settings: RunSettings, models: ModelLibrary) -> tuple[KeptAdd
         for (name, address), role_names in roles.items()
         if (connection := models.connections.get(name)) is not None and connection.base_url != address
     )
-
-
-def _parameters(settings: RunSettings) -> tuple[object, ...]:
-    unseeded = {
-        role: role_model.sampling.model_copy(update={"seed": None}) for role, role_model in settings.role_models.items()
-    }
-    return settings.params, settings.handling, settings.prepass, unseeded
 
 
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:

@@ -33,8 +33,6 @@ def test_encoding_and_delimiter_are_choices(tmp_path: Path) -> None:
     options = ("--text", "text", "--codebook", tmp_path / "codebook.yaml", "--encoding", "cp852", "--delimiter", "|")
     assert moot("annotate", file, *options, "--json").json["documents"] == 1
     assert rows(tmp_path, "SELECT text FROM documents", "notes.duckdb") == [("Zupa była zimna",)]
-    resumed = moot("annotate", file, *options, "--resume", "r0001", "--encoding", "iso8859-2")
-    assert "--encoding is ignored" in resumed.stderr
     assert moot("keywords", file, *options, "--json").json["documents"] == 1
 
 

@@ -86,8 +86,6 @@ def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> N
     resume = (*options[:-2], "--resume", other["run_id"], "--extend")
     extended = moot(*resume, *chosen, "theta=1")
     assert f"only by documents that are ambiguous by {first['run_id']} (theta 1)" in extended.stderr
-    assert "ignored" not in extended.stderr
-    assert "--param is ignored" in moot(*resume, *chosen, "theta=0.5").stderr
     command = ("evaluate", *project, "--json", "--ambiguity")
     ambiguity = moot(*command, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
     assert ambiguity["ambiguous"]["documents"] + ambiguity["normal"]["documents"] == other["documents"]

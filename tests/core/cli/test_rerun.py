@@ -12,10 +12,7 @@ import pytest
 from aiohttp import web
 
 from core.cli import console
-from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services import prompt_templates
-from core.services.review import actions
 from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
 from tests.servers.faults import LASTING
 from tests.servers.running import configure, hang_after_probe, mock_llm, stats
@@ -247,87 +244,14 @@ def test_first_ctrl_c_pauses_second_stops_and_no_call_is_repeated(tmp_path: Path
         assert stats(url)["repeats"] == 2, "only the probe is repeated, twice"
 
 
-def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
+def test_resume_ignores_other_settings_and_reports_its_own(tmp_path: Path) -> None:
     write(tmp_path, "The staff were kind.")
-    annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
-    same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
-    assert "original settings" not in same.stderr
-    overridden = annotate(tmp_path, "--resume", "r0001", "--param", "extra_rounds=0", "--param", "extra_rounds=1")
-    assert "--param has several values for extra_rounds; the last one counts" in overridden.stderr
-    assert "original settings" not in overridden.stderr
-    assert "original settings" not in annotate(tmp_path, "--resume", "r0001").stderr
-    codebook = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
-    (tmp_path / "codebook.yaml").write_text(codebook.replace("[station, beach]", "[station]"), encoding="utf-8")
-    other = annotate(
-        tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/classifier", "--protocol", "ecj"
-    )
-    assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
-    single = annotate(tmp_path, "--resume", "r0001", "--seed", "4", "--protocol", "single")
-    assert "--codebook, --protocol and --seed are ignored" in single.stderr
-
-
-def test_resume_reports_a_limit_and_a_prompt_that_it_ignores(tmp_path: Path) -> None:
-    write(tmp_path, *TEXTS[:3])
-    (tmp_path / "judge.md").write_text("## user\n{{ document }} {{ extraction }} {{ critique }}", encoding="utf-8")
-    annotate(tmp_path, "--limit", 2)
-    assert "ignored" not in annotate(tmp_path, "--resume", "r0001", "--limit", 2).stderr
-    other = annotate(tmp_path, "--resume", "r0001", "--limit", 1, "--prompt", f"judge={tmp_path / 'judge.md'}")
-    assert "--prompt and --limit are ignored" in other.stderr
-    assert "ignored" not in annotate(tmp_path, "--resume", "r0001", "--extend", "--limit", 1).stderr
-
-
-def test_resume_does_not_report_what_the_project_adds_to_the_same_options(tmp_path: Path) -> None:
-    write(tmp_path, *TEXTS)
-    options = ("--protocol", "ecj", "--prompt", f"judge={prompt(tmp_path, 'judge')}", "--context", "id")
-    with console.open_workspace() as workspace:
-        session = workspace.open(tmp_path / "p.duckdb")
-        session.store.codebooks.save(Codebook(labels=(Label(id="l1", name="Food"),)), note="")
-        (slot,) = (slot for slot in prompt_templates.slots("ecj") if slot.key == "extractor")
-        status = prompt_templates.template_status(session, slot)
-        prompt_templates.save_draft(session, slot, f"{status.text}\nBe brief.\n", status.base)
-        version = prompt_templates.save_version(session, slot)
-        prompt_templates.promote_version(session, slot, version)
-    annotate(tmp_path, *options)
-    assert "ignored" not in annotate(tmp_path, *options, "--resume", "r0001").stderr
-    other = annotate(tmp_path, "--prompt", f"critic={prompt(tmp_path, 'critic')}", "--resume", "r0001").stderr
-    assert "--prompt is ignored" in other
-    with console.open_workspace() as workspace:
-        actions.submit(workspace.open(tmp_path / "p.duckdb"), "r0001", ["d0", "d1", "d2"])
-    weighted = ("--context", "id", "--protocol", "discussion", "--param", "weights=reviewed")
-    annotate(tmp_path, *weighted)
-    ((weights,),) = rows(tmp_path, "SELECT settings ->> '$.params.weights' FROM runs WHERE run_id = 'r0002'")
-    assert re.fullmatch(r"reviewed: [\d.]+, [\d.]+, [\d.]+", weights)
-    assert "ignored" not in annotate(tmp_path, *weighted, "--resume", "r0002").stderr
-    equal = annotate(tmp_path, *weighted[:-1], "weights=equal", "--resume", "r0002").stderr
-    assert "--param is ignored" in equal
-
-
-@pytest.mark.parametrize("invalid", [("--param", "nonsense=1"), ("--prompt", "judge=missing.md")])
-def test_resume_reports_settings_that_no_run_can_have(tmp_path: Path, invalid: tuple[str, str]) -> None:
-    write(tmp_path, *TEXTS)
-    annotate(tmp_path)
-    told = annotate(tmp_path, *invalid, "--seed", 5, "--resume", "r0001").stderr
-    assert f"{invalid[0]} and --seed are ignored" in told
-
-
-def test_resume_reports_columns_and_iterations_that_it_ignores(tmp_path: Path) -> None:
-    write(tmp_path, *TEXTS)
-    lines = [json.dumps({"id": f"d{n}", "text": text, "s": True, "day": n}) for n, text in enumerate(TEXTS)]
-    (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    first = ("--iterations", 2, "--gold", "Service=s", "--gold-value", "x=present")
-    annotate(tmp_path, *first)
-    assert "ignored" not in annotate(tmp_path, *first, "--resume", "r0001").stderr
-    other = ("--iterations", 5, "--gold", "Food=s", "--context", "day", "--group", "day", "--neighbours", 2)
-    told = annotate(tmp_path, *other, "--resume", "r0001").stderr
-    assert "--context, --gold, --group, --neighbours and --iterations are ignored" in told
-    extended = annotate(tmp_path, "--gold", "Food=s", "--resume", "r0001", "--extend").stderr
-    assert "ignored" not in extended
+    first = annotate(tmp_path, "--seed", "3")
     (tmp_path / "codebook.yaml").unlink()
-    no_column = annotate(tmp_path, "--text", "day", "--resume", "r0001").stderr
-    assert "--codebook and --text are ignored" in no_column
     (tmp_path / "texts.jsonl").unlink()
-    no_files = annotate(tmp_path, "--resume", "r0001").stderr
-    assert "INPUT and --codebook are ignored" in no_files
+    resumed = annotate(tmp_path, "--resume", "r0001", "--role", "judge=builtin/classifier", "--protocol", "single")
+    assert "r0001 resumes with its own settings (ECJ, builtin/lexical)" in resumed.stderr
+    assert resumed.json == first.json | {"seconds": resumed.json["seconds"]}
 
 
 def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from core.services.evaluation.coverage import Coverage
 from core.services.lab import trials
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, agreement
-from core.services.runs import planning, rerun
+from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.classifiers import TrainingExample
 from core.store.saved_versions import CodebookVersion
@@ -358,14 +358,6 @@ def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) ->
     assert (row.verdicts, row.unresolved) == (60, 0)
     turn = session.store.transcripts.of(new_run.run_id, ["d40"])[0]
     assert turn.reply.text.startswith("Classifier, not a language model, trained on 20 reviewed documents")
-    same, other = (
-        planning.build_settings(
-            planning.Plan(default_model=RoleModel.parse(f"builtin/{model}")), BOOK, 1, session.models
-        )
-        for model in ("classifier", "classifier@other")
-    )
-    assert rerun.differing_options(new_run.settings, same, {}) == []
-    assert rerun.differing_options(new_run.settings, other, {}) == ["--model"]
 
 
 def test_ratings_of_several_reviewers_are_rounded() -> None:

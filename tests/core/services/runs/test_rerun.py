@@ -79,14 +79,6 @@ def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSes
     assert result.run_id == run.run_id
 
 
-def test_prompt_that_a_run_lacks_is_a_differing_option(session: ProjectSession) -> None:
-    (run,) = queue_runs(session)
-    text = run.settings.templates["critic"].text
-    prompts = ({"critic": text}, {"critic": f"{text}!"}, {"renamed": text})
-    differing = [rerun.differing_options(run.settings, run.settings, texts) for texts in prompts]
-    assert differing == [[], ["--prompt"], ["--prompt"]]
-
-
 def test_a_model_for_a_family_of_roles_is_that_of_each_role_in_a_rerun(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(protocol="discussion"))
     kept = {"prompts": {}, "concurrency": None, "budget_usd": None, "engine": run.settings.engine}
