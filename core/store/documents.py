@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from core.codebook import Codebook
-from core.documents import Document, Rejected, Value
+from core.documents import Document, Rejected, Value, storable
 from core.errors import InputError
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
 from core.store.rows import (
     Columns,
     add_row,
-    clean,
     columns_of,
     dump,
     incoming,
@@ -137,7 +136,7 @@ class Documents(Repository):
         is stored if the iterable raises. Raises InputError if the project has or had one of the documents with a
         different text.
         """
-        new = Import(0, clean(file_name), time.time(), {}, options or {})
+        new = Import(0, storable(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
@@ -166,7 +165,7 @@ class Documents(Repository):
         Runs and reviews stay, but never apply to another text: documents whose id has some of another text get one of
         ``new_ids``. ``counts`` of the returned import also has ``replaced`` and ``new_ids``.
         """
-        new = Import(0, clean(file_name), time.time(), {}, options or {})
+        new = Import(0, storable(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
@@ -527,7 +526,7 @@ def _with_new_ids(table: Columns, column: str, new_ids: Mapping[str, str]) -> Co
 
 
 def _search_text(search: str | None) -> str | None:
-    return clean(search).lower() if search else None
+    return storable(search).lower() if search else None
 
 
 def _fields(document: Document) -> tuple[str, str, str]:

@@ -14,12 +14,11 @@ from operator import attrgetter
 from typing import Any
 
 from core.author_labelling.questions import ENTRY, Answer, Entry, Submission
-from core.documents import Document, Value
+from core.documents import Document, Value, storable
 from core.store.annotation_sources import AUTHOR
 from core.store.database import Cursor, ReadRepository
 from core.store.documents import insert_documents
 from core.store.rows import (
-    clean,
     columns_of,
     dump,
     incoming,
@@ -72,7 +71,7 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
     if not events:
         return []
     seqs = cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
-    act, at, actor = seqs[0][0], time.time(), clean(actor)
+    act, at, actor = seqs[0][0], time.time(), storable(actor)
     rows = [
         (
             event.kind,
@@ -116,7 +115,7 @@ def put_setting(cursor: Cursor, name: str, value: Any, actor: str) -> None:
     after = dump(value)
     if before == after:
         return
-    cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
+    cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [storable(name), after, time.time()])
     change = Event("setting", item=name, before=None if before is None else load(before), after=value)
     record(cursor, actor, [change])
 
@@ -197,7 +196,7 @@ def _append(
 
 
 def _actor(entry: Entry) -> str:
-    return clean(entry.by if isinstance(entry, Answer) else entry.author)
+    return storable(entry.by if isinstance(entry, Answer) else entry.author)
 
 
 def _event(entry: Entry) -> Event:

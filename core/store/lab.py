@@ -9,9 +9,10 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
+from core.documents import storable
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
-from core.store.rows import add_row, clean, dump, insert, load, scalar
+from core.store.rows import add_row, dump, insert, load, scalar
 from core.store.write_queue import Repository
 
 SPLIT = "held-out split"
@@ -215,7 +216,7 @@ class Lab(Repository):
 
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
         """Store the progress of a sweep."""
-        values = [dump(progress), state, clean(message), sweep]
+        values = [dump(progress), state, storable(message), sweep]
         self._writer.execute("UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values)
 
     def sweeps(self, number: int | None = None) -> list[SweepRow]:
@@ -233,7 +234,7 @@ _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
 
 def text_mark(text: str) -> str:
     """Return the hash that ``uses`` gives for a text."""
-    return hashlib.md5(clean(text).encode()).hexdigest()
+    return hashlib.md5(storable(text).encode()).hexdigest()
 
 
 def codebook_mark(codebook: Codebook) -> str:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from core.codebook import Codebook
-from core.documents import ReviewStatus, Value
+from core.documents import ReviewStatus, Value, storable
 from core.store.annotation_sources import AllowedValues
 from core.store.classifiers import CLASSIFIER
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.documents import GOLD_CHECKSUM
 from core.store.reviews import HIDDEN_VERDICTS, PENDING
-from core.store.rows import clean, dump, excerpt
+from core.store.rows import dump, excerpt
 from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrame
 from core.store.write_queue import Repository, Writer
@@ -490,7 +490,7 @@ class ReviewQueue(ReadRepository):
         tests = ["true"]
         if search:
             tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")
-            params["search"] = clean(search).lower()
+            params["search"] = storable(search).lower()
         if wanted.review_statuses:
             tests.append("list_contains($review_statuses, review_status)")
             params["review_statuses"] = list(wanted.review_statuses)

@@ -25,14 +25,7 @@ T = TypeVar("T")
 Columns: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 """Cells by column. DuckDB reads them as fast as Arrow, which imports pandas to convert Python values."""
 
-FEW_ROWS = 200
-"""Number of rows up to which it is faster to append them one by one than by column."""
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
-
-
-def clean(text: str) -> str:
-    """Return ``text`` in storable form: lone surrogates and NUL characters are replaced or dropped."""
-    return text if text.isascii() and "\x00" not in text else storable(text)
 
 
 def dump(value: Any) -> str:
@@ -101,9 +94,9 @@ def _plain(value: Any) -> Any:
 def _cleaned(value: Any) -> Any:
     """Return the same data with every string storable and integers beyond 64 bits as text."""
     if isinstance(value, str):
-        return clean(value)
+        return storable(value)
     if isinstance(value, Mapping):
-        return {clean(key) if isinstance(key, str) else key: _cleaned(item) for key, item in value.items()}
+        return {storable(key) if isinstance(key, str) else key: _cleaned(item) for key, item in value.items()}
     if is_dataclass(value):
         return {field.name: _cleaned(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, list | tuple):
@@ -119,7 +112,7 @@ def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     arrays = []
     for column in by_column:
         cells = np.empty(len(column), dtype=np.object_)
-        cells[:] = [clean(cell) if isinstance(cell, str) else cell for cell in column]
+        cells[:] = [storable(cell) if isinstance(cell, str) else cell for cell in column]
         arrays.append(cells)
     return dict(zip(names, arrays, strict=True))
 
@@ -153,13 +146,18 @@ def add_row(cursor: Cursor, table: str, **row: Any) -> None:
     insert(cursor, table, tuple(row), [tuple(row.values())])
 
 
-def insert(cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]]) -> None:
-    """Add rows; strings are made storable. An existing key fails the transaction."""
-    if len(rows) > FEW_ROWS:
-        _insert_columns(cursor, table, columns, rows)
-    elif rows:
-        with cursor.appender(table, columns=list(columns)) as appender:
-            appender.append_rows([_storable_row(row) for row in rows])
+def insert(
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]], tail: str = ""
+) -> list[Any]:
+    """Add rows and return what ``tail`` returns, the end of the statement; strings are made storable.
+
+    Without a tail for conflicts, an existing key fails the transaction.
+    """
+    if not rows:
+        return []
+    names = ", ".join(columns)
+    with incoming(cursor, columns_of(columns, rows)):
+        return cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {tail}").fetchall()
 
 
 def insert_keyed(
@@ -169,25 +167,8 @@ def insert_keyed(
 
     With ``keys_may_exist``, rows with an existing key are left out, which is slower.
     """
-    if keys_may_exist:
-        _insert_columns(cursor, table, columns, rows, "ON CONFLICT DO NOTHING")
-    else:
-        insert(cursor, table, columns, {row[0]: row for row in reversed(rows)}.values())
-
-
-def _insert_columns(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]], conflict: str = ""
-) -> None:
-    names = ", ".join(columns)
-    with incoming(cursor, columns_of(columns, rows)):
-        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {conflict}")
-
-
-def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
-    joined = "".join([cell for cell in row if isinstance(cell, str)])  # most rows need no look at each cell
-    if joined.isascii() and "\x00" not in joined:
-        return row
-    return tuple(clean(cell) if isinstance(cell, str) else cell for cell in row)
+    unique = {row[0]: row for row in reversed(rows)}.values()
+    insert(cursor, table, columns, unique, "ON CONFLICT DO NOTHING" if keys_may_exist else "")
 
 
 def excerpt(limit: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from core.debate.events import VerdictReached
 from core.debate.turns import Turn
-from core.documents import VERDICT
+from core.documents import VERDICT, storable
 from core.engine.interfaces import BatchJob, FailedAttempt
 from core.errors import ProjectGone, StorageFull
 from core.hashing import canonical
@@ -24,10 +24,7 @@ from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Cursor, DatabaseConnection
 from core.store.rows import (
     add_row,
-    clean,
-    columns_of,
     dump,
-    incoming,
     insert,
     insert_keyed,
     load,
@@ -319,12 +316,8 @@ def _added(
     if not keys_may_exist:
         insert(cursor, table, columns, rows.values())
         return list(rows)
-    names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])
-    with incoming(cursor, columns_of(columns, rows.values())):
-        added: list[Any] = cursor.execute(
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} RETURNING {key}"
-        ).fetchall()
-        return added
+    key = ", ".join(columns[: len(next(iter(rows)))])
+    return insert(cursor, table, columns, rows.values(), f"ON CONFLICT {conflict} RETURNING {key}")
 
 
 class BatchJobStore(Repository):
@@ -364,10 +357,10 @@ class BatchJobStore(Repository):
         await asyncio.wrap_future(self._writer.call(write))
 
     async def submitted(self, name: str, remote_id: str) -> None:
-        await self._set("UPDATE batches SET remote_id = ? WHERE name = ?", [clean(remote_id), name])
+        await self._set("UPDATE batches SET remote_id = ? WHERE name = ?", [storable(remote_id), name])
 
     async def close_job(self, name: str, outcome: str) -> None:
-        await self._set("UPDATE batches SET outcome = ? WHERE name = ?", [clean(outcome), name])
+        await self._set("UPDATE batches SET outcome = ? WHERE name = ?", [storable(outcome), name])
 
     async def _set(self, sql: str, params: list[str]) -> None:
         await asyncio.wrap_future(self._writer.call(lambda cursor: cursor.execute(sql, params)))

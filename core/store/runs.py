@@ -11,14 +11,14 @@ from pydantic import TypeAdapter
 
 from core.codebook import Codebook
 from core.debate.turns import Usage
-from core.documents import Value
+from core.documents import Value, storable
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor, DatabaseConnection, ReadRepository
 from core.store.events import Event, record
-from core.store.rows import add_row, clean, dump, insert, load, scalar, validated, values_by_key
+from core.store.rows import add_row, dump, insert, load, scalar, validated, values_by_key
 from core.store.write_queue import Repository, Writer
 
 _SETTINGS, _DETAILS = TypeAdapter(RunSettings), TypeAdapter(RunDetails)
@@ -409,7 +409,7 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
         cursor.execute(
             "UPDATE runs SET state = ?, stop_code = ?, message = ?, finished_at = ?, seconds = seconds + ? "
             "WHERE run_id = ?",
-            [state, reason.code, clean(reason.message), finished, seconds, run_id],
+            [state, reason.code, storable(reason.message), finished, seconds, run_id],
         )
 
     return write

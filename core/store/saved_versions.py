@@ -12,13 +12,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 from core.codebook import Codebook, parse_codebook
 from core.debate.personas import PersonaSet
 from core.debate.personas import parse as parse_personas
+from core.documents import storable
 from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
 from core.store.database import Cursor, DatabaseConnection
 from core.store.events import Event, put_setting, record
-from core.store.rows import add_row, clean, dump, load, scalar
+from core.store.rows import add_row, dump, load, scalar
 from core.store.write_queue import Repository, Writer
 
 C = TypeVar("C")
@@ -180,7 +181,7 @@ class Personas(Versions[PersonaSet, PersonaSetVersion]):
 
     def keep_sources(self, sources: Mapping[str, str]) -> None:
         """Store source documents by name; a document with an existing name is replaced."""
-        rows = [[clean(name), clean(text), time.time()] for name, text in sources.items()]
+        rows = [[storable(name), storable(text), time.time()] for name, text in sources.items()]
 
         def write(cursor: Cursor) -> None:
             for row in rows:
@@ -258,7 +259,9 @@ class Prompts(Repository):
 
         def write(cursor: Cursor) -> str:
             cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
-            same = cursor.execute("SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, clean(text)])
+            same = cursor.execute(
+                "SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, storable(text)]
+            )
             if rows := same.fetchall():
                 return str(rows[0][0])
             top = scalar(cursor, "SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
@@ -279,7 +282,7 @@ class Prompts(Repository):
 
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
         """Store an unfinished text until it is saved or dropped."""
-        values = [slot, parent, clean(text), time.time()]
+        values = [slot, parent, storable(text), time.time()]
         self._writer.execute("INSERT OR REPLACE INTO prompt_drafts VALUES (?, ?, ?, ?)", values)
 
     def drop_draft(self, slot: str) -> None:

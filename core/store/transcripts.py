@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Turn, Verdict
-from core.documents import Evidence, Value
+from core.documents import Evidence, Value, storable
 from core.prompts import Message
 from core.runs import RoleModel
 from core.store.database import ReadRepository
 from core.store.reply_cache import REPLY, reply_from_row
-from core.store.rows import clean, excerpt, load, validated
+from core.store.rows import excerpt, load, validated
 
 _FIELDS = ("run_id", "document_id", "turn", "role", "form", "round", "item", "cached")
 """Columns that are fields of ``Turn`` as they are."""
@@ -133,7 +133,7 @@ class Transcripts(ReadRepository):
 
         ``search`` is searched for in ids and texts; an empty ``status`` matches all.
         """
-        params = {"run": run_id, "status": status, "search": clean(search).lower()}
+        params = {"run": run_id, "status": status, "search": storable(search).lower()}
         total = self._connection.value(f"SELECT count(*) {_MATCHING}", params)
         rows = self._connection.rows(
             f"SELECT document_id, status, verdict, coalesce({excerpt(TEXT_START)}, '') {_MATCHING} "
