@@ -139,7 +139,7 @@ def styled(chart: Any, height: int) -> Spec:
     legend = {"labelColor": shades["tx2"], "titleColor": shades["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
     config = spec["config"]
-    _hide_marks(spec)
+    # Screen readers get the numbers as a table: Vega would give marks without data a role but no name.
     # Only SVG supports CSS colours. Streamlit (1.67) would use a canvas from 2,000 marks on.
     return {
         **spec,
@@ -150,6 +150,7 @@ def styled(chart: Any, height: int) -> Spec:
             **config,
             "font": "Inter",
             "view": {**config["view"], "stroke": None},
+            "mark": {"aria": False},
             "axis": axis,
             "legend": legend,
         },
@@ -157,23 +158,6 @@ def styled(chart: Any, height: int) -> Spec:
         "description": "Chart; a table of its numbers follows",
         "usermeta": {"embedOptions": {"renderer": "svg"}},
     }
-
-
-def _hide_marks(part: Any) -> None:
-    """Hide the marks of a specification from screen readers, which get the numbers as a table.
-
-    Vega would describe each mark, and give marks without data a role but no name.
-    """
-    if isinstance(part, dict):
-        if "mark" in part:
-            mark = part["mark"]
-            part["mark"] = {**(mark if isinstance(mark, dict) else {"type": mark}), "aria": False}
-        for name, inner in part.items():
-            if name not in ("data", "datasets"):
-                _hide_marks(inner)
-    elif isinstance(part, list):
-        for inner in part:
-            _hide_marks(inner)
 
 
 def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str, select: str = "") -> dict[str, str]:
