@@ -57,16 +57,9 @@ def live_name(session: ProjectSession, run_id: str) -> str:
 
 
 def find_run(name: str) -> tuple[ProjectSession | None, str]:
-    """Return the open project and the run id for a name from ``live_name``.
-
-    The project is None if it is not open. A name without a project is looked up in all open projects.
-    """
+    """Return the open project and the run id for a name from ``live_name``; None for a project that is not open."""
     run_id, _, mark = name.partition("@")
-    for session in _sessions():
-        is_project = mark == _mark(session) if mark else session.live_run(run_id) is not None
-        if is_project:
-            return session, run_id
-    return None, run_id
+    return next((session for session in _sessions() if _mark(session) == mark), None), run_id
 
 
 def _sessions() -> Sequence[ProjectSession]:

@@ -41,7 +41,7 @@ asgi = st.App(
         *live_socket.routes(context.find_run),
         *review.routes(context.find_run),
         *components.routes(),
-        *middleware.page_routes({page.name: page.title for page in PAGES.values()}),
+        *middleware.page_routes(PAGES),
     ],
     middleware=[Middleware(middleware.Guard, access=process_access())],
     on_script_error=show_error,

@@ -137,17 +137,11 @@ class _Connection:
                 await asyncio.wait_for(self._asked.wait(), wait)
 
     async def _look_again(self) -> None:
-        """End the view of a project that was closed, and replace its live state if it was opened again."""
+        """Send a new snapshot if the project was closed, or opened again, since the last one."""
         session, run_id = self._find(self._run)
         live_run = await run_in_threadpool(session.live_run, run_id) if session else None
-        if live_run is self._live_run:
-            return
-        self._live_run = live_run
-        self._view.cursors.clear()
-        if live_run is None:
-            await self._send("gone", run=self._run)
-        else:
-            await self._send("snapshot", instance=live_run.token, run=self._run, events=live_run.snapshot(self._view))
+        if live_run is not self._live_run:
+            await self._start(_Watch(self._run, self._view.focus))
 
     async def _answer(self) -> None:
         if watch := self._watch:
@@ -163,14 +157,15 @@ class _Connection:
     async def _start(self, watch: _Watch) -> None:
         session, run_id = self._find(watch.run)
         live_run = await run_in_threadpool(session.live_run, run_id) if session else None
-        self._run, self._live_run = watch.run, live_run
+        self._run, self._live_run, self._view = watch.run, live_run, ClientCursor(watch.focus)
         if session is None or live_run is None:
-            await self._send("gone", run=watch.run)
+            await self._send("gone")
             return
         document = None
         if watch.focus is not None:
             document = await run_in_threadpool(session.document, watch.focus)
-        self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
+        if watch.instance == live_run.token:
+            self._view.cursors = watch.cursors
         events = live_run.snapshot(self._view)
         if watch.focus is not None and not live_run.has_ended(watch.focus):
             # A debate of a resumed run has only its replayed turns in memory.
@@ -179,9 +174,7 @@ class _Connection:
                 document = replay.document
                 events += debate_events(replay, self._view.cursors)
         shown = document and {"id": document.id, "fields": dict(document.fields), "note": document.note}
-        await self._send(
-            "snapshot", instance=live_run.token, run=watch.run, focus=watch.focus, document=shown, events=events
-        )
+        await self._send("snapshot", instance=live_run.token, document=shown, events=events)
 
     async def _send(self, kind: str, **content: Any) -> None:
         # Use json instead of orjson: json escapes lone surrogates, which can occur in model replies.

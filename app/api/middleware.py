@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import streamlit as st
-from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -69,12 +67,9 @@ class Guard:
         connection = HTTPConnection(scope)
         send = self._with_headers(send, scope["path"])
         refusal = self.access.refusal(connection)
-        if scope["type"] == "websocket":
-            if refusal:
-                await WebSocket(scope, receive, send).close(POLICY_VIOLATION, refusal)
-            else:
-                await self.app(scope, receive, send)
-        elif scope["path"] == ENTER and refusal != "host":
+        if scope["type"] == "websocket" and refusal:
+            await WebSocket(scope, receive, send).close(POLICY_VIOLATION, refusal)
+        elif scope["type"] == "http" and scope["path"] == ENTER and refusal != "host":
             await (await self._enter(Request(scope, receive)))(scope, receive, send)
         elif refusal:
             await _refuse(refusal)(scope, receive, send)
@@ -116,21 +111,11 @@ class Guard:
         return sender
 
 
-class _UnknownPage(PathConvertor):
-    """Address of a page that does not exist: a path without a dot, and none of Streamlit's or the studio's own."""
-
-    regex = r"(?!(?:moot|component|media|static)/)[^._/](?:[^.]*[^./])?"
-
-
-register_url_convertor("unknown_page", _UnknownPage())
-
-
-def page_routes(titles: Mapping[str, str]) -> list[BaseRoute]:
+def page_routes(names: Iterable[str]) -> list[BaseRoute]:
     """Return routes that serve the studio's page at the addresses of these pages, and of the home page only at ``/``.
 
-    ``titles`` are the titles of the pages by name. Any other address gives a message with links to the pages, where
-    Streamlit would show a dialog above Home. Without these routes, Streamlit looks for its server below the address of
-    the page first, which the browser reports as errors, and the page stays white until Streamlit's scripts are loaded.
+    Without these routes, Streamlit looks for its server below the address of the page first, which the browser reports
+    as errors, and the page stays white until Streamlit's scripts are loaded.
     """
 
     async def home(_request: Request) -> Response:
@@ -139,16 +124,7 @@ def page_routes(titles: Mapping[str, str]) -> list[BaseRoute]:
     async def page(_request: Request) -> Response:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
-    async def unknown(request: Request) -> Response:
-        links = "".join(f'<li><a href="/{name}">{escape(title)}</a></li>' for name, title in titles.items())
-        text = (
-            "Moot is a studio in which language models debate how to label texts. It has no page at "
-            f"{escape(request.url.path)}. Open one of its pages:"
-        )
-        return _message(404, "This page does not exist", text, f"<ul>{links}</ul>")
-
-    routes = [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in titles)]
-    return [*routes, Route("/{path:unknown_page}", unknown)]
+    return [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in names)]
 
 
 @cache
@@ -178,11 +154,8 @@ def _policy(is_grid: bool) -> str:
 
 
 def _refuse(refusal: str) -> Response:
-    return _message(*_REFUSALS[refusal])
-
-
-def _message(status: int, title: str, text: str, end: str) -> Response:
-    """Return a page with a message below the logo. ``text`` and ``end`` are HTML."""
+    """Return a page with the reason below the logo."""
+    status, title, text, end = _REFUSALS[refusal]
     page = _PAGE.format(logo=_logo(), title=title, text=text) + end
     return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
 

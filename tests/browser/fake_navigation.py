@@ -26,7 +26,7 @@ def run() -> None:
     component("live_run")(
         key="live-run",
         data={
-            "run": RUN,
+            "run": context.live_name(session, RUN),
             "labels": label_data(CODEBOOK),
             "roles": role_data(dict.fromkeys(ROLES, "")),
             "kind": CODEBOOK.kind,

@@ -149,7 +149,7 @@ def test_finished_debates_are_requested_by_page(client: TestClient) -> None:
 def test_unknown_run_is_reported_as_gone(client: TestClient) -> None:
     with connect(client) as socket:
         socket.send_json({"type": "watch", "run": "nobody", "focus": None})
-        assert socket.receive_json() == {"type": "gone", "run": "nobody"}
+        assert socket.receive_json() == {"type": "gone"}
 
 
 def test_run_of_a_closed_project_is_reported_as_gone_until_it_is_opened_again(
@@ -161,7 +161,7 @@ def test_run_of_a_closed_project_is_reported_as_gone_until_it_is_opened_again(
     with connect(client) as socket:
         watch(socket)
         monkeypatch.setattr(source, "live_run", lambda _run: None)
-        assert socket.receive_json() == {"type": "gone", "run": RUN}
+        assert socket.receive_json() == {"type": "gone"}
         monkeypatch.setattr(source, "live_run", lambda _run: state)
         assert socket.receive_json()["type"] == "snapshot"
 
