@@ -46,12 +46,7 @@ export default function (component) {
   root.replaceChildren(...data.labels.map(matrix));
 }
 
-/**
- * @param {LabelCounts} label
- * @param {CellKind} kind
- * @param {ConfusionData} data
- * @param {() => void} onClick
- */
+/** @param {LabelCounts} label @param {CellKind} kind @param {ConfusionData} data @param {() => void} onClick */
 function cellNode(label, kind, { reference, selected }, onClick) {
   const count = label[kind];
   const cell = CELLS[kind];

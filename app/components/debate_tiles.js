@@ -102,11 +102,7 @@ export class DebateTiles {
     else this.places.push(id);
   }
 
-  /**
-   * Remove the debates that have not ended, except for these.
-   *
-   * @param {Set<string>} running
-   */
+  /** @param {Set<string>} running */
   removeUnfinished(running) {
     for (const id of this.tiles.keys()) {
       if (running.has(id) || !this.isRunning(id)) continue;
@@ -180,11 +176,7 @@ export class DebateTiles {
     this.node.append(node);
   }
 
-  /**
-   * @param {TileView} view
-   * @param {string | null} id
-   * @param {Tile | undefined} tile
-   */
+  /** @param {TileView} view @param {string | null} id @param {Tile | undefined} tile */
   drawTile(view, id, tile) {
     view.shown = id;
     view.progress.classList.toggle("hidden", !tile);
@@ -216,11 +208,7 @@ export class DebateTiles {
     setText(view.name, `Debate ${id}, ${state}`);
   }
 
-  /**
-   * @param {Tile} tile
-   * @param {string[]} present
-   * @returns {{ text: string, tone: string }}
-   */
+  /** @param {Tile} tile @param {string[]} present @returns {{ text: string, tone: string }} */
   describe(tile, present) {
     if (tile.status === "verdict") return { text: this.describeVerdict(tile, present), tone: "right" };
     if (tile.status) {
@@ -249,11 +237,7 @@ export class DebateTiles {
   }
 }
 
-/**
- * Return the icon of a finished debate.
- *
- * @param {"verdict" | "unresolved" | "failed"} status
- */
+/** @param {"verdict" | "unresolved" | "failed"} status */
 export function statusIcon(status) {
   if (status === "verdict") return icon("done", "right");
   return status === "unresolved" ? icon("help", "unres") : icon("fail", "wrong");

@@ -18,11 +18,7 @@ export class DebateView {
     this.node = el("div", "", this.verdict);
   }
 
-  /**
-   * Show a turn, or a later state of it.
-   *
-   * @param {TurnEvent} turn
-   */
+  /** @param {TurnEvent} turn */
   showTurn(turn) {
     const { disputed } = this.debate;
     this.debate.addTurn(turn);
@@ -38,11 +34,7 @@ export class DebateView {
     view.node.classList.toggle("hidden", this.hiddenRoles.has(turn.role));
   }
 
-  /**
-   * Show an event of the debate.
-   *
-   * @param {TurnEvent | VerdictEvent} event
-   */
+  /** @param {TurnEvent | VerdictEvent} event */
   show(event) {
     if (event.kind === "turn") this.showTurn(event);
     else this.showVerdict(event);

@@ -281,11 +281,7 @@ class DrawerView {
     return el("div", "panel-head", name, placing, el("span", "row push", ...steps, wide, close));
   }
 
-  /**
-   * @param {DocumentView} document
-   * @param {Guideline} guideline
-   * @returns {Node[]}
-   */
+  /** @param {DocumentView} document @param {Guideline} guideline @returns {Node[]} */
   bodyNodes(document, guideline) {
     const { labels } = this;
     const opinions = document.annotations.filter(({ by }) => by === "role" || by === "verdict");
@@ -392,13 +388,7 @@ class DrawerView {
     return el("div", debates.length > 1 ? "drawer-debates several" : "drawer-debates", ...columns);
   }
 
-  /**
-   * Follow an active debate word by word.
-   *
-   * @param {string} run
-   * @param {string} document
-   * @param {(event: LiveEvent) => void} show
-   */
+  /** @param {string} run @param {string} document @param {(event: LiveEvent) => void} show */
   follow(run, document, show) {
     const client = new LiveClient({
       run,

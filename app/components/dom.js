@@ -39,13 +39,7 @@ export function el(tag, properties, ...children) {
   return node;
 }
 
-/**
- * Create a button.
- *
- * @param {string | Partial<HTMLButtonElement>} properties
- * @param {() => void} onClick
- * @param {...Child} children
- */
+/** @param {string | Partial<HTMLButtonElement>} properties @param {() => void} onClick @param {...Child} children */
 export function button(properties, onClick, ...children) {
   return Object.assign(el("button", properties, ...children), { type: "button", onclick: onClick });
 }
@@ -79,11 +73,7 @@ export function scrollsByKey(target) {
   return target instanceof Element && target.matches("[role='region']") && target.scrollHeight > target.clientHeight;
 }
 
-/**
- * Return the focused element in a root, or null.
- *
- * @param {HTMLElement} root
- */
+/** @param {HTMLElement} root */
 export function focusedIn(root) {
   const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
   return activeElement instanceof HTMLElement && root.contains(activeElement) ? activeElement : null;
@@ -102,11 +92,7 @@ const OWN_KEYS = [
   ],
 ];
 
-/**
- * Return true if the user types into the target of an event.
- *
- * @param {unknown} target
- */
+/** @param {unknown} target */
 export function isTyping(target) {
   return target instanceof Element && target.matches(TEXT_FIELDS);
 }
@@ -151,11 +137,7 @@ export function icon(name, className = "") {
   return svg;
 }
 
-/**
- * Create the image of a key of the keyboard.
- *
- * @param {string} key
- */
+/** @param {string} key */
 export function keyHint(key) {
   return el("kbd", "key", key);
 }

@@ -45,11 +45,7 @@ function showEditor(root) {
   if (editor && editor.getBoundingClientRect().top > root.getBoundingClientRect().bottom) editor.scrollIntoView();
 }
 
-/**
- * Return the focused row and its part.
- *
- * @param {HTMLElement} root
- */
+/** @param {HTMLElement} root */
 function focusedPart(root) {
   const focused = focusedIn(root);
   const row = focused?.closest(".row");
@@ -62,12 +58,7 @@ function focusPart(row, part, options) {
   if (node instanceof HTMLElement) node.focus(options);
 }
 
-/**
- * @param {Row} label
- * @param {boolean} selected
- * @param {() => void} onPick
- * @param {() => void} onMoved
- */
+/** @param {Row} label @param {boolean} selected @param {() => void} onPick @param {() => void} onMoved */
 function labelRow({ id, name, colour, note }, selected, onPick, onMoved) {
   const moves = `Move ${name}: drag, or press Alt with an arrow key`;
   const grip = button({ className: "grip", ariaLabel: moves }, () => {});

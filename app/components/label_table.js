@@ -13,11 +13,7 @@ import { avatar } from "./roles.js";
 
 const MAX_COLUMNS = 7; // all roles of Courtroom
 
-/**
- * @param {Debate | null} debate
- * @param {RunInfo} run
- * @param {Set<string>} hiddenRoles
- */
+/** @param {Debate | null} debate @param {RunInfo} run @param {Set<string>} hiddenRoles */
 export function labelTable(debate, run, hiddenRoles) {
   const opinions = opinionsByRole(debate);
   const roles = columns(debate, run, hiddenRoles, opinions);
@@ -97,11 +93,7 @@ function markOf(turns, label, debate) {
   return node;
 }
 
-/**
- * @param {Debate} debate
- * @param {Label} label
- * @returns {Node | string}
- */
+/** @param {Debate} debate @param {Label} label @returns {Node | string} */
 function evidenceNode(debate, label) {
   const { kind } = debate.run;
   const values = debate.verdict?.values ?? null;

@@ -58,20 +58,12 @@ export function valueText(value, labels, open = "undecided") {
   return typeof value === "string" ? findLabel(labels, value).name : formatRating(value);
 }
 
-/**
- * Create the square in the colour of a label.
- *
- * @param {Label} label
- */
+/** @param {Label} label */
 export function swatch(label) {
   return el("span", { className: `swatch l${label.colour}`, title: label.name });
 }
 
-/**
- * Create the name of a label with its colour.
- *
- * @param {{ name: string, colour: number }} label
- */
+/** @param {{ name: string, colour: number }} label */
 export function labelName(label) {
   return el("span", `label l${label.colour}`, el("span", "swatch"), el("span", "ellipsis", label.name));
 }

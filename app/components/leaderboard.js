@@ -130,11 +130,7 @@ class LeaderboardView {
     return cell;
   }
 
-  /**
-   * @param {Run} run
-   * @param {Column[]} columns
-   * @param {[number, number]} range
-   */
+  /** @param {Run} run @param {Column[]} columns @param {[number, number]} range */
   row(run, columns, range) {
     const chosen = this.selected.has(run.id);
     const box = el("input", {

@@ -145,11 +145,7 @@ export class LiveClient {
     this.watch();
   }
 
-  /**
-   * Ask for a page of finished debates.
-   *
-   * @param {FinishedQuery} query
-   */
+  /** @param {FinishedQuery} query */
   listFinished({ query, status, offset }) {
     this.send({ type: "finished", query, status, offset });
   }

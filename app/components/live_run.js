@@ -393,11 +393,7 @@ class LiveRunView {
 
   // The shown debate
 
-  /**
-   * Show a debate, or none.
-   *
-   * @param {string | null} id
-   */
+  /** @param {string | null} id */
   show(id) {
     this.replay?.stop();
     this.replay = null;

@@ -16,14 +16,7 @@ import { avatar, findRole } from "./roles.js";
 
 const MAX_SWATCHES = 8;
 
-/**
- * Create the rows of the diagram.
- *
- * @param {Layout} layout
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- * @returns {Node[]}
- */
+/** @param {Layout} layout @param {TurnEvent[]} turns @param {RunInfo} run @returns {Node[]} */
 export function protocolDiagram(layout, turns, run) {
   if (layout === "round") return roundRows(turns, run);
   if (layout === "court") return courtRows(turns, run);
@@ -80,23 +73,14 @@ function chainRows(turns, run) {
   });
 }
 
-/**
- * @param {string} name
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {string} name @param {TurnEvent[]} turns @param {RunInfo} run */
 function votingRow(name, turns, run) {
   const votes = latestByRole(turns);
   const { text, tone } = describeAgreement(votes, run.kind);
   return row(name, nodesOf(votes, run), text, tone);
 }
 
-/**
- * @param {string} name
- * @param {Node[]} nodes
- * @param {string} [note]
- * @param {string} [tone]
- */
+/** @param {string} name @param {Node[]} nodes @param {string} [note] @param {string} [tone] */
 function row(name, nodes, note = "", tone = "secondary") {
   const title = el("span", "diagram-name tiny muted ellipsis", name);
   const end = note ? el("span", `tiny push ${tone}`, note) : null;

@@ -141,11 +141,7 @@ class FocusView {
     this.actions.add(() => this.reload(data.document));
   }
 
-  /**
-   * Return the actions of the keys other than digits.
-   *
-   * @returns {KeyActions}
-   */
+  /** @returns {KeyActions} */
   keyActions() {
     return {
       ArrowLeft: () => this.showNeighbour(-1),

@@ -134,11 +134,7 @@ export class ReviewQueueList {
     this.total = Math.max(this.total, this.rows.length);
   }
 
-  /**
-   * Update the row of a document, or add one.
-   *
-   * @param {ReviewDocument} document
-   */
+  /** @param {ReviewDocument} document */
   update(document) {
     const { id, status, skipped } = document;
     const row = this.find(id);

@@ -113,11 +113,7 @@ export class ReviewSidePanel {
     if (text) setText(note, text);
   }
 
-  /**
-   * @param {SideName} name
-   * @param {ReviewDocument} document
-   * @returns {Promise<[nodes: Node[], note?: string]>}
-   */
+  /** @param {SideName} name @param {ReviewDocument} document @returns {Promise<[nodes: Node[], note?: string]>} */
   async partNodes(name, document) {
     const { info, client } = this;
     if (name === "guideline") {

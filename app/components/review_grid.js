@@ -305,11 +305,7 @@ function submitRow(api, node) {
   act(api, "submit", { document: node.id, sampling }, isComplete ? editCell(node, "_status", "Submitted") : undefined);
 }
 
-/**
- * @param {GridApi} api
- * @param {RowNode} node
- * @param {Column} column
- */
+/** @param {GridApi} api @param {RowNode} node @param {Column} column */
 function focusNextRow(api, node, column) {
   const row = node.rowIndex + 1;
   if (row >= api.getDisplayedRowCount()) return;

@@ -71,11 +71,7 @@ export function isBlind({ hidden, second_reading: isSecond }) {
   return hidden && !isSecond;
 }
 
-/**
- * @param {QueueRow} row
- * @param {boolean} selected
- * @param {() => void} onClick
- */
+/** @param {QueueRow} row @param {boolean} selected @param {() => void} onClick */
 export function queueRow({ id, text_start: text, status, changed_at: changedAt, reasons, skipped }, selected, onClick) {
   const settled = isSettled(status);
   const time = settled && changedAt ? ` ${formatDate(new Date(1000 * changedAt))}` : "";
@@ -109,13 +105,7 @@ export function progressNodes({ documents, decided, urgent, seconds }) {
 
 // The document
 
-/**
- * Create the head of a document, and its content: messages, the text and the evidence.
- *
- * @param {ReviewDocument} document
- * @param {RunInfo} info
- * @param {HTMLElement} text
- */
+/** @param {ReviewDocument} document @param {RunInfo} info @param {HTMLElement} text */
 export function documentPanel(document, info, text) {
   const { id, note, hidden, second_reading: isSecond, reasons } = document;
   const name = el("span", "mono bold ellipsis", id);
@@ -295,12 +285,7 @@ function ratingControl(value, scale, onChange) {
   return node;
 }
 
-/**
- * @param {string} text
- * @param {boolean} pressed
- * @param {string} tone
- * @param {() => void} onClick
- */
+/** @param {string} text @param {boolean} pressed @param {string} tone @param {() => void} onClick */
 function switchButton(text, pressed, tone, onClick) {
   return button({ className: tone, tabIndex: -1, ariaPressed: String(pressed) }, onClick, text);
 }
@@ -332,11 +317,7 @@ function voteTiles(label, document, { roles, kind }) {
   });
 }
 
-/**
- * @param {string} className
- * @param {string} text
- * @param {string} title
- */
+/** @param {string} className @param {string} text @param {string} title */
 function voteTile(className, text, title) {
   return el("span", { className: `vote ${className}${text.length > 1 ? " long" : ""}`, title }, text);
 }
@@ -390,11 +371,7 @@ function whyUnresolved(item, { unresolved, values, error, ended }, labels) {
  * @property {{ id: string, description: string, include: string[], exclude: string[], changed: boolean }[]} labels
  */
 
-/**
- * @param {Guideline} guideline
- * @param {Labels} labels
- * @param {string} focused
- */
+/** @param {Guideline} guideline @param {Labels} labels @param {string} focused */
 export function guidelineNode(guideline, labels, focused) {
   const examples = (/** @type {string} */ name, /** @type {string[]} */ texts) =>
     texts.length

@@ -76,12 +76,7 @@ export function findRole(roles, id) {
   return added;
 }
 
-/**
- * Create the tile with the letter of a role.
- *
- * @param {Role} role
- * @param {{ small?: boolean, filled?: boolean }} [options]
- */
+/** @param {Role} role @param {{ small?: boolean, filled?: boolean }} [options] */
 export function avatar(role, { small = false, filled = false } = {}) {
   const node = el("span", { className: `avatar ${role.colour}`, title: role.name }, role.letter);
   node.classList.toggle("small", small);

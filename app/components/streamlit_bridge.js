@@ -74,11 +74,7 @@ export function setParameters(parameters) {
   if (address.href !== location.href) history.replaceState(history.state, "", address);
 }
 
-/**
- * Return the element that a component draws into.
- *
- * @param {{ parentElement: HTMLElement | ShadowRoot }} component
- */
+/** @param {{ parentElement: HTMLElement | ShadowRoot }} component */
 export function rootOf({ parentElement }) {
   return /** @type {HTMLElement} */ (parentElement.querySelector(".moot"));
 }

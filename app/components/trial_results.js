@@ -100,12 +100,7 @@ function cells({ rows }, onPick) {
   return el("div", "cells", ...nodes);
 }
 
-/**
- * Create the list of documents, regressed ones first.
- *
- * @param {TrialData} data
- * @param {(id: string) => void} onPick
- */
+/** @param {TrialData} data @param {(id: string) => void} onPick */
 function documentList(data, onPick) {
   const labels = createLabels(data.labels);
   const list = el("div", { className: "documents", tabIndex: 0 });
@@ -125,12 +120,7 @@ function documentList(data, onPick) {
   return list;
 }
 
-/**
- * @param {Row} row
- * @param {TrialData} data
- * @param {Labels} labels
- * @param {() => void} onClick
- */
+/** @param {Row} row @param {TrialData} data @param {Labels} labels @param {() => void} onClick */
 function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, labels, onClick) {
   const shown = changes.slice(0, MAX_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
@@ -146,11 +136,7 @@ function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, lab
   return row;
 }
 
-/**
- * @param {Change} change
- * @param {Kind} kind
- * @param {Labels} labels
- */
+/** @param {Change} change @param {Kind} kind @param {Labels} labels */
 function changeNode({ item, effect, before, after }, kind, labels) {
   const name = labelName(findLabel(labels, item));
   if (after !== true) name.firstElementChild?.classList.add("hollow");
@@ -165,11 +151,7 @@ function changeNode({ item, effect, before, after }, kind, labels) {
   );
 }
 
-/**
- * Create the forest plot of the change of the score, over all labels and for each.
- *
- * @param {TrialData} data
- */
+/** @param {TrialData} data */
 function scorePlot({ score_changes: changes, metric }) {
   const known = changes.flatMap((row) => (row.value === null ? [] : [{ ...row, value: row.value }]));
   if (!known.length) return null;

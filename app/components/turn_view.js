@@ -34,11 +34,7 @@ export class TurnView {
     this.node = el("article", "turn", this.side, el("div", "", this.head, this.reply, this.reasoning, this.details));
   }
 
-  /**
-   * Show a turn, or a later state of it.
-   *
-   * @param {TurnEvent} turn
-   */
+  /** @param {TurnEvent} turn */
   update(turn) {
     const completed = turn.done && (turn.restart || !this.turn?.done);
     if (turn.restart) this.clear();

@@ -7,13 +7,7 @@ import { findLabel, labelTag, presentLabels } from "./labels.js";
 
 const MAX_REASONS = 12;
 
-/**
- * Create the nodes of a verdict: status, labels, and reasons of unresolved items.
- *
- * @param {VerdictEvent} verdict
- * @param {RunInfo} run
- * @returns {Node[]}
- */
+/** @param {VerdictEvent} verdict @param {RunInfo} run @returns {Node[]} */
 export function verdictNodes(verdict, { labels, kind }) {
   if (verdict.status === "failed") {
     const badge = el("span", "badge wrong", icon("fail"), "failed");

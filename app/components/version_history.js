@@ -95,11 +95,7 @@ function actionsCell({ name, label, is_default, is_draft, is_open }, { use, lock
   return cell;
 }
 
-/**
- * Create the held-out score and a bar with both scores on it.
- *
- * @param {Version} version
- */
+/** @param {Version} version */
 function heldOutCell({ score, held_out }) {
   if (held_out === null) return el("td");
   /** @type {[number, number]} */
