@@ -30,14 +30,14 @@ def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: 
     ]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     with mock_llm(slots=4, ttft=0, tpt=0) as url:
-        server = ("--connection", f"logprobs={url}", "--model", "logprobs/gpt-4o-mini")
+        server = ("--connection", f"logprobs={url}/v1", "--model", "logprobs/gpt-4o-mini")
         chosen = (*server, "--protocol", "single", "--gold-same-names")
         annotate(tmp_path, *chosen, project="before.duckdb")
         before = rows(tmp_path, "SELECT reading FROM turns", "before.duckdb")
         assert all(json.loads(reading)["certainty"] == {} for (reading,) in before), (
             "log probabilities are not requested before a probe"
         )
-        probed = moot("models", "--connection", f"logprobs={url}", "--probe", "--json").json
+        probed = moot("models", "--connection", f"logprobs={url}/v1", "--probe", "--json").json
         assert probed["connections"][0]["probe"]["capabilities"]["logprobs"] is True
         annotate(tmp_path, *chosen)
         result = certainties(tmp_path)
