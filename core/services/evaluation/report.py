@@ -236,7 +236,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         noun=reference_names(reference).noun,
         cost=cost_of_run(session, run)["usd_per_verdict"],
         label_tables=_label_tables(scores),
-        verdict_shares=_verdict_shares(session, run),
+        verdict_shares=_verdict_shares(session, run) if codebook.kind != "rating" else [],
         matrices=list(_confusion_matrices(session, report)),
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
         facts=_data_facts(session, run, report),
@@ -302,13 +302,13 @@ def _data_facts(session: ProjectSession, run: RunRow, report: EvaluationReport) 
 
 
 def _verdict_shares(session: ProjectSession, run: RunRow) -> list[tuple[str, str, str, str]]:
-    """Return for each label how many verdicts give it, how many decide it, and the share; nothing for ratings."""
+    """Return for each label how many verdicts give it, how many decide it, and the share."""
     codebook, values = run.settings.codebook, annotation_arrays.verdict_arrays(session, run).verdicts
     given = annotation_arrays.given_labels(codebook, values).sum(axis=0)
     decided = np.broadcast_to((~np.isnan(values)).sum(axis=0), given.shape)
     return [
         (name, f"{count:,}", f"{documents:,}", format_percent(count / documents, 1) if documents else MISSING)
-        for name, count, documents in zip(codebook.names, given, decided, strict=codebook.kind != "rating")
+        for name, count, documents in zip(codebook.names, given, decided, strict=True)
     ]
 
 

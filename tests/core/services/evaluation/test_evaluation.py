@@ -437,8 +437,8 @@ STORY = "a b c d"
 
 
 def rating_run(project):
-    """Store a rating run on four documents with one rating a point too high."""
-    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    """Store a rating run on four documents, with one rating a point too high and a dimension without gold."""
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Overall", id="o")))
     project.store.documents.add(
         Document(f"r{n}", {"text": STORY[: 2 * n - 1]}, gold={"gold": {"c": n}}) for n in range(1, 5)
     )
@@ -447,7 +447,8 @@ def rating_run(project):
 
     async def debates():
         for n in range(1, 5):
-            await store_debate(project, run.run_id, f"r{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
+            values = {"c": n + 1 if n == 4 else n, "o": 3}
+            await store_debate(project, run.run_id, f"r{n}", {"annotator": {"c": n}}, values)
 
     asyncio.run(debates())
     return run.run_id
