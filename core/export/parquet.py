@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import pickle
 import tempfile
@@ -10,22 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.export.export_row import (
-    ANNOTATORS,
-    QUOTE_KEYS,
-    ExportRow,
-    SharedColumns,
-    result_cells,
-    result_names,
-)
+from core.export.export_row import ANNOTATORS, QUOTE_KEYS, ExportRow, SharedColumns, result_cells, result_names
 from core.ingest.table import as_text, clean_value
 
 BATCH = 5_000
 
-ColumnType: TypeAlias = Literal["null", "bool", "int53", "int64", "double", "string"]
-"""The type of a source column: null while every cell is None, int53 for whole numbers that a double can hold."""
-
-_TYPES: dict[type, ColumnType] = {type(None): "null", bool: "bool", int: "int53", float: "double"}
+TypeName: TypeAlias = Literal["null", "bool", "int64", "double", "string"]
+"""The type of a source column in Arrow; null if every cell is None."""
 
 _TEXTS = frozenset((str, type(None)))
 
@@ -43,15 +33,19 @@ def write_parquet(
     import pyarrow.parquet as pq
 
     rows = iter(rows)
-    types: list[ColumnType] = ["null"] * len(columns.source)
+    kinds: list[set[type]] = [set() for _ in columns.source]
+    largest = [0] * len(kinds)
     chunks = 0
     with tempfile.TemporaryFile() as waiting:
         while chunk := list(itertools.islice(rows, batch)):
             cells = list(zip(*(result_cells(row, columns, codebook) for row in chunk), strict=True))
-            types = [widen(name, type_of(column)) for name, column in zip(types, cells, strict=False)]
+            for index, column in enumerate(cells[: len(kinds)]):
+                kinds[index].update(map(type, column))
+                largest[index] = max([largest[index], *(abs(cell) for cell in column if type(cell) is int)])
             pickle.dump(cells, waiting, pickle.HIGHEST_PROTOCOL)
             chunks += 1
         waiting.seek(0)
+        types = [*map(_type_name, kinds, largest)]
         schema = _schema(columns, codebook, types)
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for _ in range(chunks):
@@ -62,28 +56,19 @@ def write_parquet(
                 writer.write_table(pa.table(arrays, schema))
 
 
-def type_of(cells: Iterable[Any]) -> ColumnType:
-    """Return the narrowest type for all of the cells; null for none."""
-    types: set[ColumnType] = {_TYPES.get(cell_type, "string") for cell_type in {type(cell) for cell in cells}}
-    if "int53" in types:
-        largest = max(abs(cell) for cell in cells if type(cell) is int)
-        types |= {"int64"} if largest >= 2**53 else set()
-        types |= {"string"} if largest >= 2**63 else set()
-    nothing: ColumnType = "null"
-    return functools.reduce(widen, types, nothing)
-
-
-def widen(first: ColumnType, second: ColumnType) -> ColumnType:
-    """Return the narrowest type for both."""
-    types = {first, second} - {"null"}
-    if len(types) < 2:
-        return next(iter(types), "null")
-    if types == {"int53", "int64"}:
+def _type_name(kinds: set[type], largest: int) -> TypeName:
+    """Return the narrowest type for cells of these types, the ``largest`` whole number among them."""
+    kinds = kinds - {type(None)}
+    if not kinds:
+        return "null"
+    if kinds == {bool}:
+        return "bool"
+    if kinds == {int} and largest < 2**63:
         return "int64"
-    return "double" if types == {"int53", "double"} else "string"
+    return "double" if kinds <= {int, float} and largest < 2**53 else "string"
 
 
-def _schema(columns: SharedColumns, codebook: Codebook, types: Sequence[ColumnType]) -> Any:
+def _schema(columns: SharedColumns, codebook: Codebook, types: Sequence[TypeName]) -> Any:
     import pyarrow as pa
 
     text = pa.string()
@@ -91,7 +76,7 @@ def _schema(columns: SharedColumns, codebook: Codebook, types: Sequence[ColumnTy
     value = {"multilabel": pa.bool_(), "rating": pa.float64(), "choice": text}[codebook.kind]
     item = [value] * (len(ANNOTATORS) + len(columns.roles)) + [pa.list_(quote)]
     arrow_types: list[Any] = [
-        *(pa.int64() if name == "int53" else pa.type_for_alias(name) for name in types),
+        *(pa.type_for_alias(name) for name in types),
         text,  # the document
         *item * len(codebook.items),
         *(text, text, pa.int64(), text, text),  # of ``ABOUT``
@@ -100,7 +85,7 @@ def _schema(columns: SharedColumns, codebook: Codebook, types: Sequence[ColumnTy
     return pa.schema(list(zip(result_names(columns, codebook), arrow_types, strict=True)))
 
 
-def _converted(cells: Sequence[Any], column_type: ColumnType | None) -> Sequence[Any]:
+def _converted(cells: Sequence[Any], column_type: TypeName | None) -> Sequence[Any]:
     """Return the cells of a source column converted to its type; a result column (no type) stays as it is."""
     if column_type == "double":
         return [None if cell is None else float(cell) for cell in cells]
