@@ -20,7 +20,6 @@ from core.formatting import join_names
 from core.ingest.decode import Decoding, LineReader, RowTooLong
 from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, has_only_own_name, rater_key
 from core.ingest.table import (
-    EXPORT_COLUMNS,
     MAX_COLUMNS,
     Format,
     RowLog,
@@ -446,30 +445,13 @@ _NESTED_OF_MOOT = re.compile(r"(?:labels|roles)(?:_\d+)?")
 """Keys of objects in a run that Moot exported. Columns such as ``pred_Food`` beside them have the same values."""
 
 
-def _columns_of_labels(data: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """Return columns such as ``pred_Food``, which the jsonl of Moot 0.1.0 lacks, from its labels; else none."""
-    keys = [key for key in data if key.startswith("labels") and _NESTED_OF_MOOT.fullmatch(key)]
-    if not EXPORT_COLUMNS.issubset(data) or any(key.startswith("pred_") for key in data):
-        return {}
-    cells_of_rows = zip(*(data[key] for key in reversed(keys)), strict=True)
-    rows = [next((cell for cell in cells if isinstance(cell, dict)), {}) for cells in cells_of_rows]
-    columns: dict[str, tuple[Any, ...]] = {}
-    for name in dict.fromkeys(chain.from_iterable(rows)):
-        labels = [label if isinstance(label := row.get(name), dict) else {} for row in rows]
-        for column, source in (("pred", "verdict"), ("reviewed", "review")):
-            values = (label.get("value") if label.get("source") == source else None for label in labels)
-            columns[f"{column}_{name}"] = tuple(values)
-    return columns
-
-
 def with_nested_columns(columns: dict[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
     """Return columns with those of the values in their objects and lists, and a note on answers of Prodigy, or empty.
 
-    Answers of Prodigy and verdicts in the jsonl of Moot 0.1.0 become columns as well.
+    Answers of Prodigy become columns as well.
     """
     of_prodigy, note = _prodigy_columns(columns)
     data = _with_responses(columns | of_prodigy)
-    data |= _columns_of_labels(data)
     if note == _RATINGS:
         del data["accept"]
     for key in filter(data.__contains__, columns):

@@ -285,19 +285,6 @@ def test_export_of_moot_suggests_gold_and_reviews_without_the_verdicts() -> None
     unreviewed = re.sub(r"(?m)^(.*),\d,(\d),\d,(\d),,", r"\1,,\2,,\3,,", rows)
     mapping = suggest_mapping(table(header + unreviewed))
     assert mapping.gold == (GoldSource("Food"),)  # of the file, not of the run
-    lines = [  # of Moot 0.1.0
-        {
-            "text": f"Some words {n}",
-            "document_id": f"d{n}",
-            "run_id": "r1",
-            "review_status": "Submitted",
-            "labels": {"Food": {"value": True, "source": ["verdict", "review"][n % 2], "evidence": []}},
-        }
-        for n in range(6)
-    ]
-    reviewed = GoldSource("reviewed_Food", "label", "Food", "reviewed")
-    assert suggest_mapping(data := table(json.dumps(lines), "run.json")).gold == (reviewed,)
-    assert data.column("reviewed_Food") == (None, True) * 3
     face = [
         {
             "text": f"Some words {n}",
