@@ -80,10 +80,6 @@ class DebateContext:
         """Return this context narrowed to one label or dimension."""
         return replace(self, item=item)
 
-    def excluding(self, label_id: str) -> DebateContext:
-        """Return this context with one label left out of the codebook; with the whole codebook for an empty id."""
-        return replace(self, excluded_label=label_id)
-
     def nearest(self, item: str, value: Value, count: int) -> tuple[Precedent, ...]:
         """Return at most ``count`` precedents in which the item has this value, the most similar first.
 
@@ -181,7 +177,16 @@ class DebateContext:
         notes = [f"'{name}' is not a label that was asked about" for name in reading.unknown]
         if among and among[0].reading.readable:
             chosen_labels = frozenset().union(*(self._chosen_labels(reply) for reply in among))
-            self._restrict_to(chosen_labels, values, reasons, notes)
+            for item, value in list(values.items()):
+                label_id = item if value is True else value
+                if not isinstance(label_id, str) or label_id in chosen_labels:
+                    continue
+                words = f"'{self.codebook.label(label_id).name}' was chosen by neither analysis"
+                if value is True:
+                    values[item] = False
+                    notes.append(f"{words}, left out")
+                else:
+                    values[item], reasons[item] = None, words
         return Verdict(values=values, reasons=reasons, notes=tuple(notes))
 
     def merged(self, parts: Mapping[str, Verdict]) -> Verdict:
@@ -202,20 +207,6 @@ class DebateContext:
     def failed(self, error: ReplyError) -> Verdict:
         """Return a verdict after a provider error."""
         return replace(self.unresolved(error.message), error=error)
-
-    def _restrict_to(
-        self, chosen_labels: frozenset[str], values: dict[str, Value | None], reasons: dict[str, str], notes: list[str]
-    ) -> None:
-        match self.codebook.kind:
-            case "multilabel":
-                for item in [item for item, value in values.items() if value is True and item not in chosen_labels]:
-                    values[item] = False
-                    notes.append(f"'{self.codebook.label(item).name}' was chosen by neither analysis, left out")
-            case "choice":
-                label_id = values[CHOICE_ITEM]
-                if isinstance(label_id, str) and label_id not in chosen_labels:
-                    values[CHOICE_ITEM] = None
-                    reasons[CHOICE_ITEM] = f"'{self.codebook.label(label_id).name}' was chosen by neither analysis"
 
     def _chosen_labels(self, reply: Reply) -> Iterable[str]:
         """Return the labels that a reply selects or leaves open, or all that it mentions if it has no decision."""

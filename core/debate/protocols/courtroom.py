@@ -118,18 +118,34 @@ def _trial(context: DebateContext, dispute: _Dispute) -> Step[Verdict]:
     answers = (dispute.first, dispute.second)
     positions = tuple(_position(context.codebook, dispute.item, answer) for answer in answers)
     precedents = _select_precedents(context, dispute)
-    argue = [_argument(context, *side) for side in zip(("prosecutor", "defender"), positions, strict=True)]
+    argue = [
+        replace(context.request(role, extra={"position": position, "length": _length(context)}), assigned=True)
+        for role, position in zip(("prosecutor", "defender"), positions, strict=True)
+    ]
     replies = yield from context.ask_all([*argue, *(_reason(context, precedent) for precedent in precedents)])
-    arguments = yield from _within_length(context, argue, [context.require(reply) for reply in replies[:2]])
-    record = _TrialRecord(positions, arguments, _template_rows(context, precedents, replies[2:]))
+    prosecution, defence = yield from _within_length(context, argue, [context.require(reply) for reply in replies[:2]])
+    rows = _template_rows(context, precedents, replies[2:])
+    extra = {"position_prosecutor": positions[0], "position_defender": positions[1], "precedents": rows}
+
+    def ask_judge(number: int, earlier: Sequence[AttributedReply] = ()) -> Request:
+        request = context.request(
+            f"judge_{number + 1}",
+            form=context.form,
+            replies_to=("prosecutor", "defender", *(ruling.role for ruling in earlier)),
+            extra=extra,
+            prosecution=prosecution,
+            defence=defence,
+            earlier=tuple(earlier),
+        )
+        return replace(request, sample=number)
+
     judges = range(context.params["judges"])
     if context.params["bench"] == PARALLEL:
-        rulings = yield from context.ask_all(_ruling(context, record, number) for number in judges)
-        return majority_verdict(context, rulings)
+        return majority_verdict(context, (yield from context.ask_all(map(ask_judge, judges))))
     earlier: list[AttributedReply] = []  # rulings that failed or are unreadable are not shown to the judges after them
     ruling = Reply()
     for number in judges:
-        (ruling,) = yield from context.ask_all((_ruling(context, record, number, earlier),))
+        (ruling,) = yield from context.ask_all((ask_judge(number, earlier),))
         if ruling.readable:
             earlier.append(AttributedReply(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
     return context.verdict(context.require(ruling))
@@ -152,17 +168,8 @@ def _concluded(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _TrialRecord:
-    """The material that every judge of a trial sees."""
-
-    positions: Sequence[str]
-    arguments: Sequence[Reply]
-    precedents: list[dict[str, str]]
-
-
 def _second_answer(context: DebateContext, first: Reply, excluded: str) -> Step[Reply]:
-    request = context.excluding(excluded).request(
+    request = replace(context, excluded_label=excluded).request(
         "magistrate", template="magistrate_second", form=context.form, round=1, answer_only=True, first=first
     )
     (answer,) = yield from context.ask_all((replace(request, assigned=True),))
@@ -177,31 +184,6 @@ def _select_precedents(context: DebateContext, dispute: _Dispute) -> list[Preced
     return [
         precedent for answer in answers for precedent in context.nearest(dispute.item, answer, context.params["shots"])
     ]
-
-
-def _argument(context: DebateContext, role: str, position: str) -> Request:
-    return replace(context.request(role, extra={"position": position, "length": _length(context)}), assigned=True)
-
-
-def _ruling(
-    context: DebateContext, record: _TrialRecord, number: int, earlier: Sequence[AttributedReply] = ()
-) -> Request:
-    """Return the request to one judge, with the rulings of the judges before."""
-    prosecution, defence = record.arguments
-    request = context.request(
-        f"judge_{number + 1}",
-        form=context.form,
-        replies_to=("prosecutor", "defender", *(ruling.role for ruling in earlier)),
-        extra={
-            "position_prosecutor": record.positions[0],
-            "position_defender": record.positions[1],
-            "precedents": record.precedents,
-        },
-        prosecution=prosecution,
-        defence=defence,
-        earlier=tuple(earlier),
-    )
-    return replace(request, sample=number)
 
 
 def _within_length(context: DebateContext, requests: Sequence[Request], replies: Sequence[Reply]) -> Step[list[Reply]]:
