@@ -271,12 +271,8 @@ def persona_set_of(params: Params) -> PersonaSet:
     return persona_set.model_copy(update={"groups": tuple(map(simple, persona_set.groups))})
 
 
-def _check(params: Params, _codebook: Codebook) -> str:
-    if params["sources"]:
-        return "personas must be created from the sources first"
-    return ""
-
-
+_NO_LIMITS = {"groups": UNLIMITED, "dimensions": UNLIMITED}
+"""The paper limits neither the groups nor the personas in each."""
 _PARAMS = (
     Param(
         PERSONAS,
@@ -328,9 +324,6 @@ _PARAMS = (
     ),
 )
 
-_NO_LIMITS = {"groups": UNLIMITED, "dimensions": UNLIMITED}
-"""The paper limits neither the groups nor the personas in each."""
-
 SPEC = ProtocolSpec(
     name="panel",
     title="Panel of personas",
@@ -365,7 +358,7 @@ SPEC = ProtocolSpec(
             {"": 0.0},
         ),
     },
-    check=_check,
+    check=lambda params, _codebook: "personas must be created from the sources first" if params["sources"] else "",
 )
 
 
@@ -449,27 +442,20 @@ class GroupMean:
 
 
 def _decide_item(codebook: Codebook, values_by_group: Mapping[str, Sequence[Value]]) -> tuple[Value | None, str]:
-    match codebook.kind:
-        case "rating":
-            means = {group: fmean(map(_number, values)) for group, values in values_by_group.items()}
-            panel_mean = round(fmean(means.values()), DIGITS)
-            means_text = ", ".join(f"{group} {mean:.2f}" for group, mean in means.items())
-            return as_rating(panel_mean), f"{means_text}; the panel {panel_mean:.2f}"
-        case "multilabel":
-            share = _mean_share(values_by_group, True)
-            shares_text = ", ".join(
-                f"{group} {_mean_share({group: values}, True):.0%}" for group, values in values_by_group.items()
-            )
-            shares_text = f"{shares_text}; present to {share:.0%} of the panel"
-            return (None if abs(share - 0.5) < 1e-9 else share > 0.5), shares_text
-        case "choice":
-            shares = {label.id: _mean_share(values_by_group, label.id) for label in codebook.labels}
-            voted_labels = sorted(
-                (label for label in codebook.labels if shares[label.id]), key=lambda label: -shares[label.id]
-            )
-            shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in voted_labels)
-            tie = len(voted_labels) > 1 and abs(shares[voted_labels[0].id] - shares[voted_labels[1].id]) < 1e-9
-            return (None if tie or not voted_labels else voted_labels[0].id), shares_text
+    if codebook.kind == "choice":
+        shares = {label.id: _mean_share(values_by_group, label.id) for label in codebook.labels}
+        voted = sorted((label for label in codebook.labels if shares[label.id]), key=lambda label: -shares[label.id])
+        is_tie = len(voted) > 1 and abs(shares[voted[0].id] - shares[voted[1].id]) < 1e-9
+        shares_text = ", ".join(f"{label.name} {shares[label.id]:.0%}" for label in voted)
+        return (None if is_tie else voted[0].id), shares_text
+    means = {group: fmean(map(_number, values)) for group, values in values_by_group.items()}
+    mean = fmean(means.values())
+    if codebook.kind == "multilabel":
+        shares_text = ", ".join(f"{group} {share:.0%}" for group, share in means.items())
+        return (None if abs(mean - 0.5) < 1e-9 else mean > 0.5), f"{shares_text}; present to {mean:.0%} of the panel"
+    mean = round(mean, DIGITS)
+    means_text = ", ".join(f"{group} {group_mean:.2f}" for group, group_mean in means.items())
+    return as_rating(mean), f"{means_text}; the panel {mean:.2f}"
 
 
 def _mean_share(values_by_group: Mapping[str, Sequence[Value]], value: Value) -> float:
