@@ -72,6 +72,8 @@ VOTE_RULES: Mapping[Kind, DecisionRule] = {
     "rating": DecisionRule("the median, dimension by dimension", "the mean of the middle two"),
 }
 """Rules of protocols in which several roles vote. More than half of them must decide an item."""
+ONE_ROLE_RULES: Mapping[Kind, DecisionRule] = dict.fromkeys(VOTE_RULES, DecisionRule())
+"""Rules of protocols in which one role decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +242,12 @@ class ProtocolSpec:
                 f"{did_you_mean(unknown[0], (*names, *general))}Its parameters are: {', '.join(names)}; and those of "
                 f"every protocol: {', '.join(general)}.",
             )
-        preset = self._preset(settings)
         values: dict[str, Any] = {name: param.default for name, param in declared.items()}
-        if preset is not None:
-            values |= {PRESET: str(settings[PRESET]).strip(), **preset.params}
+        if preset := str(settings.get(PRESET, "")).strip():
+            if preset not in self.presets:
+                presets = ", ".join(self.presets)
+                raise UsageError(f"{self.name} has no preset '{preset}'.", f"Its presets are: {presets}.")
+            values |= {PRESET: preset, **self.presets[preset].params}
         return values | {
             name: declared[name].read(value, self.name) for name, value in settings.items() if name != PRESET
         }
@@ -284,11 +288,3 @@ class ProtocolSpec:
             return dict(self.templates())
         preset = self.presets.get(str(params.get(PRESET, "")))
         return prompts.shipped_templates(self.name, preset.templates if preset else "")
-
-    def _preset(self, settings: Mapping[str, object]) -> Preset | None:
-        name = str(settings.get(PRESET, "")).strip()
-        if not name:
-            return None
-        if name not in self.presets:
-            raise UsageError(f"{self.name} has no preset '{name}'.", f"Its presets are: {', '.join(self.presets)}.")
-        return self.presets[name]

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from core import prompts, yaml_text
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext, Transcript
-from core.debate.protocol_spec import VOTE_RULES, DecisionRule, Param, Params, ProtocolSpec, RequestCount
+from core.debate.protocol_spec import ONE_ROLE_RULES, VOTE_RULES, Param, Params, ProtocolSpec, RequestCount
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict, family
 from core.debate.votes import in_consensus, majority_verdict
 from core.documents import VERDICT
@@ -81,20 +81,18 @@ def spec(script: str = "") -> ProtocolSpec:
 
     Raises UsageError for a description with mistakes.
     """
-    protocol = parse_definition(script) if script.strip() else None
-    deciding_roles = protocol.deciding_roles if protocol else (VERDICT,)
+    protocol = parse_definition(script) if script.strip() else _UNDESCRIBED
     rules, deciding_role = VOTE_RULES, VERDICT
-    if len(deciding_roles) == 1:
-        rules, deciding_role = dict.fromkeys(rules, DecisionRule()), deciding_roles[0]
-    kinds = protocol.supported_kinds if protocol else tuple(rules)
-    roles = protocol.spec_roles if protocol else ()
+    if len(protocol.deciding_roles) == 1:
+        rules, deciding_role = ONE_ROLE_RULES, protocol.deciding_roles[0]
+    kinds, roles = protocol.supported_kinds, protocol.spec_roles
     return ProtocolSpec(
         name=NAME,
-        title=protocol.name if protocol else "Custom, from a file",
-        short_title=protocol.name if protocol and len(protocol.name) <= MAX_SHORT_TITLE else "Custom",
-        summary=protocol.about or "A custom protocol." if protocol else "A chain or rounds of roles from a YAML file.",
+        title=protocol.name,
+        short_title=protocol.name if script.strip() and len(protocol.name) <= MAX_SHORT_TITLE else "Custom",
+        summary=protocol.about or "A custom protocol.",
         source="a file",
-        layout="round" if protocol and any(loop.times > 1 for loop in protocol.order) else "chain",
+        layout="round" if any(loop.times > 1 for loop in protocol.order) else "chain",
         roles=lambda _params: roles,
         deciding_role=lambda _params: deciding_role,
         request_counts=lambda _params, _codebook: _request_counts(protocol),
@@ -107,9 +105,9 @@ def spec(script: str = "") -> ProtocolSpec:
     )
 
 
-def _request_counts(protocol: ProtocolDefinition | None) -> dict[str, RequestCount]:
+def _request_counts(protocol: ProtocolDefinition) -> dict[str, RequestCount]:
     counts: dict[str, RequestCount] = {}
-    for loop in protocol.order if protocol else ():
+    for loop in protocol.order:
         per_role = RequestCount(1 if loop.until else loop.times, loop.times)
         for stage in loop.repeat:
             for role in stage:
@@ -121,10 +119,9 @@ def _check(params: Params, _codebook: Codebook) -> str:
     return "" if str(params.get(SCRIPT, "")).strip() else "it needs a description: --protocol FILE.yaml, or a file here"
 
 
-def _templates(protocol: ProtocolDefinition | None) -> dict[str, Template]:
-    roles = protocol.roles if protocol else {}
-    role_templates = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in roles.items()}
-    return role_templates | prompts.shared_templates()
+def _templates(protocol: ProtocolDefinition) -> dict[str, Template]:
+    templates = {name: Template(name=f"{NAME}/{name}", text=role.prompt) for name, role in protocol.roles.items()}
+    return templates | prompts.shared_templates()
 
 
 MAX_ROLES, MAX_TIMES, MAX_SHORT_TITLE = 12, 10, 40
@@ -217,6 +214,16 @@ class ProtocolDefinition(_Definition):
             Role(name, role.title or name.replace("_", " ").capitalize(), role.description)
             for name, role in self.roles.items()
         )
+
+
+_UNDESCRIBED = ProtocolDefinition.model_construct(
+    name="Custom, from a file",
+    about="A chain or rounds of roles from a YAML file.",
+    roles={},
+    order=(),
+    decides=Vote(vote=()),
+)
+"""The protocol in a list of all protocols, before a file is chosen."""
 
 
 @lru_cache(maxsize=16)

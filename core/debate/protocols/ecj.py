@@ -25,31 +25,12 @@ from dataclasses import replace
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
-from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
+from core.debate.protocol_spec import ONE_ROLE_RULES, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 from core.documents import VERDICT
 
-_ADAPTIVE_PARAMS = (
-    Param(
-        "adaptive", "Adaptive", False, "Skip critic and judge if the extractor is sure and its quotes are in the text."
-    ),
-    Param(
-        "second",
-        "Two extractors",
-        False,
-        "Skip a debate only if two extractors, perhaps cheap ones, agree.",
-        is_relevant=lambda params: bool(params["adaptive"]),
-    ),
-    Param(
-        "audit",
-        "Audited share",
-        0.1,
-        "Random share of the skipped documents that is debated in full, to measure what skipping loses.",
-        minimum=0.0,
-        maximum=1.0,
-        is_relevant=lambda params: bool(params["adaptive"]),
-    ),
-)
+EACH = "each"
+_ANALYSTS = ("extractor", "critic")
 
 
 def _adaptive_roles(params: Params) -> tuple[Role, ...]:
@@ -105,10 +86,6 @@ def are_certain(first_replies: Sequence[Reply], codebook: Codebook) -> bool:
         and (bool(wanted) or len(first_replies) > 1)
         and wanted <= {quote.item for quote in quotes}
     )
-
-
-EACH = "each"
-_ANALYSTS = ("extractor", "critic")
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
@@ -194,11 +171,7 @@ SPEC = ProtocolSpec(
     ),
     deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
     request_counts=_request_counts,
-    kinds={
-        "multilabel": DecisionRule(),
-        "choice": DecisionRule(),
-        "rating": DecisionRule(),
-    },
+    kinds=ONE_ROLE_RULES,
     presets={
         "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),
     },
@@ -218,7 +191,28 @@ SPEC = ProtocolSpec(
             "One debate about all labels, or one debate for each label.",
             {"all": "All at once", EACH: "One each"},
         ),
-        *_ADAPTIVE_PARAMS,
+        Param(
+            "adaptive",
+            "Adaptive",
+            False,
+            "Skip critic and judge if the extractor is sure and its quotes are in the text.",
+        ),
+        Param(
+            "second",
+            "Two extractors",
+            False,
+            "Skip a debate only if two extractors, perhaps cheap ones, agree.",
+            is_relevant=lambda params: bool(params["adaptive"]),
+        ),
+        Param(
+            "audit",
+            "Audited share",
+            0.1,
+            "Random share of the skipped documents that is debated in full, to measure what skipping loses.",
+            minimum=0.0,
+            maximum=1.0,
+            is_relevant=lambda params: bool(params["adaptive"]),
+        ),
     ),
     check=_check,
     output_limits={"extractor": 2048, "critic": 2048, "judge": 2048},
