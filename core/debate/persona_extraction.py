@@ -223,19 +223,10 @@ def _personas(
 
 def _persona(finding: FoundDimension, reply: Reply) -> Persona:
     data = _persona_data(reply) or {}
-
-    def attribute(key: str) -> str:
-        return _line(data.get(key))
-
-    return Persona(
-        name=attribute("name")[:80] or finding.stakeholder[:80],
-        demographics=attribute("demographics"),
-        dimension=attribute("dimension") or finding.dimension,
-        specialty=attribute("specialty"),
-        traits=attribute("traits"),
-        relationships=attribute("relationships"),
-        evidence=finding.evidence,
-    )
+    attributes = {name: _line(data.get(name)) for name in Persona.model_fields if name != "evidence"}
+    attributes["name"] = attributes["name"][:80] or finding.stakeholder[:80]
+    attributes["dimension"] = attributes["dimension"] or finding.dimension
+    return Persona(**attributes, evidence=finding.evidence)
 
 
 def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
