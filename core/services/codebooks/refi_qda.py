@@ -19,7 +19,7 @@ from core.codebook import COLOUR_HEX, Codebook, Label, Scale, normalise, parse_c
 from core.errors import CodebookError
 
 SUFFIX = ".qdc"
-MAX_ELEMENTS, MAX_DEPTH = 20_000, 100
+MAX_DEPTH = 100
 NAMESPACE = "urn:QDA-XML:codebook:1.0"
 
 LISTS = ("include", "exclude")
@@ -179,6 +179,8 @@ def _colour(color: str) -> int:
 
 def _codes(parent: xml.Element, above: tuple[str, ...] = ()) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
     """Yield the codes in an element that can be assigned, in the order of the file, with their names from the top."""
+    if len(above) > MAX_DEPTH:
+        raise CodebookError(f"Codes of a codebook are at most {MAX_DEPTH} in each other.", "Shorten it.")
     for code in parent.findall(_TAG.format("Code")):
         path = (*above, " ".join(code.get("name", "").split()))
         if code.get("isCodable", "true") in ("true", "1"):
@@ -187,24 +189,7 @@ def _codes(parent: xml.Element, above: tuple[str, ...] = ()) -> Iterator[tuple[x
 
 
 class _Builder(xml.TreeBuilder):
-    """Builder of a tree of bounded size. It refuses document type declarations: entities may expand without limit."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._elements = self._depth = 0
-
-    def start(self, tag: str, attributes: dict[str, str], /) -> xml.Element:
-        self._elements += 1
-        self._depth += 1
-        if self._elements > MAX_ELEMENTS or self._depth > MAX_DEPTH:
-            raise CodebookError(
-                f"A codebook has at most {MAX_ELEMENTS:,} elements, at most {MAX_DEPTH} in each other.", "Shorten it."
-            )
-        return super().start(tag, attributes)
-
-    def end(self, tag: str, /) -> xml.Element:
-        self._depth -= 1
-        return super().end(tag)
+    """Builder of a tree that refuses document type declarations: entities may expand without limit."""
 
     def doctype(self, *_declared: object) -> None:
         raise CodebookError("A REFI-QDA codebook has no document type declaration.", "Export the file again.")
