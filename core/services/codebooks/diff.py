@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import Match, SequenceMatcher
+from difflib import SequenceMatcher
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
@@ -20,8 +19,6 @@ _NO_LABEL = Label.model_construct(name="")
 _CODEBOOK_FIELDS = ("name", "kind", "unit", "domain", "guideline")
 _LABEL_FIELDS = ("name", "description", "include", "exclude", "keywords", "code", "open", "scale", "colour")
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
-_MAX_PAIRS = 30_000_000
-"""Pairs of equal words, or lines, up to which two texts are compared: a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +107,12 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
     return _pieces(old, new, _equal(old, new), "\n")
 
 
-class _Matcher(SequenceMatcher[str]):
-    """Matcher that finds nothing more once it has compared ``_MAX_PAIRS`` pairs of equal pieces."""
-
-    def __init__(self, before: list[str], after: list[str]) -> None:
-        super().__init__(None, before, after, autojunk=False)
-        self._before, self._after, self._counts = before, after, Counter(after)
-        self._compared = 0
-
-    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        before = self._before[alo:ahi]
-        if before == self._after[blo:bhi]:
-            return Match(alo, blo, len(before))
-        self._compared += sum(self._counts[piece] for piece in before)
-        if self._compared > _MAX_PAIRS:
-            return Match(alo, blo, 0)
-        return super().find_longest_match(alo, ahi, blo, bhi)
-
-
 def _equal(before: list[str], after: list[str]) -> list[tuple[int, int]]:
-    """Return the pairs of equal pieces by their places, in order."""
-    blocks = _Matcher(before, after).get_matching_blocks()
+    """Return the pairs of equal pieces by their places, in order.
+
+    In a long text, a frequent piece is equal only beside others (difflib's ``autojunk``), which takes less time.
+    """
+    blocks = SequenceMatcher(None, before, after).get_matching_blocks()
     return [(a + n, b + n) for a, b, size in blocks for n in range(size)]
 
 
@@ -184,7 +166,7 @@ def compare_lines(before: str, after: str) -> tuple[DiffLine, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     compared: list[DiffLine] = []
-    for op, a, b, c, d in _Matcher(old, new).get_opcodes():
+    for op, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
         if op == "equal":
             compared += [DiffLine("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue
