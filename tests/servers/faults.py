@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.servers.scripted import Behaviour, event, piece, stream
+from tests.servers.scripted import Behaviour, event, piece, sending
 
 
 def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
@@ -20,12 +20,10 @@ def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
     return behave
 
 
-def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
-    """Return a stream of these events that then closes, drops the connection or, with ``hang``, stays silent."""
+def hanging(*events: bytes) -> Behaviour:
+    """Return a behaviour that sends these events and then stays silent."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        if not hang:
-            return await stream(request, *events, drop=drop)
         response = web.StreamResponse()
         if events:
             await response.prepare(request)
@@ -55,7 +53,7 @@ LASTING: dict[str, tuple[Behaviour, str]] = {
     "cut stream": (sending(HALF, drop=True), "proxy with a time limit"),
     "malformed stream": (sending(HALF, b'data: {"cho\n\n'), "ends in /v1"),
     "empty reply": (sending(event(piece(finish="stop"))), "other sampling"),
-    "timed out": (sending(hang=True), "silence"),
-    "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
+    "timed out": (hanging(), "silence"),
+    "stalled": (hanging(HALF), "Fewer calls at once"),
 }
 """Kind -> behaviour and remedy of failures that pause a run if they persist."""

@@ -95,17 +95,32 @@ def piece(text: str | None = None, finish: str | None = None, **delta: Any) -> d
     return {"choices": [{"index": 0, "delta": {**content, **delta}, "finish_reason": finish}]}
 
 
-async def stream(request: web.Request, *events: bytes, drop: bool = False) -> web.StreamResponse:
-    """Send these bytes as a stream; with ``drop``, abort the connection instead of closing it."""
-    response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+async def stream(
+    request: web.Request, *events: bytes, drop: bool = False, kind: str = "text/event-stream", pause: float = 0.0
+) -> web.StreamResponse:
+    """Send these bytes as a stream, with a pause of so many seconds after each.
+
+    With ``drop``, abort the connection instead of closing it.
+    """
+    response = web.StreamResponse(headers={"content-type": kind})
     await response.prepare(request)
     for data in events:
         await response.write(data)
+        await asyncio.sleep(pause)
     if drop and request.transport is not None:
         request.transport.abort()
         return response
     await response.write_eof()
     return response
+
+
+def sending(*events: bytes, drop: bool = False, kind: str = "text/event-stream", pause: float = 0.0) -> Behaviour:
+    """Return a behaviour that sends these bytes as ``stream`` does."""
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await stream(request, *events, drop=drop, kind=kind, pause=pause)
+
+    return behave
 
 
 def reply_with(text: str, finish: str = "stop") -> Behaviour:

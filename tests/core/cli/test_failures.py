@@ -22,8 +22,8 @@ from core.store.project import Project
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
-from tests.servers.faults import LASTING, STOPPING, answer, sending
-from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece, reply_with
+from tests.servers.faults import LASTING, STOPPING, answer
+from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece, reply_with, sending
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, parse_connection
 from core.llm.model_library import ModelLibrary
 from core.llm.request import ModelRequest
+from core.llm.streaming import OnDelta, ignore_delta
 from core.prompts import Message
 from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
@@ -40,8 +41,8 @@ MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 class CallOutcome:
     """The replies, the capabilities known afterwards, and all bodies that the server received."""
 
+    capabilities: ModelCapabilities
     replies: list[Reply] = field(default_factory=list)
-    capabilities: ModelCapabilities = field(default_factory=ModelCapabilities)
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -50,44 +51,50 @@ class CallOutcome:
         return self.replies[-1]
 
 
-def ask(
-    behave: Behaviour,
-    *,
+def ask_at(
+    url: str,
     dialect: Dialect = "openai",
+    *,
     times: int = 1,
-    book: Codebook = BOOK,
     form: ReplyForm = "labels",
     reask: int = 0,
     limit_factor: int = 1,
     silence: float | None = None,
+    deadline: float | None = None,
     before: Callable[[ModelCapabilities], None] = lambda _capabilities: None,
+    on_delta: OnDelta = ignore_delta,
+    messages: tuple[Message, ...] = MESSAGES,
     **sampling: Any,
 ) -> CallOutcome:
-    """Send the same request ``times`` times to this server; ``before`` sets up the known capabilities."""
+    """Send the same request ``times`` times to the server at this address; ``before`` sets up its capabilities."""
 
-    async def go(server: Scripted) -> CallOutcome:
-        url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
+    async def go() -> CallOutcome:
         models = ModelLibrary([parse_connection("local", url, dialect)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
-        handling = ErrorHandling(silence=silence)
+        handling = ErrorHandling(silence=silence, deadline=deadline)
         settings = RunSettings(
-            protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
+            protocol="single", codebook=BOOK, role_models={"annotator": role_model}, templates={}, handling=handling
         )
-        request = Request("annotator", MESSAGES, form=form, reask=reask, limit_factor=limit_factor)
-        outcome = CallOutcome(
-            capabilities=models.capabilities.get(models.connection("local"), "m"), sent=server.requests
-        )
+        request = Request("annotator", messages, form=form, reask=reask, limit_factor=limit_factor)
+        outcome = CallOutcome(models.capabilities.get(models.connection("local"), "m"))
         before(outcome.capabilities)
         try:
             for _ in range(times):
                 document = Document("1", {"text": "Text."})
-                outcome.replies.append(await models.ask(role_model, request, settings, document, lambda *_: None))
+                outcome.replies.append(await models.ask(role_model, request, settings, document, on_delta))
             return outcome
         finally:
             await models.close()
 
+    return asyncio.run(go())
+
+
+def ask(behave: Behaviour, dialect: Dialect = "openai", **options: Any) -> CallOutcome:
+    """Send requests to a server with this behaviour; ``options`` are those of ``ask_at``."""
     with Scripted(behave) as server:
-        return asyncio.run(go(server))
+        outcome = ask_at(server.url if dialect == "openai" else server.url.removesuffix("/v1"), dialect, **options)
+        outcome.sent = server.requests
+        return outcome
 
 
 def refusing(then: Behaviour, *rules: tuple[Callable[[dict[str, Any]], object], int, Any]) -> Behaviour:

@@ -7,17 +7,15 @@ import json
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from core import errors
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, from_status
 from core.prompts import Message
 from core.runs import RoleModel
-from tests.core.llm import asking
 from tests.core.llm.asking import MESSAGES, ask, refusing
 from tests.each_row import each_row
-from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
+from tests.servers.scripted import event, piece, reply_with, sending
 
 FINE = reply_with("fine")
 
@@ -323,10 +321,10 @@ def test_roles_alternate_for_a_model_without_system_messages() -> None:
     ]
 
 
-def test_demand_for_alternating_roles_is_learned_without_a_system_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "MESSAGES", (Message("user", "Text."), Message("user", "Answer again.")))
+def test_demand_for_alternating_roles_is_learned_without_a_system_message() -> None:
+    messages = (Message("user", "Text."), Message("user", "Answer again."))
     rule = (lambda body: len(body["messages"]) > 1, 400, error_body("Conversation roles must alternate user/assistant"))
-    sent = ask(refusing(FINE, rule)).sent
+    sent = ask(refusing(FINE, rule), messages=messages).sent
     assert [len(body["messages"]) for body in sent] == [2, 1]
 
 
@@ -445,13 +443,6 @@ def test_part_of_the_model_errors_can_be_retried() -> None:
     assert not errors.Unauthorised.retryable
 
 
-def sending(*events: bytes, drop: bool = False) -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        return await stream(request, *events, drop=drop)
-
-    return behave
-
-
 def test_stream_cut_after_finish_reason_is_complete() -> None:
     outcome = ask(sending(event(piece("all of it", finish="stop")), drop=True))
     assert outcome.reply.text == "all of it"
@@ -482,35 +473,6 @@ def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_
     assert "max_tokens" in caught.value.remedy
     outcome = ask(behave, reask=1, max_tokens=8)
     assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")
-
-
-def test_shorter_timeout_is_used() -> None:
-    import asyncio
-
-    from core.debate.turns import Request
-    from core.documents import Document
-    from core.llm.connections import parse_connection
-    from core.llm.model_library import ModelLibrary
-    from core.runs import ErrorHandling, RunSettings
-    from tests.core.llm.asking import BOOK, MESSAGES
-
-    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        await asyncio.sleep(5)
-        return web.Response()
-
-    async def go(server: Scripted) -> None:
-        models = ModelLibrary([parse_connection("local", server.url)])
-        role_model = models.resolve(RoleModel(connection="local", model="m"))
-        run = RunSettings(
-            protocol="single", codebook=BOOK, role_models={}, templates={}, handling=ErrorHandling(silence=0.1)
-        )
-        try:
-            await models.ask(role_model, Request("a", MESSAGES), run, Document("1", {"text": "T"}), lambda *_: None)
-        finally:
-            await models.close()
-
-    with Scripted(behave) as server, pytest.raises(errors.TimedOut, match=r"0\.1 s"):
-        asyncio.run(go(server))
 
 
 @each_row(

@@ -7,7 +7,6 @@ import contextlib
 import json
 import threading
 import traceback
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -19,18 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import errors
-from core.codebook import Codebook, Label
-from core.debate.turns import Reply, Request
-from core.documents import Document
+from core.debate.turns import Reply
 from core.llm import ollama_chat, openai_chat, streaming
-from core.llm.connections import Dialect, parse_connection
+from core.llm.connections import Dialect
 from core.llm.failures import from_event, from_status, parse_error_body, redacted
 from core.llm.model_library import ModelLibrary
-from core.prompts import Message
-from core.runs import ErrorHandling, RoleModel, RunSettings, Sampling
+from core.runs import ErrorHandling, RoleModel, RunSettings
+from tests.core.llm import asking
 from tests.core.llm.asking import BOOK, REQUEST, ROLE_MODEL
 from tests.linear_time import check_linear_time
-from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
+from tests.servers.scripted import Behaviour, Scripted, event, piece, sending, stream
 
 KEY = "sk-secret-Zx81kq0Pw7"
 JUNK = st.recursive(
@@ -40,39 +37,8 @@ JUNK = st.recursive(
 )
 
 
-def ask(
-    behave: Behaviour,
-    dialect: Dialect = "openai",
-    on_delta: Callable[[str, bool], None] | None = None,
-    max_tokens: int = 1024,
-    deadline: float | None = None,
-) -> Reply:
-    async def go(server: Scripted) -> Reply:
-        url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
-        models = ModelLibrary([parse_connection("local", url, dialect)])
-        sampling, handling = Sampling(max_tokens=max_tokens), ErrorHandling(deadline=deadline)
-        role_model = models.resolve(RoleModel(connection="local", model="m", sampling=sampling))
-        codebook, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}
-        run = RunSettings(
-            protocol="single", codebook=codebook, role_models=role_models, templates={}, handling=handling
-        )
-        request = Request("annotator", (Message("user", "Text."),), form="labels")
-        try:
-            return await models.ask(
-                role_model, request, run, Document("1", {"text": "T"}), on_delta or (lambda *_: None)
-            )
-        finally:
-            await models.close()
-
-    with Scripted(behave) as server:
-        return asyncio.run(go(server))
-
-
-def sending(*events: bytes) -> Behaviour:
-    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        return await stream(request, *events)
-
-    return behave
+def ask(behave: Behaviour, dialect: Dialect = "openai", **options: Any) -> Reply:
+    return asking.ask(behave, dialect, **options).reply
 
 
 def test_characters_split_over_two_events_are_joined() -> None:
@@ -92,22 +58,6 @@ def test_other_line_ends_and_missing_spaces_are_accepted() -> None:
         data[at:] + b"\r\n\r\ndata:[DONE]",
     ]
     assert ask(sending(*parts)).text == "né"
-
-
-def pausing(*events: bytes, drop: bool = False) -> Behaviour:
-    """Send the events with pauses that are short enough to coalesce all events after the first."""
-
-    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(request)
-        for data in events:
-            await response.write(data)
-            await asyncio.sleep(0.01)
-        if drop and request.transport is not None:
-            request.transport.abort()
-        return response
-
-    return behave
 
 
 def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
@@ -144,9 +94,10 @@ def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
 
 def test_bytes_received_before_a_broken_connection_are_read() -> None:
     # aiohttp raises the connection error before it returns bytes that were received earlier.
-    assert ask(pausing(event(piece("a")), event(piece("b", finish="stop")), event(b"[DONE]"), drop=True)).text == "ab"
+    whole = event(piece("a")), event(piece("b", finish="stop")), event(b"[DONE]")
+    assert ask(sending(*whole, drop=True, pause=0.01)).text == "ab"
     with pytest.raises(errors.CutStream) as caught:
-        ask(pausing(event(piece("a")), event(piece("b")), event(piece("c")), drop=True))
+        ask(sending(*(event(piece(text)) for text in "abc"), drop=True, pause=0.01))
     assert caught.value.partial == "abc"
 
 
@@ -163,17 +114,8 @@ def test_runaway_reply_is_cut_off_and_not_retried(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("part", [event(piece("a")), b": ping\n\n", b"d"], ids=["characters", "comments", "bytes"])
 def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
-    async def trickle(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        with contextlib.suppress(ConnectionError):
-            while True:
-                await response.write(part)
-                await asyncio.sleep(0.02)
-        return response
-
     with pytest.raises(errors.Runaway, match="did not end within 1 seconds") as caught:
-        ask(trickle, deadline=1.0)
+        ask(sending(*[part] * 500, pause=0.02), deadline=1.0)
     assert not caught.value.retryable
 
 
@@ -196,41 +138,21 @@ def test_reasoning_model_may_be_silent_for_longer() -> None:
 
 def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.3)
-
-    def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
-        async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-            response = web.StreamResponse()
-            await response.prepare(request)
-            for data in (*first, *[b": PROCESSING\n\n"] * (3 if last else 40)):
-                await response.write(data)
-                await asyncio.sleep(0.05)
-            await response.write(last)
-            return response
-
-        return behave
-
+    pings = [b": PROCESSING\n\n"] * 40
     with pytest.raises(errors.TimedOut):
-        ask(pinging())
+        ask(sending(*pings, pause=0.05))
     with pytest.raises(errors.Stalled) as caught:
-        ask(pinging(event(piece("half"))))
+        ask(sending(event(piece("half")), *pings, pause=0.05))
     assert caught.value.partial == "half"
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 30.0)  # a busy machine may pause for more than a second
-    assert ask(pinging(last=event(piece("yes", finish="stop")))).text == "yes"
+    assert ask(sending(*pings[:3], event(piece("yes", finish="stop")), pause=0.05)).text == "yes"
 
 
 def test_comments_on_the_progress_of_the_prompt_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 1.5)
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        for done in range(0, 33, 4):  # as mlx_lm.server writes them
-            await response.write(b": keepalive %d/33\n\n" % done)
-            await asyncio.sleep(0.3)
-        await response.write(event(piece("yes", finish="stop")))
-        return response
-
-    assert ask(behave).text == "yes"
+    comments = [b": keepalive %d/33\n\n" % done for done in range(0, 33, 4)]  # as mlx_lm.server writes them
+    assert ask(sending(*comments, event(piece("yes", finish="stop")), pause=0.3)).text == "yes"
 
 
 @pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
@@ -248,10 +170,10 @@ def test_invalid_token_counts_are_ignored(count: Any) -> None:
     [
         (100, 3, (100, 3), False),
         ("100", 3.0, (100, 3), False),
-        (0, 3, (2, 3), True),
-        (None, "3", (2, 3), True),
+        (0, 3, (4, 3), True),
+        (None, "3", (4, 3), True),
         (100, -1, (100, 1), True),
-        (-5, 2**40, (2, 1), True),
+        (-5, 2**40, (4, 1), True),
     ],
 )
 def test_each_missing_token_count_is_estimated(

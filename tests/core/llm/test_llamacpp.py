@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from core import errors
-from core.codebook import Codebook, Label
-from core.debate.turns import Reply, Request
-from core.documents import Document
 from core.llm.connections import parse_connection
 from core.llm.model_info import list_models
-from core.llm.model_library import ModelLibrary
 from core.prompts import Message
-from core.runs import RoleModel, RunSettings, Sampling
+from tests.core.llm.asking import ask_at
 from tests.servers.running import llama_cpp
 
 pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
@@ -28,29 +23,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def ask(url: str, text: str = "Say something.", **sampling: object) -> Reply:
-    async def go() -> Reply:
-        models = ModelLibrary([parse_connection("toy", url)])
-        role_model = models.resolve(RoleModel(connection="toy", model="tiny-random", sampling=Sampling(**sampling)))  # type: ignore[arg-type]
-        settings = RunSettings(
-            protocol="single",
-            codebook=Codebook(labels=(Label(name="A"),)),
-            role_models={"annotator": role_model},
-            templates={},
-        )
-        request = Request("annotator", (Message("user", text),), form="labels")
-        try:
-            return await models.ask(role_model, request, settings, Document("1", {"text": text}), lambda *_: None)
-        finally:
-            await models.close()
-
-    return asyncio.run(go())
-
-
 def test_same_seed_repeats_the_reply_and_usage_is_exact(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    first = ask(server, max_tokens=24, temperature=0.8, seed=5)
-    again = ask(server, max_tokens=24, temperature=0.8, seed=5)
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-toy")
+    first, again = ask_at(server, times=2, max_tokens=24, temperature=0.8, seed=5).replies
     assert first.text
     assert first.text == again.text
     assert 0 < first.usage.completion_tokens <= 24
@@ -58,22 +33,22 @@ def test_same_seed_repeats_the_reply_and_usage_is_exact(server: str, monkeypatch
 
 
 def test_output_limit_gives_finish_reason_length(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    assert ask(server, max_tokens=2, temperature=0.8, seed=5).finish_reason == "length"
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-toy")
+    assert ask_at(server, max_tokens=2, temperature=0.8, seed=5).reply.finish_reason == "length"
 
 
 def test_wrong_key_raises_unauthorised(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_TOY_API_KEY", "wrong")
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "wrong")
     with pytest.raises(errors.Unauthorised):
-        ask(server)
+        ask_at(server)
 
 
 def test_too_long_prompt_raises_context_too_long(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-toy")
     with pytest.raises(errors.ContextTooLong):
-        ask(server, "word " * 3000)
+        ask_at(server, messages=(Message("user", "word " * 3000),))
 
 
 def test_models_are_listed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    assert [card.name for card in list_models(parse_connection("toy", server))] == ["tiny-random"]
+    monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-toy")
+    assert [card.name for card in list_models(parse_connection("local", server))] == ["tiny-random"]

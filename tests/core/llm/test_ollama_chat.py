@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -20,7 +19,7 @@ from core.runs import RoleModel
 from tests.core.engine.fakes import settings
 from tests.core.llm.asking import ask, refusing
 from tests.each_row import each_row
-from tests.servers.scripted import event, piece, stream
+from tests.servers.scripted import event, piece, sending, stream
 
 
 async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -113,16 +112,13 @@ def test_schema_is_left_out_for_versions_that_know_no_schema(words: str) -> None
 
 
 def test_text_in_the_field_of_the_other_endpoint_is_read() -> None:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:  # ollama-openai-proxy 0.7
-        pieces: list[dict[str, Any]] = [
-            {"model": "m", "response": None, "done": False},
-            {"model": "m", "response": "no", "done": False},
-            {"model": "m", "response": "ne", "done": False},
-            {"model": "m", "response": "", "done": True, "done_reason": "stop"},
-        ]
-        return await stream(request, *[json.dumps(piece).encode() + b"\n" for piece in pieces])
-
-    outcome = ask(behave, dialect="ollama")
+    pieces: list[dict[str, Any]] = [  # ollama-openai-proxy 0.7
+        {"model": "m", "response": None, "done": False},
+        {"model": "m", "response": "no", "done": False},
+        {"model": "m", "response": "ne", "done": False},
+        {"model": "m", "response": "", "done": True, "done_reason": "stop"},
+    ]
+    outcome = ask(sending(*[json.dumps(piece).encode() + b"\n" for piece in pieces]), "ollama")
     assert outcome.reply.text == "none"
     assert outcome.reply.usage.estimated
 
@@ -145,11 +141,8 @@ def test_missing_model_suggests_ollama_pull() -> None:
     ],
 )
 def test_broken_streams_raise_the_right_error(lines: list[dict[str, Any]], expected: type[errors.ModelError]) -> None:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        return await stream(request, *[json.dumps(line).encode() + b"\n" for line in lines])
-
     with pytest.raises(expected) as caught:
-        ask(behave, dialect="ollama")
+        ask(sending(*[json.dumps(line).encode() + b"\n" for line in lines]), "ollama")
     assert caught.value.partial == ("no" if len(lines) == 2 or expected is errors.CutStream else "")
 
 
@@ -159,13 +152,5 @@ def test_endless_stream_of_empty_events_times_out(dialect: Dialect) -> None:
     line = b'{"message": {"content": ""}, "done": false}\n'
     chunk = line if dialect == "ollama" else event(piece(""))
 
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(request)
-        for _ in range(500):
-            await response.write(chunk)
-            await asyncio.sleep(0.02)
-        return response
-
     with pytest.raises(errors.TimedOut, match=r"silent for 0\.2 s"):
-        ask(behave, dialect=dialect, silence=0.2)
+        ask(sending(*[chunk] * 500, pause=0.02), dialect, silence=0.2)

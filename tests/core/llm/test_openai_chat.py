@@ -9,90 +9,49 @@ import pytest
 from aiohttp import web
 
 from core import errors
-from core.codebook import Codebook, Label
-from core.debate.turns import Reply, Request
-from core.documents import Document
 from core.llm import http, openai_chat, streaming
-from core.llm.connections import parse_connection
-from core.llm.model_library import ModelLibrary
 from core.llm.request import encode_body
-from core.prompts import Message
-from core.runs import RoleModel, RunSettings, Sampling
-from tests.core.llm.asking import REQUEST
+from tests.core.llm.asking import REQUEST, ask, ask_at
 from tests.linear_time import check_linear_time
-from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
-
-ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
-
-
-def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | None = None, **sampling: Any) -> Reply:
-    """Send the request through the model library and return the last reply."""
-
-    async def go() -> Reply:
-        models = ModelLibrary([parse_connection("local", server.url)])
-        role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
-        settings = RunSettings(
-            protocol="single",
-            codebook=Codebook(labels=(Label(name="A"),)),
-            role_models={"annotator": role_model},
-            templates={},
-        )
-        sink = received if received is not None else []
-        try:
-            for _ in range(times):
-                reply = await models.ask(
-                    role_model,
-                    ASK,
-                    settings,
-                    Document("1", {"text": "Text."}),
-                    lambda text, reasoning: sink.append((text, reasoning)),
-                )
-            return reply
-        finally:
-            await models.close()
-
-    return asyncio.run(go())
+from tests.servers.faults import hanging
+from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, sending, stream
 
 
 def test_reply_is_streamed_with_its_usage() -> None:
-    received: list[tuple[str, bool]] = []
-    with Scripted(reply_with("The aspects are none")) as server:
-        reply = ask(server, received=received, temperature=0.5, max_tokens=77)
+    received: list[str] = []
+    outcome = ask(
+        reply_with("The aspects are none"),
+        on_delta=lambda text, _: received.append(text),
+        temperature=0.5,
+        max_tokens=77,
+    )
+    reply = outcome.reply
     assert reply.text == "The aspects are none"
-    assert [text for text, _ in received] == ["The", " aspects", " are", " none"]
+    assert received == ["The", " aspects", " are", " none"]
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.estimated) == (11, 7, False)
     assert reply.cost_usd is None  # this server has no published price
-    assert server.requests[0]["max_tokens"] == 77
-    assert server.requests[0]["temperature"] == 0.5
-    assert "top_p" not in server.requests[0]
+    assert outcome.sent[0]["max_tokens"] == 77
+    assert outcome.sent[0]["temperature"] == 0.5
+    assert "top_p" not in outcome.sent[0]
 
 
 def test_usage_within_a_choice_is_read() -> None:
     last = piece(finish="stop")
     last["choices"][0]["usage"] = {"prompt_tokens": 11, "completion_tokens": 7}
-    with Scripted(sending(event(piece("fine")), event(last), event(b"[DONE]"))) as server:
-        usage = ask(server).usage
+    usage = ask(sending(event(piece("fine")), event(last), event(b"[DONE]"))).reply.usage
     assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (11, 7, False)
 
 
 @pytest.mark.parametrize("name", ["cached_tokens", "prompt_cache_hit_tokens"])
 def test_cached_tokens_outside_the_details_are_read(name: str) -> None:  # Moonshot, DeepSeek
     usage = {"prompt_tokens": 11, "completion_tokens": 7, name: 8}
-    with Scripted(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))) as server:
-        assert ask(server).usage.cached_tokens == 8
+    reply = ask(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))).reply
+    assert reply.usage.cached_tokens == 8
 
 
 def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
-    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        return await stream(
-            request,
-            event({**piece(reasoning_content="hmm "), "model": "m-2026-11"}),
-            event({**piece(reasoning="so"), "model": "m-2026-11"}),
-            event(piece("yes", finish="stop")),
-        )
-
-    with Scripted(behave) as server:
-        reply = ask(server)
+    pieces = piece(reasoning_content="hmm "), piece(reasoning="so"), piece("yes", finish="stop")
+    reply = ask(sending(*(event({**part, "model": "m-2026-11"}) for part in pieces))).reply
     assert (reply.text, reply.reasoning) == ("yes", "hmm so")
     assert reply.served_model == "m-2026-11"
     assert reply.usage.estimated
@@ -100,16 +59,8 @@ def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
 
 
 def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
-    async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response(
-            {
-                "choices": [{"message": {"content": "whole"}, "finish_reason": "length"}],
-                "usage": {"prompt_tokens": 3, "completion_tokens": 1},
-            }
-        )
-
-    with Scripted(behave) as server:
-        reply = ask(server)
+    choice = {"message": {"content": "whole"}, "finish_reason": "length"}
+    reply = ask(status(200, {"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 1}})).reply
     assert (reply.text, reply.finish_reason) == ("whole", "length")
 
 
@@ -127,8 +78,7 @@ def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
     ],
 )
 def test_reasoning_that_is_in_the_total_only_is_billed(usage: dict[str, Any], expected: tuple[int, int]) -> None:
-    with Scripted(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))) as server:
-        reply = ask(server)
+    reply = ask(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))).reply
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == expected
 
 
@@ -140,8 +90,7 @@ def test_whole_reply_at_the_end_of_a_stream_adds_no_text() -> None:
         "usage": {"prompt_tokens": 20, "completion_tokens": 10},
     }
     pieces = (piece(reasoning_content="hm"), piece("The label "), piece("is A"))
-    with Scripted(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))) as server:
-        reply = ask(server)
+    reply = ask(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))).reply
     assert (reply.text, reply.reasoning, reply.finish_reason) == ("The label is A", "hm", "length")
     assert reply.usage.prompt_tokens == 20
 
@@ -168,8 +117,7 @@ def test_whole_reply_after_its_pieces_neither_doubles_nor_cuts_text(
 ) -> None:
     message = {"content": text, "reasoning_content": reasoning}
     whole = {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
-    with Scripted(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))) as server:
-        reply = ask(server)
+    reply = ask(sending(*map(event, (*pieces, whole)), event(b"[DONE]"))).reply
     assert (reply.text, reply.reasoning) == expected
 
 
@@ -188,8 +136,7 @@ def test_stream_of_messages_is_read_whole(texts: tuple[str, ...]) -> None:
         return {"object": "chat.completion", "choices": [{"message": {"content": text}}]}
 
     end = {"object": "chat.completion", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}
-    with Scripted(sending(*map(event, (*map(message, texts), end)), event(b"[DONE]"))) as server:
-        assert ask(server).text.split() == LABEL.split()
+    assert ask(sending(*map(event, (*map(message, texts), end)), event(b"[DONE]"))).reply.text.split() == LABEL.split()
 
 
 @pytest.mark.parametrize("message", [{"content": ""}, {"content": "x", "reasoning": "aab"}, {"reasoning": "a"}])
@@ -206,31 +153,21 @@ def test_whole_replies_after_many_pieces_take_linear_time(message: dict[str, str
 
 
 def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:
-    with Scripted(sending(event(piece("A, B and", finish="model_context_window_exceeded")))) as server:
-        assert ask(server).finish_reason == "length"
+    reply = ask(sending(event(piece("A, B and", finish="model_context_window_exceeded")))).reply
+    assert reply.finish_reason == "length"
 
 
 def test_streamed_refusal_is_reported_whole_with_its_cost() -> None:
     pieces = (piece(refusal="I"), piece(refusal="'m sorry, I cannot do this."), piece(finish="stop"))
     usage = {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 12}}
-    with (
-        Scripted(sending(*map(event, (*pieces, usage)), event(b"[DONE]"))) as server,
-        pytest.raises(errors.Refused, match=r"m declined: I'm sorry, I cannot do this\.") as caught,
-    ):
-        ask(server)
+    with pytest.raises(errors.Refused, match=r"m declined: I'm sorry, I cannot do this\.") as caught:
+        ask(sending(*map(event, (*pieces, usage)), event(b"[DONE]")))
     assert caught.value.billed == (1200, 12, 0)
 
 
 def status(code: int, body: Any, **headers: str) -> Behaviour:
     async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(body, status=code, headers=headers)
-
-    return behave
-
-
-def sending(*events: bytes, drop: bool = False) -> Behaviour:
-    async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        return await stream(request, *events, drop=drop)
 
     return behave
 
@@ -266,8 +203,8 @@ ERROR = {"error": {"message": "no", "code": None}}
     ],
 )
 def test_each_failure_has_its_own_error(behave: Behaviour, expected: type[errors.ModelError]) -> None:
-    with Scripted(behave) as server, pytest.raises(expected) as caught:
-        ask(server)
+    with pytest.raises(expected) as caught:
+        ask(behave)
     assert type(caught.value) is expected
     assert "TransferEncoding" not in str(caught.value)
     if expected is errors.CutStream:
@@ -288,8 +225,8 @@ def test_failed_attempt_reports_billed_tokens() -> None:
         (sending(event(piece("four" * 3)), drop=True), None),
         (status(401, ERROR), (0, 0, 0)),
     ):
-        with Scripted(behave) as server, pytest.raises(errors.ModelError) as caught:
-            ask(server)
+        with pytest.raises(errors.ModelError) as caught:
+            ask(behave)
         prompt, reply, _ = caught.value.billed
         assert caught.value.billed == billed if billed else (prompt > 0 and reply == 3)
 
@@ -299,32 +236,20 @@ def test_closed_port_is_unreachable() -> None:
     with server:
         pass
     with pytest.raises(errors.Unreachable, match=r"cannot be reached \(connection refused\)\. "):
-        ask(server)
+        ask_at(server.url)
 
 
 def test_silence_is_a_timeout_before_a_stream_and_a_stall_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.2)
-
-    def silent(*events: bytes) -> Behaviour:
-        async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-            if events:
-                response = web.StreamResponse()
-                await response.prepare(request)
-                await response.write(b"".join(events))
-            await asyncio.sleep(2)
-            return web.Response()
-
-        return behave
-
-    with Scripted(silent(event(piece("half")))) as server, pytest.raises(errors.Stalled):
-        ask(server)
-    with Scripted(silent()) as server, pytest.raises(errors.TimedOut):
-        ask(server)
+    with pytest.raises(errors.Stalled):
+        ask(hanging(event(piece("half"))))
+    with pytest.raises(errors.TimedOut):
+        ask(hanging())
 
 
 def test_retry_after_is_read() -> None:
-    with Scripted(status(429, ERROR, **{"retry-after": "7"})) as server, pytest.raises(errors.RateLimited) as caught:
-        ask(server)
+    with pytest.raises(errors.RateLimited) as caught:
+        ask(status(429, ERROR, **{"retry-after": "7"}))
     assert caught.value.retry_after == 7.0
 
 
@@ -340,12 +265,11 @@ def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
                 return web.json_response({"error": {"message": f"'{name}' is not supported"}}, status=400)
         return await reply_with("fine")(request, body)
 
-    with Scripted(behave) as server:
-        reply = ask(server, times=2, temperature=0.0, seed=3)
-    assert reply.text == "fine"
-    assert reply.refused_params == ("seed", "temperature")
-    assert len(server.requests) == 5  # three refusals and the reply, then one request without the refused parameters
-    assert server.requests[-1]["max_completion_tokens"] == 1024
+    outcome = ask(behave, times=2, temperature=0.0, seed=3)
+    assert outcome.reply.text == "fine"
+    assert outcome.reply.refused_params == ("seed", "temperature")
+    assert len(outcome.sent) == 5  # three refusals and the reply, then one request without the refused parameters
+    assert outcome.sent[-1]["max_completion_tokens"] == 1024
 
 
 def test_key_is_sent_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +277,7 @@ def test_key_is_sent_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/evil")
     with Scripted(reply_with("ok")) as server:
-        ask(server)
+        ask_at(server.url)
     assert server.headers[0]["authorization"] == "Bearer sk-secret"
 
 
@@ -367,17 +291,7 @@ def test_ollama_connection_uses_its_native_api() -> None:
             b'{"message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":5,"eval_count":2}\n',
         )
 
-    async def go(server: Scripted) -> Reply:
-        models = ModelLibrary([parse_connection("ollama", f"http://127.0.0.1:{server.port}")])
-        role_model = models.resolve(RoleModel(connection="ollama", model="m"))
-        settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
-        try:
-            return await models.ask(role_model, ASK, settings, Document("1", {"text": "T"}), lambda *_: None)
-        finally:
-            await models.close()
-
-    with Scripted(behave) as server:
-        reply = asyncio.run(go(server))
+    reply = ask(behave, "ollama").reply
     assert (reply.text, reply.reasoning) == ("yes", "hm")
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (5, 2)
     assert reply.cost_usd == 0.0
@@ -400,8 +314,7 @@ def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(
         await asyncio.sleep(late)
         return response
 
-    with Scripted(behave) as server:
-        assert ask(server, times=3).text == "A"
+    assert ask(behave, times=3).reply.text == "A"
     assert len(seen) == connections
 
 
@@ -422,16 +335,10 @@ def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
 
     async def go() -> list[str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        models = ModelLibrary([parse_connection("local", address)])
-        role_model = models.resolve(RoleModel(connection="local", model="m"))
-        settings = RunSettings(protocol="single", codebook=Codebook(), role_models={}, templates={})
-        document = Document("1", {"text": "T"})
-        try:
-            return [(await models.ask(role_model, ASK, settings, document, lambda *_: None)).text for _ in range(3)]
-        finally:
-            await models.close()
-            server.close()
+        port = server.sockets[0].getsockname()[1]
+        outcome = await asyncio.to_thread(ask_at, f"http://127.0.0.1:{port}/v1", times=3)
+        server.close()
+        return [reply.text for reply in outcome.replies]
 
     assert asyncio.run(go()) == ["A"] * 3
     assert len(connections) == 3
@@ -447,15 +354,14 @@ def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
 )
 def test_error_event_without_error_key_is_reported_with_its_message(data: bytes) -> None:
     behave = sending(event(piece("half")), b"event: error\ndata: " + data + b"\n\n")
-    with Scripted(behave) as server, pytest.raises(errors.ServerFault, match="stopped in mid-stream: out of rooms"):
-        ask(server)
+    with pytest.raises(errors.ServerFault, match="stopped in mid-stream: out of rooms"):
+        ask(behave)
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\n"])
 def test_empty_error_event_does_not_make_the_next_event_an_error(end: bytes) -> None:
     behave = sending(b"event: error\ndata: {}" + end, event(piece("whole")), b"data: [DONE]\n\n")
-    with Scripted(behave) as server:
-        assert ask(server).text == "whole"
+    assert ask(behave).reply.text == "whole"
 
 
 def test_connection_closed_before_its_first_reply_is_an_error() -> None:
@@ -467,16 +373,14 @@ def test_connection_closed_before_its_first_reply_is_an_error() -> None:
         request.transport.abort()
         return web.Response()
 
-    with Scripted(behave) as server, pytest.raises(errors.CutStream):
-        ask(server)
+    with pytest.raises(errors.CutStream):
+        ask(behave)
     assert len(seen) == 1
 
 
 def test_any_request_body_can_be_encoded() -> None:
     # Lone surrogates are replaced, and numbers of any size are sent, so that the server can refuse them.
-    with Scripted(reply_with("The aspects are none")) as server:
-        ask(server, seed=2**70)
-    assert server.requests[0]["seed"] == 2**70
+    assert ask(reply_with("The aspects are none"), seed=2**70).sent[0]["seed"] == 2**70
     assert (
         encode_body({"model": "m\ud800", "n": [2**64, "é"]})
         == '{"model": "m\ufffd", "n": [18446744073709551616, "é"]}'.encode()

@@ -18,7 +18,7 @@ from core.llm.connections import Dialect
 from tests.core.llm.asking import REQUEST, ROLE_MODEL, ask
 from tests.each_row import each_row
 from tests.linear_time import check_linear_time
-from tests.servers.scripted import Behaviour, event, piece
+from tests.servers.scripted import Behaviour, event, piece, sending
 
 REPLY = "The aspects present in this review are: #Service"
 EVENTS = [piece("The aspects present"), piece(" in this review are: #Service"), piece(finish="stop")]
@@ -33,18 +33,6 @@ def pretty(data: Any) -> bytes:
 
 
 PRETTY = b"".join(map(pretty, [*EVENTS, USAGE])) + DONE
-
-
-def sending(*data: bytes, kind: str = "text/event-stream") -> Behaviour:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": kind})
-        await response.prepare(request)
-        for part in data:
-            await response.write(part)
-            await asyncio.sleep(0)
-        return response
-
-    return behave
 
 
 @each_row("body", [COMPACT, PRETTY])
@@ -489,16 +477,8 @@ def test_other_bytes_after_a_complete_reply_change_nothing() -> None:
 
 
 def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:
-    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
-        await response.prepare(request)
-        for _ in range(400):
-            await response.write(b"x")
-            await asyncio.sleep(0.02)
-        return response
-
     with pytest.raises(errors.TimedOut):
-        ask(behave, silence=0.2)
+        ask(sending(*[b"x"] * 400, pause=0.02), silence=0.2)
 
 
 def odds(*tokens: str) -> list[dict[str, Any]]:

@@ -21,9 +21,9 @@ from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
 from tests.app.studio import can_other_tabs_act, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
-from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
+from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer
 from tests.servers.ollama import THINKER, ollama
-from tests.servers.scripted import Scripted, debating, event, piece
+from tests.servers.scripted import Scripted, debating, event, piece, sending
 
 FAR = RoleModel(connection="far", model="m")
 KEY = "sk-secret-Zx81kq0Pw7"
