@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import math
@@ -14,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import aiohttp
 import orjson
@@ -22,7 +21,6 @@ import orjson
 from core import errors
 from core.errors import ModelError
 from core.formatting import as_sentence, one_line
-from core.llm.connections import Connection
 from core.runs import RoleModel
 
 _CONTEXT = re.compile(
@@ -339,6 +337,8 @@ def _remedy(text: str) -> str:
     return _MEMORY_REMEDY if _MEMORY.search(text) else _LOADING_REMEDY if _LOADING.search(text) else ""
 
 
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+"""OpenSSL's reasons for an answer that is not TLS."""
 _CERTIFICATE_FAULTS = {
     9: ("it is not valid yet", "Check the clock of this machine."),
     10: ("it has expired", "Renew the certificate of the server, or check the clock of this machine."),
@@ -359,6 +359,10 @@ def not_connected(server: str, error: BaseException, action: str = "") -> errors
     ``action`` completes "cannot be reached to ...".
     """
     for cause in _causes(error):
+        if isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS:
+            return errors.OtherProtocol(
+                f"{server} speaks plain HTTP.", "Enter the address with http:// instead of https://."
+            )
         if isinstance(cause, ssl.SSLCertVerificationError):
             meaning, remedy = _CERTIFICATE_FAULTS.get(cause.verify_code, _UNKNOWN_SIGNER)
             reason = server_message(cause.verify_message).rstrip(".")
@@ -393,62 +397,3 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause: BaseException = getattr(following, "os_error", getattr(following, "certificate_error", following))
         yield cause
         following = cause.__cause__ or cause.__context__
-
-
-LOOK_SECONDS = 2.0
-"""Longest wait of each check in seconds, while a person waits."""
-
-_OTHER_SCHEME = {"http": "https", "https": "http"}
-
-
-async def explain_tls_error(error: errors.ModelError, connection: Connection) -> errors.ModelError:
-    """Return the error, or a final one if the address begins with the wrong of http:// and https://.
-
-    No part of a request and no key is sent.
-    """
-    parts = urlsplit(connection.base_url)
-    secure = parts.scheme == "https"
-    if parts.scheme not in _OTHER_SCHEME or not isinstance(error, errors.Unreachable if secure else errors.CutStream):
-        return error
-    host, port = parts.hostname or "", parts.port or (443 if secure else 80)
-    here = f"{connection.name} at {connection.base_url}"
-    other = _OTHER_SCHEME[parts.scheme] + connection.base_url[len(parts.scheme) :]
-    with contextlib.suppress(OSError, ValueError, TimeoutError):
-        if secure:
-            if plainly := await _answers_plainly(host, port):
-                return errors.OtherProtocol(f"{here} speaks plain HTTP.", f"Enter the address as {other}.")
-            if plainly is None and isinstance(error.__cause__, aiohttp.ConnectionTimeoutError):
-                return errors.OtherProtocol(
-                    f"{here} accepts connections and then does not begin TLS.",
-                    f"If it speaks plain HTTP, enter the address as {other}.",
-                )
-        elif await _begins_tls(host, port):
-            return errors.OtherProtocol(f"{here} speaks HTTPS.", f"Enter the address as {other}.")
-    return error
-
-
-async def _answers_plainly(host: str, port: int) -> bool | None:
-    """Return True if plain HTTP is answered, None if connections are accepted without any data."""
-    async with asyncio.timeout(LOOK_SECONDS):
-        reader, writer = await asyncio.open_connection(host, port)
-    with contextlib.closing(writer):
-        writer.write(b"GET / HTTP/1.0\r\n\r\n")
-        try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                answer = await reader.read(5)
-        except TimeoutError:
-            return None
-        return answer == b"HTTP/" if answer else None
-
-
-async def _begins_tls(host: str, port: int) -> bool:
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent over it
-    try:
-        async with asyncio.timeout(LOOK_SECONDS):
-            _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except ssl.SSLError as error:
-        # Only a TLS server sends an alert, for example to request a client certificate.
-        return "ALERT" in (error.reason or "")
-    writer.close()
-    return True

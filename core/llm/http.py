@@ -81,9 +81,10 @@ def _model_errors(builder: ReplyBuilder) -> Iterator[None]:
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
             raise _wrong_compression(role_model, error.__cause__.message) from error
-        raise errors.CutStream(
-            f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
-        ) from error
+        problem = f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
+        may_be_https = isinstance(error, aiohttp.ServerDisconnectedError) and role_model.base_url.startswith("http:")
+        remedy = f"{errors.CutStream.advice} {errors.OtherProtocol.advice}" if may_be_https else ""
+        raise errors.CutStream(problem, remedy) from error
 
 
 def _wrong_compression(role_model: RoleModel, reason: str) -> errors.MalformedStream:

@@ -220,13 +220,11 @@ class ModelLibrary:
         api: ChatAPI = ollama_chat if connection.dialect == "ollama" else openai_chat
         try:
             reply = await _Exchange(self.session, api, model_request, capabilities, on_delta).ask()
-        except ModelError as raised:
-            # Only before the first reply: a server that has replied uses the protocol of its address.
-            error = raised if capabilities.at else await failures.explain_tls_error(raised, connection)
+        except ModelError as error:
             if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
             failures.hide_key(error, key)
-            raise error from None
+            raise
         capabilities.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
             capabilities.reasons = True
