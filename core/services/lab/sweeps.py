@@ -11,9 +11,9 @@ all configurations are created before one of them starts: a codebook that is sav
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import ceil, log2
@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from core.debate import protocols
 from core.engine.base_engine import OUT_OF_BUDGET, UNKNOWN_COST
-from core.errors import MootError, ProjectError, UsageError
+from core.errors import MootError, UsageError
 from core.formatting import format_money
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import document_samples, few_shot_examples, prompt_templates
@@ -34,6 +34,7 @@ from core.services.runs import planning
 from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.lab import SweepRow as SweepRow
 from core.store.lab import SweepState
+from core.store.rows import validated
 
 MAX_CONFIGURATIONS = 64
 MIN_DOCUMENTS = 4
@@ -242,46 +243,18 @@ def rank_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedC
     Otherwise a configuration that leaves difficult documents unresolved would win. Raises ProjectError for a stored
     sweep that is not valid: a project file may come from somebody else.
     """
-    with _reading(row):
-        return _ranked_configurations(session, row)
-
-
-def read_spec(row: SweepRow) -> SweepSpec:
-    """Return the definition of a stored sweep. Raises ProjectError if it is not valid."""
-    with _reading(row):
-        return SPEC.validate_python(row.spec)
-
-
-def read_progress(row: SweepRow) -> SweepProgress:
-    """Return the progress of a stored sweep. Raises ProjectError if it is not valid."""
-    with _reading(row):
-        return PROGRESS.validate_python(row.progress)
-
-
-@contextmanager
-def _reading(row: SweepRow) -> Iterator[None]:
-    """Raise ProjectError for errors that a stored sweep causes if it is not valid."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ProjectError(f"Sweep {row.number} of this project cannot be read.", "Start another sweep.") from error
-
-
-def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[RankedConfiguration, ...]:
-    spec = read_spec(row)
+    spec, progress = read_spec(row), read_progress(row)
     configurations = all_configurations(spec)
-    progress = read_progress(row)
-    remaining = set(range(len(configurations)) if progress.remaining is None else progress.remaining)
+    remaining = range(len(configurations)) if progress.remaining is None else progress.remaining
     ranked = []
     for configuration in configurations:
-        run_ids = {
-            int(key.split("/")[0]): run_id
-            for key, run_id in progress.runs.items()
-            if key.split("/")[1] == str(configuration.number)
+        runs = {
+            rung: run
+            for rung in range(len(rung_sizes(len(configurations), spec.size)))
+            if (run_id := progress.runs.get(f"{rung}/{configuration.number}")) is not None
+            and (run := session.store.runs.get(run_id)) is not None
         }
-        runs = {rung: run for rung, run_id in run_ids.items() if (run := session.store.runs.get(run_id)) is not None}
-        ended = [rung for rung, run in runs.items() if run.state == "done"]
-        rung = max(ended, default=-1)
+        rung = max((rung for rung, run in runs.items() if run.state == "done"), default=-1)
         ranked.append(
             RankedConfiguration(
                 configuration,
@@ -295,6 +268,16 @@ def _ranked_configurations(session: ProjectSession, row: SweepRow) -> tuple[Rank
         )
     ranked.sort(key=lambda row: (-row.rung, -_sort_value(row.report), row.configuration.number))
     return tuple(ranked)
+
+
+def read_spec(row: SweepRow) -> SweepSpec:
+    """Return the definition of a stored sweep. Raises ProjectError if it is not valid."""
+    return validated(SPEC, row.spec, f"sweep {row.number}")
+
+
+def read_progress(row: SweepRow) -> SweepProgress:
+    """Return the progress of a stored sweep. Raises ProjectError if it is not valid."""
+    return validated(PROGRESS, row.progress, f"the progress of sweep {row.number}")
 
 
 def configuration_settings(session: ProjectSession, spec: SweepSpec, configuration: Configuration) -> RunSettings:

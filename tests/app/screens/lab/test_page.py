@@ -464,7 +464,6 @@ TWO_MODELS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lex
         ({}, {}),
         ([], []),
         ({**TWO_MODELS, "params": {"x": [1] * 100_000}}, {}),
-        (TWO_MODELS, {"runs": {"x": "y"}}),
         (TWO_MODELS, {"remaining": 5}),
         (TWO_MODELS, {"runs": [HOSTILE]}),
         ({**TWO_MODELS, "size": HOSTILE}, {}),
