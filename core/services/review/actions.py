@@ -122,7 +122,7 @@ def edit(
         change = ReviewChange(item, record.value(item), value)
         status: ReviewStatus | None = "Draft" if record.review_status == "Pending" else None
         decisions.append(Decision(record.document.id, (change,), status))
-    return _record_action(session, run_id, decisions, by)
+    return record_decisions(session, run_id, decisions, by)
 
 
 def submit(
@@ -165,7 +165,7 @@ def submit(
         blind = record.current_values(codebook.items) if record.hidden else None
         marks = (ReviewChange("blind", None, blind),) if blind else ()
         decisions.append(Decision(record.document.id, confirmed, "Submitted", marks, sampling.get(record.document.id)))
-    return _record_action(session, run_id, decisions, by)
+    return record_decisions(session, run_id, decisions, by)
 
 
 def reveal(session: ProjectSession, run_id: str, document_id: str, by: Attribution = DEFAULT_REVIEWER) -> SavedAction:
@@ -206,7 +206,7 @@ def mark(
     is_hidden = reviews.is_hidden(document_id, by.actor, run_id)
     before = reviews.marks(document_id, actor=by.actor, hidden=is_hidden).get(name)
     decision = Decision(document_id, marks=(ReviewChange(name, before, value or None),))
-    return _record_action(session, run_id, [decision], by)
+    return record_decisions(session, run_id, [decision], by)
 
 
 def set_status(
@@ -226,7 +226,7 @@ def set_status(
         return submit(session, run_id, document_ids, by, sampling=sampling)
     require_documents(session, document_ids)
     decisions = [Decision(id, status=status, sampling=sampling.get(id)) for id in document_ids]
-    return _record_action(session, run_id, decisions, by)
+    return record_decisions(session, run_id, decisions, by)
 
 
 def undo(
@@ -278,7 +278,10 @@ def require_documents(session: ProjectSession, document_ids: Sequence[str]) -> N
         raise UsageError(f"The project no longer contains {join_names(missing[:3])}.", "Reload the page.")
 
 
-def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: Attribution) -> SavedAction:
+def record_decisions(
+    session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: Attribution
+) -> SavedAction:
+    """Store checked decisions as one action."""
     events = session.store.reviews.record(
         decisions,
         actor=by.actor,

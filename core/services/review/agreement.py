@@ -14,7 +14,6 @@ from core.codebook import Codebook
 from core.documents import VERDICT, Value, differs
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.annotation_arrays import annotator_values, group_codes
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.project_session import ProjectSession
@@ -162,7 +161,7 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
 
 
 def adjudicate(
-    session: ProjectSession, run: RunRow, document_id: str, item: str, value: Value | None, *, actor: str | None = None
+    session: ProjectSession, run: RunRow, document_id: str, item: str, value: Value | None, *, actor: str = ""
 ) -> None:
     """Store the final value of a disagreement, which counts over all reviewers' values. None reopens it.
 
@@ -175,11 +174,7 @@ def adjudicate(
     if before is None and value is None:
         raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
     decision = Decision(document_id, (ReviewChange(item, before, value),), adjudicated=True)
-    version = codebooks.version_seen(session, run.settings) or None
-    session.store.reviews.record(
-        [decision], actor=actor or actions.default_reviewer(), run_id=run.run_id, codebook_version=version
-    )
-    session.trainer.schedule()
+    actions.record_decisions(session, run.run_id, [decision], actions.Attribution(actor))
 
 
 @cached_until_commit

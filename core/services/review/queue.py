@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -19,7 +19,6 @@ from core.services.result_cache import cached_until_commit
 from core.services.review import review_plan, sampling_frames
 from core.services.review.actions import RESOLVED, STATUSES
 from core.services.runs.configuration import role_titles
-from core.stats.sampling import MIN_EVEN
 from core.store.document_records import DocumentRecord
 from core.store.review_queue import Filter, QueueLine, Reason, Sort, Viewpoint
 from core.store.reviews import REVIEW_SETTINGS
@@ -161,15 +160,12 @@ class ReviewSettings:
 
 def review_settings(session: ProjectSession) -> ReviewSettings:
     """Return the review settings of the project."""
-    stored = session.store.settings.get(REVIEW_SETTINGS) or {}
-    return ReviewSettings(float(stored.get("even", DEFAULT_EVEN)), bool(stored.get("blind", False)))
+    return ReviewSettings(**(session.store.settings.get(REVIEW_SETTINGS) or {}))
 
 
 def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, actor: str = "") -> None:
-    """Store review settings. ValueError for an even part outside of MIN_EVEN to 1."""
-    if not MIN_EVEN <= settings.even <= 1:
-        raise ValueError(f"an even part of {settings.even}")
-    session.store.settings.set(REVIEW_SETTINGS, {"even": settings.even, "blind": settings.blind}, actor=actor)
+    """Store review settings."""
+    session.store.settings.set(REVIEW_SETTINGS, asdict(settings), actor=actor)
 
 
 @cached_until_commit

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from core.codebook import Codebook, Kind, incomparability, label_noun
+from core.codebook import Codebook, Kind, label_noun
 from core.errors import UsageError
 from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
@@ -60,7 +60,7 @@ class ReviewPlan:
 
     claim: Claim
     label: str
-    """The id of the label, empty for a claim over all labels."""
+    """The id of the label of a claim on a share or on F1, else empty."""
     points: float
     """Half the width of the interval, as a share.
 
@@ -135,9 +135,7 @@ def reviewed_before(session: ProjectSession, run: RunRow) -> int:
 
 
 def save_plan(session: ProjectSession, run: RunRow, plan: ReviewPlan | None, *, actor: str = "") -> None:
-    """Store the plan of a run, or end it (None). The queue draws for it from now on. UsageError for an invalid plan."""
-    if plan is not None:
-        _check(run.settings.codebook, plan)
+    """Store the plan of a run, or end it (None). The queue draws for it from now on."""
     session.store.settings.set(_setting(run), asdict(plan) if plan else None, actor=actor)
 
 
@@ -146,11 +144,10 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
 
     In each simulated study the verdicts are wrong as often as expected, four times as often where a role differs as
     elsewhere (at most half), and documents are drawn as the queue draws them. The median of the studies counts. None if
-    more than MAX_REVIEWS reviews (or all documents) are needed. UsageError for an invalid plan or a run without
-    verdicts.
+    more than MAX_REVIEWS reviews (or all documents) are needed. UsageError for a run without verdicts, and if the
+    expected error is not below the bound, or the runs do not differ enough.
     """
     codebook = run.settings.codebook
-    _check(codebook, plan)
     if plan.claim == "better":
         return _plan_comparison(session, run, plan)
     inputs = _simulation_input(session, run)
@@ -158,6 +155,8 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
     if not count:
         raise UsageError(f"{run.title} has no verdict yet.", "Wait for its first verdicts.")
     if plan.claim == "error":
+        if plan.expected >= plan.points:
+            raise UsageError("The expected error is not below the bound.", "Raise the bound or expect fewer errors.")
         among = float((inputs.levels == 2).mean())
         needed = sequential_tests.reviews_for_bound(plan.expected, plan.points)
         reviews = ceil(needed / among) if needed and among else None
@@ -177,7 +176,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     once, after the planned number of reviews: later ones do not change the result, unless all documents are reviewed.
     """
     codebook = run.settings.codebook
-    others = [_other_verdicts(session, run, plan)] if plan.claim == "better" else []
+    others = [sampling_frames.aligned_verdicts(session, run, session.run(plan.other))] if plan.claim == "better" else []
     loaded = annotation_arrays.reviewed_sample(session, run, *others)
     verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
     reference, predicted = loaded.reference[rows], verdicts[rows]
@@ -304,8 +303,7 @@ def describe_claim(codebook: Codebook, plan: ReviewPlan) -> str:
         case "share":
             return f"share of {codebook.label(plan.label).name} within {points} points"
         case "correct":
-            of_label = f"of {codebook.label(plan.label).name} " if plan.label else ""
-            return f"share of correct {values_noun(codebook.kind)} {of_label}within {points} points"
+            return f"share of correct {values_noun(codebook.kind)} within {points} points"
         case "f1":
             return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
         case "better":
@@ -358,9 +356,7 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         case "share":
             claim = f"{share} of the {everything} are about {name}"
         case "correct":
-            claim = (
-                f"{share} of the {values_noun(codebook.kind)} {f'{name} ' if name else ''}of {everything} are correct"
-            )
+            claim = f"{share} of the {values_noun(codebook.kind)} of {everything} are correct"
         case _:
             claim = f"F1 of {name} is {format_number(estimate.value, 2)} over {everything}"
     if status.complete:
@@ -373,31 +369,10 @@ def _setting(run: RunRow) -> str:
     return f"review plan {run.run_id}"
 
 
-def _check(codebook: Codebook, plan: ReviewPlan) -> None:
-    if plan.claim not in CLAIMS or not 0 < plan.points < 0.5 or not 0 <= plan.expected < 0.5:
-        raise UsageError("This is not a valid plan.", "Choose a precision and an expected error below 50%.")
-    if plan.claim == "error" and plan.expected >= plan.points:
-        raise UsageError("The expected error is not below the bound.", "Raise the bound or expect fewer errors.")
-    if plan.claim == "better" and not plan.other:
-        raise UsageError("This claim compares two runs.", "Choose another run.")
-    if plan.claim in ("share", "f1") and (codebook.kind == "rating" or not plan.label):
-        raise UsageError("This claim is about one label.", "Choose a label.")
-    if plan.label and plan.label not in codebook.label_names:
-        raise UsageError("The codebook of this run does not have the label.", "Choose another label.")
-
-
-def _other_verdicts(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> Grid:
-    """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
-    other = session.run(plan.other)
-    if different := incomparability(run.settings.codebook, other.settings.codebook):
-        raise UsageError(f"{run.title} and {other.title} have {different}.", "Choose a run of the same codebook.")
-    return sampling_frames.aligned_verdicts(session, run, other)
-
-
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:
     """Return how many reviews distinguish two runs if one has ``points`` more correct labels: where they differ."""
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
-    other_verdicts = _other_verdicts(session, run, plan)
+    other_verdicts = sampling_frames.aligned_verdicts(session, run, session.run(plan.other))
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(other_verdicts).any(axis=1)
     differs = verdicts[both] != other_verdicts[both]
     if not len(differs):
@@ -468,10 +443,7 @@ def _linear(
             for values in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
-    same = is_right(reference, verdicts, kind=codebook.kind)
-    if plan.label and codebook.kind != "choice":
-        same = same[:, [codebook.label_numbers[plan.label]]]
-    y = same.mean(axis=1)
+    y = is_right(reference, verdicts, kind=codebook.kind).mean(axis=1)
     return y, np.ones(len(y)), 1.0  # the queue prefers errors, so their weights vary less than those of all documents
 
 
