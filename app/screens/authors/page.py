@@ -357,28 +357,12 @@ def _question_settings(session: ProjectSession, settings: labelling.LabellingSet
     line(labelling.model_notice(settings.model))
     first, second = st.columns(2)
     first.number_input("Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked.")
-    second.number_input(
-        "Reading time (s)",
-        0.0,
-        60.0,
-        step=1.0,
-        **field("reading_seconds"),
-        help="A question can be answered after this time.",
-    )
-    first.number_input(
-        "Selected labels (k)",
-        1,
-        100,
-        **field("k"),
-        help="The most relevant labels; only these are asked and used for suggestions.",
-    )
-    second.number_input(
-        "Relevant labels needed",
-        1,
-        100,
-        **field("min_relevant"),
-        help="No questions about a text with fewer relevant labels.",
-    )
+    help = "A question can be answered after this time."
+    second.number_input("Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds"), help=help)
+    help = "The most relevant labels; only these are asked and used for suggestions."
+    first.number_input("Selected labels (k)", 1, 100, **field("k"), help=help)
+    help = "No questions about a text with fewer relevant labels."
+    second.number_input("Relevant labels needed", 1, 100, **field("min_relevant"), help=help)
     st.toggle(
         "Select predictors before they run",
         **field("predictors_first"),

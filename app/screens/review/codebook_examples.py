@@ -66,7 +66,7 @@ def _suggestions(
     record = actions.load_record(session, run, document_id, actor=actor)
     if record is None or not record.reviews or record.hidden:
         return []
-    return codebook_examples.open_suggestions(session, run, record)
+    return codebook_examples.suggest_examples(session, run, record)
 
 
 def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -76,25 +77,22 @@ def _with_runs(
     session: ProjectSession, subject: str, key: str, rows: Mapping[VersionRow, str]
 ) -> tuple[VersionRow, ...]:
     """Return the rows, given with their hashes in ``Lab.uses``, with their depths, runs and scores."""
-    used: dict[str, list[tuple[str, str]]] = {}
+    used = defaultdict[str, list[tuple[str, str]]](list)
     for run_id, purpose, mark in session.store.lab.uses(key):
-        used.setdefault(mark, []).append((run_id, purpose))
+        used[mark].append((run_id, purpose))
     subject_trials = session.store.lab.trials(subject)  # those of other subjects differ in more than this
     trials = {run_id: trial for trial in subject_trials for run_id in (trial.before_run, trial.after_run)}
     depths = _depths(rows)
-    filled = []
-    for row, mark in rows.items():
-        used_in = used.get(mark, [])
-        filled.append(
-            replace(
-                row,
-                depth=depths[row.name],
-                runs=tuple(run_id for run_id, purpose in used_in if purpose == "run"),
-                report=_latest_report(session, used_in, trials, held_out=False),
-                held_out=_latest_report(session, used_in, trials, held_out=True),
-            )
+    return tuple(
+        replace(
+            row,
+            depth=depths[row.name],
+            runs=tuple(run_id for run_id, purpose in used[mark] if purpose == "run"),
+            report=_latest_report(session, used[mark], trials, held_out=False),
+            held_out=_latest_report(session, used[mark], trials, held_out=True),
         )
-    return tuple(filled)
+        for row, mark in rows.items()
+    )
 
 
 def _depths(rows: Iterable[VersionRow]) -> dict[str, int]:

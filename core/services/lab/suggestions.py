@@ -298,12 +298,12 @@ REWRITE_JOB = "a model rewrites a label"
 """Name of the job in a project."""
 
 
+@dataclass(slots=True)
 class Rewrite:
     """The rewrite that all tabs of a project show, in memory only."""
 
-    def __init__(self) -> None:
-        self.proposal: Proposal | None = None
-        """Proposal of a model, until the next request."""
+    proposal: Proposal | None = None
+    """Proposal of a model, until the next request."""
 
 
 def propose_rewrite(
@@ -392,10 +392,9 @@ def field_effect(session: ProjectSession, proposal: Proposal, part: str, run_id:
 
 def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:
     """Return the proposal with one field decided: as ``value``, or unchanged."""
-    settled = getattr(proposal.before, part) if value is None else value
-    before = proposal.before.model_copy(update={part: settled})
-    after = proposal.after.model_copy(update={part: settled})
-    return Proposal(before, after, proposal.why, proposal.spec, proposal.cost_usd, proposal.cached)
+    settled = {part: getattr(proposal.before, part) if value is None else value}
+    before, after = (label.model_copy(update=settled) for label in (proposal.before, proposal.after))
+    return replace(proposal, before=before, after=after)
 
 
 def _edited_list(now: tuple[str, ...], fields_in: Mapping[str, Any], part: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ The document whose words are used is then excluded from evaluations of runs with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -61,44 +61,25 @@ class ExampleEffect:
     and the held-out ones, on which definitions are never tuned."""
 
 
-def suggest_examples(session: ProjectSession, run: RunRow, record: DocumentRecord) -> tuple[CodebookExample, ...]:
-    """Return one example for each corrected label of a document.
+def suggest_examples(
+    session: ProjectSession, run: RunRow, record: DocumentRecord
+) -> list[tuple[CodebookExample, ExampleEffect | None]]:
+    """Return one example for each corrected label of a document that was not added from it yet, with its effect.
 
     A missed label gets an include example, a wrongly assigned one an exclude example. The words are the quote offered
     for the label, else the clause with the strongest keyword, else empty. Labels missing from the latest codebook and
-    ratings give none.
+    ratings give none. The effect is None where the reviewer has to choose the words: there are none, or they would do
+    more harm than good.
     """
     latest = extended_codebook(session, run)
-    suggestions: list[CodebookExample] = []
     if latest is None:
-        return ()
-    for item, review in record.reviews.items():
-        verdict = record.values.get(item)
-        if verdict is None or verdict == review.value:
-            continue
-        for label_id, part in _corrected_labels(latest, item, verdict, review.value):
-            suggestions.append(
-                CodebookExample(record.document.id, label_id, part, _example_text(latest, label_id, part, record))
-            )
-    return tuple(suggestions)
-
-
-def open_suggestions(
-    session: ProjectSession, run: RunRow, record: DocumentRecord
-) -> list[tuple[CodebookExample, ExampleEffect | None]]:
-    """Return suggested examples that were not added from this document yet, each with its effect.
-
-    The effect is None where the reviewer has to choose the words: there are none, or they would do more harm than good.
-    """
-    added = {
-        (label, part)
-        for document, label, part in session.store.classifiers.codebook_examples()
-        if document == record.document.id
-    }
+        return []
+    added = session.store.classifiers.codebook_examples()
     suggestions: list[tuple[CodebookExample, ExampleEffect | None]] = []
-    for example in suggest_examples(session, run, record):
-        if (example.label_id, example.part) in added:
+    for label_id, part in _corrected_labels(latest, record):
+        if (record.document.id, label_id, part) in added:
             continue
+        example = CodebookExample(record.document.id, label_id, part, _example_text(latest, label_id, part, record))
         try:
             effect = preview_example(session, run, example)
             suggestions.append((example, effect if effect.net.pays else None))
@@ -113,7 +94,6 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     UsageError for words that are missing, too long or in the label already; CodebookError for a deleted label, or if
     the latest codebook has labels of another kind.
     """
-    saved = session.store.codebooks.latest()
     before = _require_codebook(session, run)
     text = _check_text(before, example)
     after = codebooks.extend_label(before, example.label_id, example.part, text)
@@ -128,7 +108,7 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     return ExampleEffect(
         after=after,
         changes=compare(before, after),
-        version=saved.number + 1 if saved else 1,
+        version=codebooks.codebook_status(session).next_version,
         matching=len(matching),
         stale=len(stale),
         net=net_effect(before, after, labelled[-MAX_EVALUATED:]),
@@ -178,14 +158,18 @@ def _require_codebook(session: ProjectSession, run: RunRow) -> Codebook:
     return codebook
 
 
-def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:
-    """Return (label, part) for each label that a correction adds or removes."""
-    pairs: list[tuple[Value, Part]] = []
-    if codebook.kind == "multilabel":
-        pairs = [(item, "include" if true is True else "exclude")]
-    elif codebook.kind == "choice":
-        pairs = [(true, "include"), (verdict, "exclude")]
-    return [(str(label), part) for label, part in pairs if label in codebook.label_names]
+def _corrected_labels(codebook: Codebook, record: DocumentRecord) -> Iterator[tuple[str, Part]]:
+    """Yield (label, part) for each label that a correction adds or removes."""
+    for item, review in record.reviews.items():
+        verdict, true = record.values.get(item), review.value
+        pairs: list[tuple[Value, Part]] = []
+        if verdict is None or verdict == true:
+            continue
+        if codebook.kind == "multilabel":
+            pairs = [(item, "include" if true is True else "exclude")]
+        elif codebook.kind == "choice":
+            pairs = [(true, "include"), (verdict, "exclude")]
+        yield from ((str(label), part) for label, part in pairs if label in codebook.label_names)
 
 
 def _example_text(codebook: Codebook, label_id: str, part: Part, record: DocumentRecord) -> str:

@@ -46,7 +46,7 @@ def _correct(session: ProjectSession, run: RunRow, document: str, item: str, val
 def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[CodebookExample, ...]:
     result = actions.load_record(session, run, document)
     assert result is not None
-    return codebook_examples.suggest_examples(session, run, result)
+    return tuple(example for example, _ in codebook_examples.suggest_examples(session, run, result))
 
 
 def test_correction_suggests_the_misleading_words(session: ProjectSession) -> None:
@@ -87,10 +87,10 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
     _correct(session, run, "d0", PRICE, False)
     result = actions.load_record(session, run, "d0")
     assert result is not None
-    ((example, effect),) = codebook_examples.open_suggestions(session, run, result)
+    ((example, effect),) = codebook_examples.suggest_examples(session, run, result)
     assert effect is not None
     actions.submit(session, run.run_id, ["d7"])  # here the fee is a price
-    assert codebook_examples.open_suggestions(session, run, result) == [(example, None)]
+    assert codebook_examples.suggest_examples(session, run, result) == [(example, None)]
 
 
 def test_example_extends_the_latest_codebook_after_a_label_was_deleted(session: ProjectSession) -> None:
