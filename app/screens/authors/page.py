@@ -98,7 +98,6 @@ def _no_answers() -> None:
 
 
 def _consent(session: ProjectSession, current: labelling.AuthorLabelling) -> None:
-    """Draw the consent text, and below it the name or code and the button to agree."""
     with panel("Before you start", key="authors-consent"):
         st.text(labelling.CONSENT)
         line(labelling.model_notice(labelling.load_settings(session).model))
@@ -173,7 +172,6 @@ def _composer(session: ProjectSession, author: str, draft: labelling.AuthorDraft
 
 
 def _sent(draft: labelling.AuthorDraft, submission: Submission | None) -> None:
-    """Draw the current chat, or the text that was sent last."""
     if draft.is_chat and draft.messages:
         with panel("Conversation", key="authors-conversation"):
             _messages(draft.messages)
@@ -189,7 +187,6 @@ def _messages(messages: Iterable[ConversationMessage]) -> None:
 
 
 def _questions(session: ProjectSession, current: labelling.AuthorLabelling, submission: Submission) -> None:
-    """Draw the next question, and the labels with their effects."""
     if not submission.questions:
         with panel("No questions", key="authors-unreadable"):
             notice("info", "No questions about this text", "The model's questions are unreadable.")
@@ -329,7 +326,6 @@ def _shortcuts(question: Question) -> list[str | None]:
 
 
 def _settings(session: ProjectSession) -> None:
-    """Draw the settings."""
     settings = labelling.load_settings(session)
 
     def field(name: str) -> dict[str, Any]:
@@ -343,7 +339,6 @@ def _settings(session: ProjectSession) -> None:
 
 
 def _question_settings(session: ProjectSession, settings: labelling.LabellingSettings, field: Field) -> None:
-    """Draw the model, and which questions are asked."""
     plan = planning.load_plan(session)
     planned = (role_model.spec for role_model in (*plan.models, planning.DEFAULT_ROLE_MODEL))
     specs = list(dict.fromkeys((settings.model, *planned)))
@@ -371,8 +366,6 @@ def _question_settings(session: ProjectSession, settings: labelling.LabellingSet
 
 
 def _suggestion_settings(session: ProjectSession, settings: labelling.LabellingSettings, field: Field) -> None:
-    """Draw the names to mask, and the suggestions."""
-
     def save_names(text: str) -> None:
         _save_setting(session, "names", tuple(filter(None, map(str.strip, text.split("\n")))))
 

@@ -59,7 +59,6 @@ def main() -> None:
 
 
 def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus) -> None:
-    """Draw the page header: draft status, save, discard, compare and files."""
     book = status.codebook
     number = status.next_version
     badge = f"v{status.saved.number}" if status.saved else ""
@@ -88,7 +87,6 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
 
 @st.dialog("Changes", width="large")
 def compare(session: ProjectSession) -> None:
-    """Draw the dialog that compares two versions."""
     status = codebooks.codebook_status(session)
 
     def restore(number: int) -> None:
@@ -102,7 +100,6 @@ def compare(session: ProjectSession) -> None:
 
 
 def files(session: ProjectSession, book: Codebook) -> None:
-    """Draw the export and import of codebook files."""
     for title, content, suffix, media_type in (
         ("Export YAML", dump_yaml, ".yaml", "application/yaml"),
         ("Export REFI-QDA", dump_qdc, ".qdc", "application/xml"),
@@ -119,8 +116,6 @@ def files(session: ProjectSession, book: Codebook) -> None:
 
 
 def import_form(session: ProjectSession, book: Codebook | None) -> None:
-    """Draw the import of a codebook file into the draft."""
-
     def save(content: bytes, name: str) -> None:
         codebooks.save_draft(session, codebooks.import_file(content, name, book))
         state.note_saved("codebook")
@@ -134,7 +129,6 @@ def import_form(session: ProjectSession, book: Codebook | None) -> None:
 
 
 def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> Label | None:
-    """Draw the list of labels and return the edited label, or None."""
     by_id = {label.id: label for label in status.codebook.labels}
     picked = state.codebook.label
     if picked not in by_id:
@@ -166,8 +160,6 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
 
 
 def add_label(fields: Fields) -> None:
-    """Add a label and select it."""
-
     def edit(book: Codebook) -> Codebook:
         grown, label_id = codebooks.add_label(book)
         state.codebook.select_label(label_id)
@@ -177,7 +169,6 @@ def add_label(fields: Fields) -> None:
 
 
 def shared_settings(fields: Fields, status: CodebookStatus) -> None:
-    """Draw the settings that all labels share."""
     book = status.codebook
     with panel("All labels", key="whole"):
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
@@ -231,7 +222,6 @@ def scale(end: str) -> label_editor.Edit:
 
 
 def history(session: ProjectSession, status: CodebookStatus) -> None:
-    """Draw the versions, and a note for the next version."""
     with panel("Versions", key="versions"):
         rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
         for version in codebooks.history(session):
@@ -246,7 +236,6 @@ def history(session: ProjectSession, status: CodebookStatus) -> None:
 
 
 def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, label: Label) -> None:
-    """Draw the editor of a label, with its keyword matches and warnings."""
     book = status.codebook
     first = codebooks.since(codebooks.history(session), label.id)
     with st.container(border=True, key="editor", gap="small"):
@@ -299,7 +288,6 @@ def delete_label(session: ProjectSession, fields: Fields, label: Label) -> None:
 
 
 def prompts(session: ProjectSession, status: CodebookStatus) -> None:
-    """Draw the prompts that each role gets for a document."""
     book = status.codebook
     total = overview.count_documents(session)
     since = status.saved if status.dirty else None
@@ -340,8 +328,6 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
 
 
 def start(session: ProjectSession, fields: Fields) -> None:
-    """Draw the start of a codebook: templates, a first label, a file, or gold columns."""
-
     def heading(title: str, note: str) -> None:
         st.html(f'<div class="moot-strong">{title}<small>{note}</small></div>')
 
@@ -371,7 +357,6 @@ def start(session: ProjectSession, fields: Fields) -> None:
 
 
 def use(fields: Fields, book: Codebook) -> None:
-    """Save a template as the draft."""
     fields.apply(lambda _: book)
     state.set_notice("ok", f"{book.name} is now the draft", "Edit it, then save it as v1.")
 

@@ -43,12 +43,10 @@ def _mapped(draft: ImportDraft, **changed: Any) -> ImportDraft:
 
 
 def _map(keep: Keep, **changed: Any) -> None:
-    """Change parts of the mapping."""
     keep(lambda draft: _mapped(draft, **changed))
 
 
 def columns(draft: ImportDraft, keep: Keep) -> None:
-    """Draw text, id, context and group columns."""
     table, mapping = draft.table, draft.mapping
 
     def set_text(text: str) -> None:
@@ -79,7 +77,6 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
 
 
 def _other_columns(draft: ImportDraft) -> list[str]:
-    """Return all columns but the text."""
     return [name for name in draft.table.columns if name != draft.mapping.text]
 
 
@@ -123,7 +120,6 @@ def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> Gold
 
 
 def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
-    """Draw the gold columns."""
     kind = gold_kind(draft, codebook, keep)
     if kind == "none":
         return

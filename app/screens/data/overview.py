@@ -40,7 +40,6 @@ MAX_WIDE_BARS = 14
 
 
 def show(session: ProjectSession, codebook: Codebook | None) -> None:
-    """Draw the overview of a project with documents."""
     overview = service.load_overview(session, codebook)
     rejected = sum(import_.counts["rejected"] for import_ in overview.imports)
     raters = f" by {len(overview.raters)} raters" if len(overview.raters) > 1 else ""
@@ -81,7 +80,6 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
 
 
 def _documents(session: ProjectSession, codebook: Codebook | None, search: str) -> None:
-    """Draw a page of the documents."""
     total = service.count_documents(session, search)
     if not total:
         line("No document matches the search.", "q")
@@ -153,7 +151,6 @@ def _languages(session: ProjectSession) -> None:
 
 
 def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
-    """Draw every import, with a download of its rejected rows."""
     with panel("Imports", key="imports"):
         for import_ in imports:
             with st.container(horizontal=True, vertical_alignment="center", key=f"import-{import_.id}"):

@@ -71,7 +71,6 @@ def read(session: ProjectSession, files: Sequence[SourceFile]) -> None:
 
 
 def first_import(session: ProjectSession) -> None:
-    """Draw the page of a project without documents."""
     header("Data", "no documents yet")
     left, right = st.columns((1.5, 1), gap="large")
     with left, st.container(key="start", gap="small"):
@@ -90,7 +89,6 @@ def first_import(session: ProjectSession) -> None:
 
 
 def project(session: ProjectSession) -> None:
-    """Draw the documents of the project."""
     codebook = codebooks.editor_codebook(session)
     with header("Data", session.name):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
@@ -103,7 +101,6 @@ def project(session: ProjectSession) -> None:
 
 
 def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
-    """Draw the mapping of gold columns for documents that are stored already."""
     codebook = codebooks.editor_codebook(session)
 
     def keep(change: column_mapping.Change) -> None:
@@ -183,7 +180,6 @@ class ImportPage:
         self.pending.draft = change(self.pending.draft)
 
     def show(self) -> None:
-        """Draw the page."""
         self.add_dropped_files()
         table = self.draft.table
         layout.write_url(import_id=self.pending.id)
@@ -304,8 +300,6 @@ class ImportPage:
             choice("sheet", table.sheets, table.sheet)
 
     def row_options(self, duplicates: int, empties: int) -> None:
-        """Ask how to handle duplicate and empty texts, if there are any."""
-
         def choice(part: str, title: str, options: dict[str, str]) -> None:
             def change(value: Any) -> None:
                 self.keep(lambda draft: replace(draft, **{part: value}))

@@ -63,7 +63,6 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 
 def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommendation], basis: str) -> None:
-    """Draw the scores of each model and the recommendation for each role."""
     subtitle = "macro scores of each model's own lists, in its latest run with this codebook"
     with layout.panel("Model per role", subtitle, counted=basis, key="models-roles"):
         rows = [
@@ -104,7 +103,6 @@ def _alternative_test(test: Alternative, basis: str) -> None:
 
 
 def _drift(session: ProjectSession, run: RunRow) -> None:
-    """Draw the results of the canary runs."""
     drifts = model_drift.drifts(session, run)
     basis = coverage.merge([drift.counted for drift in drifts]).describe() if drifts else ""
     with layout.panel("Drift", "canary documents, repeated later", counted=basis, key="models-drift") as head:
@@ -122,7 +120,6 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
 
 
 def _repeat_canaries(session: ProjectSession, run: RunRow) -> None:
-    """Start a run that repeats the canary documents of a run."""
     canary_run = model_drift.start_canary_run(session, run)
     session.start_or_resume(canary_run.run_id)
     started = f"{format_count(canary_run.documents, 'canary document')} started"

@@ -22,7 +22,6 @@ _CONFUSION_MATRIX = component("confusion_matrix")
 
 @st.fragment
 def confusion_panel(session: ProjectSession, evaluation: EvaluationReport, debate: DebateEffect) -> None:
-    """Draw the matrices and the documents in the selected cell."""
     codebook = evaluation.run.settings.codebook
     reference = reference_names(evaluation.reference).noun
     with layout.panel(

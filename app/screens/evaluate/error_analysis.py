@@ -29,7 +29,6 @@ NAMES: dict[bool, dict[ErrorSide, str]] = {
 
 @st.fragment
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
     evaluation = evaluate(session, run, reference)
     label_id = pick(codebook, key="errors-label", default=evaluation.first_scored)

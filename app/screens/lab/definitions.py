@@ -53,7 +53,6 @@ PARTS = {
 
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
-    """Draw the definitions panel."""
     status = codebooks.codebook_status(session)
     version = f"v{status.saved.number if status.saved else 0}"
     subtitle = f"{version} against the draft, {format_count(status.count, 'change')}" if status.dirty else version
@@ -106,7 +105,6 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
 
 
 def save_button(session: ProjectSession) -> None:
-    """Draw the button that saves the draft as a version."""
     status = codebooks.codebook_status(session)
     title = f"Save as v{status.next_version}"
     kind = "primary" if status.dirty else "secondary"
@@ -135,7 +133,6 @@ def _open_version(session: ProjectSession, name: str) -> None:
 
 
 def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) -> None:
-    """Draw the suggestions from errors, and below them a model's rewrite of one label."""
     heading("From the errors")
     run_id = _errors_of(session)
     show_accepted_changes(session)

@@ -79,7 +79,6 @@ def can_test(session: ProjectSession) -> bool:
 
 
 def lab_plan(session: ProjectSession) -> Plan:
-    """Return the project's plan with the protocol of the Lab."""
     plan = planning.load_plan(session)
     book = codebooks.current(session)
     protocol = state.lab.protocol or plan.protocol
@@ -93,7 +92,6 @@ def is_instant(plan: Plan) -> bool:
 
 
 def has_testable_change(session: ProjectSession, slot: Slot | None) -> bool:
-    """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.codebook_status(session).dirty
     status = prompt_templates.template_status(session, slot)
@@ -123,7 +121,6 @@ def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly:
 
 
 def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    """Draw the page header: subject, protocol, sample and test buttons."""
     book = codebooks.current(session)
     names = protocols.supporting(book.kind) if book is not None else []
     subject = "definitions" if slot is None else slot.title.lower()
@@ -155,7 +152,6 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 
 def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    """Draw the live test of one document beside its previous result."""
     line("Watch one document live, beside its result before the change.")
     count = document_samples.count_visible(session)
     if not count:
@@ -186,7 +182,6 @@ def choose_document(session: ProjectSession, document_id: str) -> None:
 
 
 def choose_base(session: ProjectSession, base: RunRow | None) -> None:
-    """Draw the form that chooses the run whose models, parameters and prompts the Lab uses."""
     runs = {row.run_id: row for row in annotation_arrays.ranked_runs(session)}
     if not runs:
         line("No runs yet. Tests use the models that are chosen on Models.", "q")
@@ -236,7 +231,6 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
 
 
 def subject_picker(slots: tuple[Slot, ...]) -> None:
-    """Draw the choice of the subject: prompts of roles, definitions, and shared prompt parts."""
     unshared = {slot.name: slot.title for slot in slots if not slot.shared}
     shared = {slot.name: slot.title for slot in slots if slot.shared}
     names = {trials.DEFINITIONS: "Definitions", **unshared}

@@ -176,13 +176,11 @@ def _save(session: ProjectSession, slot: Slot) -> None:
 
 
 def note_field(number: int) -> None:
-    """Draw the field for the note of the next version."""
     placeholder = f"Note for v{number}: what changed, in a few words"
     codebook_versions.note_field(LabState.note, number, placeholder=placeholder, label_visibility="collapsed")
 
 
 def save(session: ProjectSession, slot: Slot) -> PromptVersion:
-    """Save the draft as a version, and return it."""
     version = prompt_templates.save_version(session, slot, state.lab.note)
     LabState.note.reset()
     state.lab.replace_editor_text()
@@ -197,7 +195,6 @@ def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
 
 
 def promote(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
-    """Make a version the default for new runs."""
     prompt_templates.promote_version(session, slot, version)
     state.lab.replace_editor_text()
     runs = "New runs with this preset" if slot.of_preset else "New runs"

@@ -28,7 +28,6 @@ from core.stats.intervals import Estimate, format_interval
 
 
 def draw(session: ProjectSession, plan: Plan) -> None:
-    """Draw the sweeps, below the results of trials."""
     rows = sweeps.all_sweeps(session)
     # Another value would close or open it in the browser, also at the end of a sweep that the user watches.
     with st.expander("Sweep: compare many prompt versions, models or parameters", expanded=bool(rows)):

@@ -89,7 +89,6 @@ def _save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
 
 
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
-    """Draw the page header: draft status, save, discard, files, and the link to a run."""
     number, size = status.next_version, _size(status.personas)
     badge = f"v{number} draft" if status.dirty else f"v{status.saved.number}" if status.saved else ""
     with header("Personas", f"{size} on the panel", badge=badge, tone="unres" if status.dirty else ""):
@@ -130,7 +129,6 @@ def _size(persona_set: PersonaSet) -> str:
 
 
 def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | None) -> None:
-    """Draw the source documents and the form that generates personas from them."""
     stored = personas.sources(session)
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
         uploads = st.file_uploader(
@@ -160,7 +158,6 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
 
 
 def _generation(session: ProjectSession) -> None:
-    """Draw the form that generates personas: limits, model, and the button. The defaults are those of the plan."""
     codebook = codebooks.current(session)
     plan = planning.load_plan(session)
     wanted = personas.generation_settings(plan)
@@ -191,13 +188,11 @@ def _generation(session: ProjectSession) -> None:
 
 
 def _finish(generated: personas.GeneratedPersonas) -> None:
-    """Set a notice about the generated personas."""
     state.note_saved("personas")
     state.set_notice("ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it.")
 
 
 def _task(session: ProjectSession, current: PersonaSet) -> None:
-    """Draw the task, which all personas share."""
     codebook = codebooks.current(session)
     with panel("Task", "what the personas judge, and for whom", key="persona-task"):
         placeholder = personas.task_of(codebook)[:300] if codebook else "What the personas judge"
@@ -240,7 +235,6 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
 
 
 def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
-    """Draw the edited persona and its evidence."""
     position, member = next((at, member) for at, member in enumerate(current.members) if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         key = f"persona-delete-open-{name}"  # closes it after a deletion
@@ -311,7 +305,6 @@ def _quote_html(quote: Quote, text: str) -> str:
 
 
 def _history(session: ProjectSession, status: personas.PersonaStatus) -> None:
-    """Draw the versions, a note for the next version, and the cost of the last panel run."""
     with panel("Versions", key="persona-versions"):
         versions = personas.history(session)
         if versions:

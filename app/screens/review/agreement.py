@@ -31,14 +31,12 @@ SIZE = 10
 
 
 def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
-    """Draw the Agreement view."""
     report = agreement_report(session, run)
     _reviewers(session, run, report, actor)
     _latent(session, run)
 
 
 def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, actor: str) -> None:
-    """Draw the agreement of the reviewers and their disagreements."""
     if report.documents == 0:
         submitters = ", ".join(f"{name} ({count:,})" for name, count in report.reviewers.items()) or "nobody yet"
         layout.empty(

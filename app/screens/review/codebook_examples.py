@@ -81,7 +81,6 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 
 @st.dialog("Add as example", width="large")
 def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    """Draw the dialog: the fields of an example, its effect, and the button that adds it."""
     codebook = codebook_examples.extended_codebook(session, run) or run.settings.codebook
     edited = _example_form(example, codebook)
     if not edited.text.strip():
@@ -103,7 +102,6 @@ _PART_WORDS: Mapping[Part, str] = {
 
 
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
-    """Draw the choice of label, part and words, and return the resulting example."""
     key = f"new-example-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
     index = codebook.label_numbers.get(example.label_id, 0)
@@ -118,7 +116,6 @@ def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExamp
 
 
 def _example_effect(effect: ExampleEffect) -> None:
-    """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(effect.changes)
     matching, decisions = format_count(effect.matching, "reviewed document"), format_count(effect.stale, "decision")
     remark(

@@ -147,7 +147,6 @@ def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], No
 
 
 def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
-    """Draw the controls below the grid: bulk actions, row range, order and pages."""
     _bulk(session, run, actor, {row.document_id for row in page.rows})
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pager"):
         range_line = st.container(width="stretch")

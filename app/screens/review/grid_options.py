@@ -107,7 +107,6 @@ def grid_options(
 
 
 def _cell_options(js: Any) -> dict[str, Any]:
-    """Return how cells of all columns are drawn, edited and selected."""
     return {
         "defaultColDef": {
             "sortable": False,

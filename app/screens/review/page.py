@@ -143,7 +143,6 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
 
 
 def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.DeltaGenerator]:
-    """Draw the filters and return them with the container for the counters."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-filters"):
         search = st.text_input(
             "Search",
@@ -188,7 +187,6 @@ def _show_all() -> None:
 
 
 def _reviewer(actor: str) -> None:
-    """Draw the button with the reviewer's name, and the popover that explains and changes the name."""
     typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
     name = literal(actor)
     popover = st.popover(name, icon=":material/person:", key="review-reviewer-open", help=f"Reviewing as {name}")
@@ -210,8 +208,6 @@ EVEN, BLIND = "review-even", "review-blind"
 
 
 def _settings(session: ProjectSession, run: RunRow) -> None:
-    """Draw the settings button of the header and its popover."""
-
     def change(**changed: Any) -> None:
         """Change one setting of those that are stored now: another tab may have changed the other."""
         settings = replace(queue.review_settings(session), **changed)

@@ -117,7 +117,6 @@ def _watch(run: RunRow) -> NoReturn:
 
 
 def _classifier_buttons(session: ProjectSession) -> None:
-    """Draw the buttons that run the classifier and download its file and model card."""
     with st.container(horizontal=True, gap="small"):
         help = "Starts a free local run. Compare it on Evaluate."
         if button("Annotate all documents", "classifier-annotate", icon="play_arrow", help=help):
@@ -143,7 +142,6 @@ def _classifier_buttons(session: ProjectSession) -> None:
 
 
 def _classifier_status(status: classifier.ClassifierStatus) -> None:
-    """Draw the status of the classifier."""
     words = "Not trained yet."
     if status.ready:
         score = "not available" if status.score.value is None else f"{status.score.value:.3f}"
@@ -221,7 +219,6 @@ def plan_sentence(run: RunRow, status: PlanStatus) -> str:
 
 @st.dialog("Plan the review", width="large")
 def plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
-    """Draw the dialog: the current plan, the fields of another one, and the buttons that start or end a plan."""
     current = review_plan.current_plan(session, run)
     if current is not None:
         remark(plan_sentence(run, review_plan.plan_status(session, run, current)))
@@ -300,7 +297,6 @@ def _claim_fields(session: ProjectSession, run: RunRow) -> ReviewPlan:
 
 
 def _stopping_rule(claim: Claim) -> str:
-    """Return when the reviewer may stop, as a sentence."""
     if claim == "better":
         return " Documents on which the runs differ come first. You may stop as soon as one run is better."
     if claim in ("share", "correct"):
