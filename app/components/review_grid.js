@@ -413,10 +413,10 @@ function showSaveState(state, text) {
 export function drawDecision(node, { api, value, colDef }) {
   const { label_names: names, boxes } = contextOf(api);
   if (boxes && (value === "1" || value === "0")) {
-    const { name, colour } = colDef.headerComponentParams;
+    const { headerName, headerComponentParams } = colDef;
     node.className = value === "1" ? "check-box checked" : "check-box";
-    node.style.setProperty("--label", colour);
-    Object.assign(node, { role: "checkbox", ariaChecked: String(value === "1"), ariaLabel: name });
+    node.style.setProperty("--label", headerComponentParams.colour);
+    Object.assign(node, { role: "checkbox", ariaChecked: String(value === "1"), ariaLabel: headerName });
     node.replaceChildren();
   } else if (value === "?" || value === null || value === undefined)
     drawMark(node, "no decision yet"); // unresolved, not debated, or hidden in a blind review
@@ -478,11 +478,11 @@ export function drawBadge(node, { value, data }) {
  * Draw the head of a column. `ink` is the colour of a role, `colour` that of a label.
  *
  * @param {HTMLElement} node
- * @param {{ name: string, colour?: string, ink?: string }} params
+ * @param {{ displayName: string, colour?: string, ink?: string }} params
  */
-export function drawHeader(node, { name, colour, ink }) {
-  Object.assign(node, { className: "head", title: name });
-  const text = el("span", "name", name);
+export function drawHeader(node, { displayName, colour, ink }) {
+  Object.assign(node, { className: "head", title: displayName });
+  const text = el("span", "name", displayName);
   if (ink) text.style.color = ink;
   const square = el("span", "square present");
   if (colour) square.style.setProperty("--label", colour);

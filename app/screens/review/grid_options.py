@@ -115,6 +115,7 @@ def _cell_options(js: Any) -> dict[str, Any]:
             "resizable": True,
             "suppressHeaderMenuButton": True,
             "suppressHeaderFilterButton": True,
+            "headerComponent": "head",
             "suppressKeyboardEvent": js("moot.callback('handleKey')"),
         },
         "columnTypes": {
@@ -161,26 +162,20 @@ def _columns(codebook: Codebook, roles: Mapping[str, str], js: Any, *, min_text_
     ``min_text_width`` is the least width of the text in pixels.
     """
     gold_width, role_width = _widths(codebook)
-    groups = (
-        ("", None, _document_columns(js, min_text_width)),
-        ("Current labels", "line", _label_columns(codebook)),
-        ("", "centre line", [{"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}]),
-        ("By role", "line", _role_columns(roles, role_width)),
-        ("", "line", _status_columns(js)),
-    )
-    for _, _, columns in groups:
-        for column in columns:
-            column["headerComponent"] = "head"
-            params = column.get("headerComponentParams", {})
-            column["headerComponentParams"] = {"name": column.get("headerName", ""), **params}
-    return [{"headerName": name, "headerClass": css, "children": columns} for name, css, columns in groups]
+    gold = {"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}
+    return [
+        {"headerName": "", "children": _document_columns(js, min_text_width)},
+        {"headerName": "Current labels", "headerClass": "line", "children": _label_columns(codebook)},
+        {"headerName": "", "headerClass": "centre line", "children": [gold]},
+        {"headerName": "By role", "headerClass": "line", "children": _role_columns(roles, role_width)},
+        {"headerName": "", "headerClass": "line", "children": _status_columns(js)},
+    ]
 
 
 def _document_columns(js: Any, min_text_width: int) -> list[dict[str, Any]]:
     return [
         {
             "field": "_id",
-            "colId": "_id",
             "headerName": "id",
             "minWidth": 54,
             "maxWidth": 112,
@@ -258,7 +253,6 @@ def _status_columns(js: Any) -> list[dict[str, Any]]:
         },
         {
             "field": "_revision",
-            "colId": "_revision",
             "hide": True,
             "valueGetter": js("moot.callback('getValue')"),
             "valueSetter": js("moot.callback('setValue')"),
