@@ -194,26 +194,15 @@ def gold_chart(bars: Sequence[GoldCount]) -> None:
     With several raters, the bar shows the mean of their shares and each rater has a tick on it. The CSV has all labels.
     """
     several = len({bar.rater for bar in bars}) > 1
-    rows = [
-        {
-            "name": " ".join(filter(None, (bar.label, bar.value))),
-            **({"rater": bar.rater} if several else {}),
-            "count": bar.count,
-            "known": bar.total,
-            "share": bar.share,
-        }
-        for bar in bars
-    ]
-    shades = palette.colours()
-    counts = Counter[str]()
-    for row, bar in zip(rows, bars, strict=True):
-        counts[str(row["name"])] += bar.count
+    rows, counts, colours = [], Counter[str](), dict[str, str]()
+    for bar in bars:
+        name = " ".join(filter(None, (bar.label, bar.value)))
+        rater = {"rater": bar.rater} if several else {}
+        rows.append({"name": name, **rater, "count": bar.count, "known": bar.total, "share": bar.share})
+        counts[name] += bar.count
+        colours[name] = palette.colours()[f"l{bar.colour}" if bar.colour else "tx3"]
     frequent = {name for name, _ in counts.most_common(MAX_BARS)}
-    colours = {
-        str(row["name"]): shades[f"l{bar.colour}" if bar.colour else "tx3"]
-        for row, bar in zip(rows, bars, strict=True)
-        if row["name"] in frequent
-    }
+    colours = {name: colour for name, colour in colours.items() if name in frequent}
     shown = [row for row in rows if row["name"] in frequent]
     charts.draw(_gold_bars(shown, colours), rows, key="gold-chart", title="Gold labels")
 
