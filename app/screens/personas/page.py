@@ -78,14 +78,10 @@ def main() -> None:
 
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
     """Apply an edit to the personas, save them as the draft, and then show the persona ``selected`` in the editor."""
-    _save_draft(session, edit(personas.persona_status(session).personas))
+    personas.save_draft(session, edit(personas.persona_status(session).personas))
+    state.note_saved("personas")
     if selected is not None:
         state.personas.persona = selected
-
-
-def _save_draft(session: ProjectSession, persona_set: PersonaSet) -> None:
-    personas.save_draft(session, persona_set)
-    state.note_saved("personas")
 
 
 def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
@@ -18,7 +17,7 @@ from core.formatting import format_count, plural
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import actions, codebook_examples
-from core.services.review.codebook_examples import PART_NAMES, CodebookExample, ExampleEffect, Part
+from core.services.review.codebook_examples import PART_NAMES, CodebookExample, ExampleEffect
 
 
 def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:
@@ -94,13 +93,6 @@ def example_dialog(session: ProjectSession, run: RunRow, example: CodebookExampl
             st.rerun()
 
 
-_PART_WORDS: Mapping[Part, str] = {
-    "include": "to the include examples of",
-    "exclude": "to the exclude examples of",
-    "keywords": "to the keywords of",
-}
-
-
 def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     key = f"new-example-{example.document_id}-{example.label_id}"
     left, right = st.columns(2)
@@ -135,6 +127,6 @@ def example_sentence(
     further = f" {format_count(more, 'more correction')} here." if more else ""
     source = f" of {escape(example.document_id)}" if elsewhere else ""
     return (
-        f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_PART_WORDS[example.part]} "
+        f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} to the {PART_NAMES[example.part]}s of "
         f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {effect.net}.{further}"
     )

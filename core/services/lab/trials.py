@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from core.store.annotations import decode_value
 from core.store.lab import Trial as Trial
 
 Effect: TypeAlias = Literal["regressed", "mixed", "corrected", "changed", "wrong", "same"]
-EFFECT_ORDER: tuple[Effect, ...] = ("regressed", "mixed", "corrected", "changed", "wrong", "same")
+EFFECT_ORDER: tuple[Effect, ...] = get_args(Effect)
 """Reading order. The first three are an ``Outcome``, as on Compare.
 
 ``changed`` has another value and is neither corrected nor regressed: as right or wrong as before, without a reference,
