@@ -335,11 +335,11 @@ def test_run_without_errors_is_estimated_as_correct(world: tuple[ProjectSession,
 
 def test_interval_of_correct_ratings_contains_their_share(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
     session, run, _ = rated
-    new_plan = ReviewPlan("correct", "f", 0.3, 0.3, 30)
+    new_plan = ReviewPlan("correct", "", 0.3, 0.3, 30)
     status = _status_after(session, run, new_plan, 30)
     assert status.estimate.interval is not None
-    assert 0.5 in status.estimate.interval
-    assert "of the ratings Fluency of 40 documents are correct" in review_plan.describe_result(RATED, status)
+    assert 0.75 in status.estimate.interval
+    assert "of the ratings of 40 documents are correct" in review_plan.describe_result(RATED, status)
 
 
 def test_runs_of_ratings_are_compared_by_correct_ratings(rated: tuple[ProjectSession, RunRow, RunRow]) -> None:
