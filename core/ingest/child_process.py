@@ -15,7 +15,6 @@ import importlib
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, Any, BinaryIO
 
 import orjson
 
@@ -41,11 +40,6 @@ _FRUGAL_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 """Settings that keep libraries from reserving memory that they do not use."""
-_SHORT_OF_MEMORY = (
-    b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow",
-    b"failed to map segment", b"Cannot allocate memory",
-)  # fmt: skip
-_MAX_LOG_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _STUCK_SECONDS = 5
 """Seconds without an answer at the memory limit after which a child is taken for stuck."""
@@ -82,11 +76,7 @@ def run(
         "seconds": seconds,
         "writes": writes,
     }
-    with (
-        _file(source, name, memory) as file,
-        tempfile.TemporaryFile() as log,
-        _start_child(request, file, log) as process,
-    ):
+    with _as_file(source, name, memory) as file, _start_child(request, file) as process:
         watch = _Watchdog(process, seconds, memory)
         watch.start()
         try:
@@ -100,26 +90,24 @@ def run(
                 elif kind == b"z":
                     return
             process.wait()
-            if watch.met == "seconds":
+            if watch.is_late:
                 raise InputError(
                     f"{name} could not be read within {seconds:g} seconds.",
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
-            if watch.met == "memory" or _is_short_of_memory(process, log):
-                raise _memory_error(f"{name} needs more than", memory)
             raise _memory_error(f"{name} made its reader crash, perhaps because it needs more than", memory)
         finally:
             watch.ended.set()
             process.kill()
 
 
-def _start_child(request: Mapping[str, Any], source: IO[bytes], log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start_child(request: Mapping[str, Any], source: IO[bytes]) -> subprocess.Popen[bytes]:
     environment = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _START, _ROOT],
         stdin=source,
         stdout=subprocess.PIPE,
-        stderr=log,
+        stderr=subprocess.DEVNULL,
         env={**environment, **_FRUGAL_ENVIRONMENT, "MOOT_READ": json.dumps(request)},
     )
 
@@ -144,15 +132,8 @@ def _messages(
         yield line[:1], value
 
 
-def _is_short_of_memory(process: subprocess.Popen[bytes], log: IO[bytes]) -> bool:
-    """Return True if an ended child was aborted, as allocators do, or logged a lack of memory."""
-    log.seek(0)
-    logged = log.read(_MAX_LOG_BYTES)
-    return process.returncode == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
-
-
 class _Watchdog(threading.Thread):
-    """Watchdog that kills a child process at its time or memory limit, and notes in ``met`` which it was.
+    """Watchdog that kills a child process at its time limit, and if it is stuck at its memory limit.
 
     Python 3.11 and 3.12 can get stuck there: without memory for the number of an instruction, the interpreter enters
     the handler of an exception again and again.
@@ -164,7 +145,8 @@ class _Watchdog(threading.Thread):
         self.received = 0
         """Bytes of the answers so far."""
         self.ended = threading.Event()
-        self.met: Literal["", "seconds", "memory"] = ""
+        self.is_late = False
+        """True if the child met its time limit."""
 
     def run(self) -> None:
         """Check the child each second until ``ended`` is set or it is killed."""
@@ -175,7 +157,7 @@ class _Watchdog(threading.Thread):
             is_full = _address_space(self._process.pid) > self._memory - _ALLOCATION_BYTES
             stuck = stuck + 1 if is_full and received == self.received else 0
             received = self.received
-        self.met = "seconds" if remaining <= 0 else "memory"
+        self.is_late = remaining <= 0
         self._process.kill()
 
 
@@ -201,21 +183,15 @@ def _setting(variable: str, default: float) -> float:
     return default
 
 
-@contextlib.contextmanager
-def _file(source: BinaryIO | bytes, name: str, memory: int) -> Iterator[IO[bytes]]:
+def _as_file(source: BinaryIO | bytes, name: str, memory: int) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """Return the source as an open file, which is a copy of an upload in memory or of a pipe."""
     if isinstance(source, bytes):
         source = io.BytesIO(source)
-    try:
+    with contextlib.suppress(OSError):  # of a source without a number of a file
         source.fileno()
-    except OSError:  # an upload in memory
-        is_file = False
-    else:
-        is_file = source.seekable()  # a pipe is not
-    if is_file:
-        yield source
-        return
-    with _temporary_copy(source, name, memory) as file:
-        yield file
+        if source.seekable():
+            return contextlib.nullcontext(source)
+    return _temporary_copy(source, name, memory)
 
 
 def _temporary_copy(source: BinaryIO, name: str, memory: int) -> IO[bytes]:
@@ -280,7 +256,7 @@ def _limit(memory: int, seconds: float, *, writes: bool) -> None:
 
         limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_CORE: 0}
         if not writes:
-            limits[resource.RLIMIT_FSIZE] = _MAX_LOG_BYTES
+            limits[resource.RLIMIT_FSIZE] = 1 << 20  # compiled modules
         for kind, limit in limits.items():
             with contextlib.suppress(OSError, ValueError):  # not every system knows all of them
                 resource.setrlimit(kind, (limit, limit))

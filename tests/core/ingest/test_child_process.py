@@ -257,7 +257,7 @@ def test_endless_reader_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_reader_that_is_stuck_at_its_memory_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     monkeypatch.setattr(child_process, "_STUCK_SECONDS", 1)
-    with pytest.raises(InputError, match=r"a.csv needs more than 0\.05 GB"):
+    with pytest.raises(InputError, match=r"a.csv made its reader crash, perhaps because it needs more than 0\.05 GB"):
         list(child_process.run(f"{HERE}:stuck", b"", {"name": "a.csv"}))
 
 
