@@ -108,12 +108,25 @@ def build_documents(
     """
     check_mapping(table, mapping, codebook)
     builder = _DocumentBuilder(table, mapping, codebook, duplicates=duplicates, empties=empties)
-    rows: Iterable[tuple[int, tuple[Any, ...]]] = enumerate(zip(*table.data, strict=True))
+    rows = list(range(len(table)))
     if table.file_column:  # a row without text may have the gold of a text in a later file
-        rows = sorted(rows, key=lambda numbered: not builder.has_text(numbered[0]))
-    for index, row in rows:
-        builder.add(index, row)
+        rows.sort(key=lambda row: not builder.has_text(row))
+    for row in rows:
+        builder.add(row)
     return builder.build()
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A row that becomes a document, with the source columns and the gold to which further rows add theirs."""
+
+    row: int
+    source: dict[str, Any]
+    gold: dict[str, dict[str, Value]]
+    raters: set[str]
+    """Raters whose row was read."""
+    doubtful: set[str]
+    """Raters whose values are not all understood."""
 
 
 class _DocumentBuilder:
@@ -138,8 +151,7 @@ class _DocumentBuilder:
         self._files_of_gold: set[str] = set()
         """Files that have no texts, but perhaps the gold of those in other files."""
         if table.file_column:
-            with_text = {file for index, file in enumerate(self._files) if self.has_text(index)}
-            self._files_of_gold = {*self._files} - with_text
+            self._files_of_gold = {*self._files} - {file for row, file in enumerate(self._files) if self.has_text(row)}
         self._raters: Sequence[str] = ()
         """The rater of each row, if rows of the same id are one document."""
         if mapping.rater is not None:
@@ -151,147 +163,118 @@ class _DocumentBuilder:
         self._label_index = None if codebook is None else LabelIndex(codebook)
         self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
-        orders: Sequence[Any] = () if mapping.order is None else table.column(mapping.order)
-        ordered = zip(self._groups, orders, strict=False)
-        self._unread_orders = [cell for (name, order), cell in ordered if name and order is None and has_text(cell)]
-        self._documents: list[Document] = []
-        self._gold_of_documents: list[dict[str, dict[str, Value]]] = []
-        """The gold of each document, to which rows add theirs."""
-        self._source_of_documents: list[dict[str, Any]] = []
-        self._rows: list[int] = []
-        """The row of each document."""
+        self._entries: dict[str, _Entry] = {}
+        """The documents by id."""
+        self._entry_of_texts: dict[tuple[str, ...], _Entry] = {}
         self._rejected = list(table.rejected)
-        self._document_of_id: dict[str, int] = {}
-        self._row_of_texts: dict[tuple[str, ...], int] = {}
-        self._rated: set[tuple[str, str]] = set()
-        """Each id that was read, with its rater."""
-        self._doubtful: set[tuple[int, str]] = set()
-        """Each document with a rater whose values are not all understood."""
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
-    def has_text(self, index: int) -> bool:
+    def has_text(self, row: int) -> bool:
         """Return True if a row has a text."""
-        return has_text(self._texts[index][0])
+        return has_text(self._texts[row][0])
 
-    def add(self, index: int, row: tuple[Any, ...]) -> None:
+    def add(self, row: int) -> None:
         """Add the row at a position of the table."""
-        id, line, texts = self._ids[index], self._table.line_numbers[index], self._texts[index]
-        document = self._document_of_id.get(id)
-        earlier = None if document is None else self._rows[document]
-        is_gold = self._files[index] in self._files_of_gold
-        has_same_text = earlier is not None and _fold_spaces(self._texts[earlier]) == _fold_spaces(texts)
-        if document is not None and (is_gold or has_same_text):
-            rated = (self._raters[index] if self._raters else self._files[index], id)
-            is_first = bool(self._raters or is_gold) and rated not in self._rated
-            if self._merge_gold(document, index, is_first=is_first):
-                self._rated.add(rated)
+        id, texts = self._ids[row], self._texts[row]
+        earlier = self._entries.get(id)
+        is_gold = self._files[row] in self._files_of_gold
+        has_same_text = earlier is not None and _fold_spaces(self._texts[earlier.row]) == _fold_spaces(texts)
+        if earlier is not None and (is_gold or has_same_text):
+            rater = self._raters[row] if self._raters else self._files[row]
+            is_first = bool(self._raters or is_gold) and rater not in earlier.raters
+            if self._merge_gold(earlier, row, is_first=is_first):
+                earlier.raters.add(rater)
                 return
         text = texts[0].strip()
-        is_empty = not self.has_text(index)
-        row_with_texts = None if is_empty else self._row_of_texts.get(texts)
+        is_empty = not self.has_text(row)
+        repeated = None if is_empty else self._entry_of_texts.get(texts)
         self._empty_texts += is_empty
-        self._duplicate_texts += row_with_texts is not None
+        self._duplicate_texts += repeated is not None
         if not id:
             reason = f"no id in column '{self._mapping.id}'"
         elif earlier is not None and is_gold:
-            reason = f"the id '{clip(id, 80)}' is repeated in {self._files[index]}"
+            reason = f"the id '{clip(id, 80)}' is repeated in {self._files[row]}"
         elif earlier is not None:
             reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
             if not has_same_text:
                 reason += ", with another text"
             elif self._mapping.rater is not None:
-                reason += f", also by rater '{clip(self._raters[index], 80)}'"
+                reason += f", also by rater '{clip(self._raters[row], 80)}'"
             else:
                 reason += " (choose a rater column if several raters labelled the same texts)"
         elif is_empty and not self._keep_empties:
             reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
-        elif row_with_texts is not None and not self._keep_duplicates:
-            if self._merge_gold(self._document_of_id[self._ids[row_with_texts]], index, is_first=False):
+        elif repeated is not None and not self._keep_duplicates:
+            if self._merge_gold(repeated, row, is_first=False):
                 return
-            reason = f"the same text as {self._row_name(row_with_texts)}"
+            reason = f"the same text as {self._row_name(repeated)}"
         else:
-            self._append(index, row)
+            gold, doubtful = self._gold.read(row)
+            raters = {self._raters[row]} if self._raters else set()
+            self._entries[id] = entry = _Entry(row, self._table.row(row), gold, raters, doubtful)
+            self._entry_of_texts.setdefault(texts, entry)
             return
-        reason = f"{self._files[index]}: {reason}" if self._table.file_column else reason
-        self._rejected.append(Rejected(line, reason, _raw(row)))
+        reason = f"{self._files[row]}: {reason}" if self._table.file_column else reason
+        raw = _raw(cells[row] for cells in self._table.data)
+        self._rejected.append(Rejected(self._table.line_numbers[row], reason, raw))
 
-    def _append(self, index: int, row: tuple[Any, ...]) -> None:
-        id, texts, position = self._ids[index], self._texts[index], len(self._documents)
-        fields = dict(zip(self._field_names, texts, strict=True))
-        source = dict(zip(self._table.columns, row, strict=True))
-        gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
-        self._doubtful.update((position, rater) for rater in doubtful)
-        self._documents.append(Document(id, fields, position, source, gold, *self._groups[index]))
-        self._gold_of_documents.append(gold)
-        self._source_of_documents.append(source)
-        self._document_of_id[id] = position
-        self._rows.append(index)
-        if self._raters:
-            self._rated.add((self._raters[index], id))
-        self._row_of_texts.setdefault(texts, index)
-
-    def _merge_gold(self, position: int, index: int, *, is_first: bool) -> bool:
+    def _merge_gold(self, entry: _Entry, row: int, *, is_first: bool) -> bool:
         """Add the gold of a row to a document. Return True if the row is part of the document, else nothing is added.
 
         A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
         the columns of the file, or if it has gold for other labels and contradicts none.
         """
-        earlier, source = self._gold_of_documents[position], self._source_of_documents[position]
-        gold, doubtful = self._gold.read(index, self._table.line_numbers[index])
-        merged = {rater: {**earlier.get(rater, {}), **values} for rater, values in gold.items()}
+        gold, doubtful = self._gold.read(row)
+        merged = {rater: {**entry.gold.get(rater, {}), **values} for rater, values in gold.items()}
         if self._unites_lists:
-            self._doubtful.update((position, rater) for rater in doubtful)
+            entry.doubtful |= doubtful
             for rater in {**gold, **dict.fromkeys(doubtful)}:
-                values = earlier.get(rater, {})
+                values = entry.gold.get(rater, {})
                 listed = {item: True for item, value in values.items() if value}
                 merged[rater] = {
                     item: value
                     for item, value in {**values, **gold.get(rater, {}), **listed}.items()
-                    if value or (position, rater) not in self._doubtful  # an unknown name may mean any label
+                    if value or rater not in entry.doubtful  # an unknown name may mean any label
                 }
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
-                if names := split_list(self._table.column(column)[index], self._label_index):
-                    listed_before = split_list(source[column], self._label_index)
-                    source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
+                if names := split_list(self._table.column(column)[row], self._label_index):
+                    listed_before = split_list(entry.source[column], self._label_index)
+                    entry.source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
         elif not is_first:
-            contradicts = any(values != values | earlier.get(rater, {}) for rater, values in merged.items())
-            if self._raters or contradicts or all(earlier.get(rater) == values for rater, values in merged.items()):
+            contradicts = any(values != values | entry.gold.get(rater, {}) for rater, values in merged.items())
+            if self._raters or contradicts or all(entry.gold.get(rater) == values for rater, values in merged.items()):
                 return False
         # in place, as copying the values of all earlier raters would be quadratic
-        earlier.update(merged)
+        entry.gold.update(merged)
         for rater in [rater for rater, values in merged.items() if not values]:
-            del earlier[rater]
+            del entry.gold[rater]
         self._merged += 1
         return True
 
-    def _row_name(self, index: int) -> str:
-        file = f" of {self._files[index]}" if self._table.file_column else ""
-        return f"row {self._table.line_numbers[index]}{file}"
+    def _row_name(self, entry: _Entry) -> str:
+        file = f" of {self._files[entry.row]}" if self._table.file_column else ""
+        return f"row {self._table.line_numbers[entry.row]}{file}"
 
-    def _with_own_groups(self) -> list[Document]:
-        """Return the documents, with the file in the names of their groups if each file has groups of its own."""
-        files = [self._files[row] for row in self._rows]
+    def _group_names(self) -> list[str]:
+        """Return the group of each document, with the name of the file if each file has groups of its own."""
+        rows = [entry.row for entry in self._entries.values()]
+        names = [self._groups[row][0] for row in rows]
         file_at: dict[tuple[str, float | None], str] = {}
-        for document, file in zip(self._documents, files, strict=True):
-            is_placed = document.order is not None or (self._mapping.order is None and self._mapping.neighbours > 0)
-            if document.group and is_placed and file_at.setdefault((document.group, document.order), file) != file:
-                break
-        else:
-            return self._documents
-        return [
-            replace(document, group=f"{file}:{document.group}") if document.group else document
-            for document, file in zip(self._documents, files, strict=True)
-        ]
+        for row in rows:
+            name, order = self._groups[row]
+            is_placed = order is not None or (self._mapping.order is None and self._mapping.neighbours > 0)
+            if name and is_placed and file_at.setdefault((name, order), self._files[row]) != self._files[row]:
+                return [f"{self._files[row]}:{name}" if name else "" for row, name in zip(rows, names, strict=True)]
+        return names
 
     def build(self) -> BuiltDocuments:
         """Return the documents and the account of all rows."""
         unknown = self._gold.unknown()
-        documents = self._documents
         notes = list(self._table.notes)
         if self._gold.rejected:
             count = format_count(self._gold.rejected, "rejected assignment")
             notes.append(f"No gold was read from {count} (Mechanical Turk).")
-        if unread := self._unread_orders:
+        if unread := self._unread_orders():
             notes.append(
                 f"{format_count(len(unread), 'cell')} of '{self._mapping.order}' {plural(len(unread), 'is', 'are')} "
                 f"neither a number nor an ISO date, such as '{clip(as_text(unread[0]), 80)}': these rows come last in "
@@ -300,8 +283,13 @@ class _DocumentBuilder:
         names_rows = bool(self._rejected or unknown)
         if names_rows and self._mapping.id is None and self._table.line_numbers != self._table.row_numbers:
             notes.append(ROW_NUMBERS)
+        documents: list[Document] = []
+        for (id, entry), group in zip(self._entries.items(), self._group_names(), strict=True):
+            fields = dict(zip(self._field_names, self._texts[entry.row], strict=True))
+            order = self._groups[entry.row][1]
+            documents.append(Document(id, fields, len(documents), entry.source, entry.gold, group, order))
         if self._mapping.group is not None:
-            documents = list(_with_neighbours(list(_in_order(self._with_own_groups())), self._mapping.neighbours))
+            documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
         return BuiltDocuments(
             documents=tuple(documents),
             read=self._table.read,
@@ -313,6 +301,12 @@ class _DocumentBuilder:
             unknown_gold=unknown,
             notes=tuple(notes),
         )
+
+    def _unread_orders(self) -> list[Any]:
+        if self._mapping.order is None:
+            return []
+        ordered = zip(self._groups, self._table.column(self._mapping.order), strict=True)
+        return [cell for (group, order), cell in ordered if group and order is None and has_text(cell)]
 
 
 def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
@@ -416,7 +410,7 @@ class _Gold:
     """
 
     def __init__(self, table: Table, mapping: ColumnMapping, codebook: Codebook | None, raters: Sequence[str]) -> None:
-        self._raters = raters
+        self._raters, self._line_numbers = raters, table.line_numbers
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
@@ -436,20 +430,20 @@ class _Gold:
             if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def read(self, index: int, line: int) -> tuple[dict[str, dict[str, Value]], frozenset[str]]:
+    def read(self, row: int) -> tuple[dict[str, dict[str, Value]], set[str]]:
         """Return new dictionaries of the gold values of a row by rater, and the raters with others, which are counted.
 
         Raters without a value are left out of the first.
         """
-        if self._statuses and self._statuses[index] == "Rejected":
+        if self._statuses and self._statuses[row] == "Rejected":
             self.rejected += 1
-            return {}, frozenset()
+            return {}, set()
         gold: dict[str, dict[str, Value]] = {}
         doubtful = set()
         for rater, column, cells, read in self._sources:
-            values, unknown = read(cells[index])
+            values, unknown = read(cells[row])
             if self._raters and rater == GOLD_RATER:
-                rater = self._raters[index]
+                rater = self._raters[row]
             if values:
                 gold.setdefault(rater, {}).update(values)
                 if not any(values.values()):
@@ -458,12 +452,12 @@ class _Gold:
                 doubtful.add(rater)
             if values or unknown:
                 self._filled.add(column)
-            elif not as_text(cells[index]).strip():
+            elif not as_text(cells[row]).strip():
                 unknown = ("",)
             for value in unknown:
                 self._counts[column, value] += 1
-                self._lines.setdefault((column, value), line)
-        return gold, frozenset(doubtful)
+                self._lines.setdefault((column, value), self._line_numbers[row])
+        return gold, doubtful
 
     def unknown(self) -> tuple[UnknownGold, ...]:
         """Return the values that are not understood, the most frequent first.
@@ -494,7 +488,7 @@ def _without_suffixes(files: Sequence[str]) -> Sequence[str]:
     return [stems[file] for file in files] if len({*stems.values()}) == len(stems) else files
 
 
-def _raw(row: tuple[Any, ...]) -> str:
+def _raw(row: Iterable[Any]) -> str:
     out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="").writerow([as_text(cell) for cell in row])
+    csv.writer(out, lineterminator="").writerow(map(as_text, row))
     return clip(out.getvalue())
