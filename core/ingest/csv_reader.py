@@ -30,7 +30,7 @@ from typing import BinaryIO
 from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import format_count
-from core.ingest.decode import CHUNK, END, Decoding, LineReader, RowTooLong
+from core.ingest.decode import END, Decoding, LineReader, RowTooLong
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
@@ -176,7 +176,10 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
         if header == "none" and first_rows:
             names = ["text"] if len(first_rows[0]) == 1 else [""] * len(first_rows[0])
         else:
-            titles, names, lower_headers = _read_header(lines, reader, first_rows, header_index, dialect, name)
+            *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
+            below = first_rows[header_index + 1 :]
+            lower_headers = [_header(lines, reader, name) for _ in range(further_headers(names, below))]
+            names = _as_wide_as(below[len(lower_headers) :], names, dialect)
         check_width(len(names), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in names_with_options(names, lower_headers)])
         if header == "none" and columns[1:]:
@@ -254,16 +257,6 @@ def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
                 return
 
 
-def _contains(stream: BinaryIO, part: bytes) -> bool:
-    stream.seek(0)
-    end = b""
-    while chunk := stream.read(CHUNK):
-        if part in end + chunk:
-            return True
-        end = chunk[1 - len(part) :]
-    return False
-
-
 def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: bool) -> re.Pattern[str] | None:
     """Return the pattern of characters with a backslash, None if quotes within fields are written twice.
 
@@ -272,8 +265,9 @@ def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: 
     inside, doubled = _ESCAPED_INSIDE, _DOUBLED_INSIDE
     if is_between_spaces:
         inside, doubled = _ESCAPED_BETWEEN_SPACES, _DOUBLED_BETWEEN_SPACES
+    source.stream.seek(0)
     is_wide = decoding.encoding.startswith(("utf-16", "utf-32"))
-    if not is_wide and not _contains(source.stream, b'\\"'):
+    if not is_wide and b'\\"' not in source.stream.read():
         return None
     surplus, has_single_backslash = 0, False
     for line in _lines(source, decoding):
@@ -320,23 +314,6 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     ((width, _),) = widths.most_common(1)
     is_likely = is_proved or (len(widths) == 1 and width != 2 and not is_doubtful)
     return is_likely and surplus[width] > lines_with_quotes.total() - lines_with_quotes[width]
-
-
-def _read_header(
-    lines: LineReader,
-    reader: Iterator[list[str]],
-    first_rows: list[list[str]],
-    header_index: int,
-    dialect: Dialect,
-    name: str,
-) -> tuple[list[list[str]], list[str], list[list[str]]]:
-    """Read up to the first row of data; return the rows above the header, the header, and the headers below it."""
-    *titles, names = (_header(lines, reader, name) for _ in range(header_index + 1))
-    lower_headers = [
-        _header(lines, reader, name) for _ in range(further_headers(names, first_rows[header_index + 1 :]))
-    ]
-    rows = first_rows[header_index + 1 + len(lower_headers) :]
-    return titles, _as_wide_as(rows, names, dialect), lower_headers
 
 
 def _is_list_of_texts(name: str, first_rows: list[list[str]]) -> bool:
@@ -498,18 +475,15 @@ def _unclosed(row: list[str], first_line: int, last_line: int) -> str:
 
 def _columns(rows: list[list[str]], width: int) -> tuple[tuple[tuple[str, ...], ...], int]:
     """Return the cells by column, with formulas unescaped, and the number of cells that were escaped."""
-    if not rows:
-        return ((),) * width, 0
-    count = 0
     data: list[tuple[str, ...]] = []
+    count = 0
     for cells in zip(*rows, strict=True):
+        unescaped = cells
         if any(cell[:1] == "'" for cell in cells):
-            unescaped = tuple(unescape_formula(cell) for cell in cells)
+            unescaped = tuple(map(unescape_formula, cells))
             count += sum(map(str.__ne__, unescaped, cells))
-            data.append(unescaped)
-        else:
-            data.append(cells)
-    return tuple(data), count
+        data.append(unescaped)
+    return tuple(data) or ((),) * width, count
 
 
 def _head(stream: BinaryIO, decoding: Decoding) -> str:
@@ -564,14 +538,8 @@ def _first_rows(head: str, dialect: Dialect, max_rows: int = HEADER_ROWS) -> lis
 
 def _rows_above_blank(head: str, dialect: Dialect) -> set[int]:
     """Return which of the first rows that are not blank have a blank one below."""
-    above: set[int] = set()
-    count = 0
-    for row in itertools.islice(_head_rows(head, dialect), HEADER_ROWS):
-        if "".join(row).strip():
-            count += 1
-        elif count:
-            above.add(count - 1)
-    return above
+    filled = [bool("".join(row).strip()) for row in itertools.islice(_head_rows(head, dialect), HEADER_ROWS)]
+    return {sum(filled[:row]) - 1 for row, is_filled in enumerate(filled) if not is_filled and any(filled[:row])}
 
 
 def _head_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:

@@ -109,7 +109,8 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     charset-normalizer finds. If some lines are in UTF-8 and others in a Latin encoding, each byte is read in the one
     that it fits, with a note.
     """
-    head = _head(stream)
+    stream.seek(0)
+    head = stream.read(CHUNK)
     if requested is not None:
         return _check_encoding(stream, requested, name, head)
     encoding = detect_utf16_or_32(head) or ("utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8")
@@ -127,13 +128,6 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
         legacy = "latin-1"
     fits = legacy == "latin-1" or _first_misfit(stream, legacy) is None
     return Decoding(legacy, "strict" if fits else "replace")
-
-
-def _head(stream: BinaryIO) -> bytes:
-    stream.seek(0)
-    head = stream.read(CHUNK)
-    stream.seek(0)
-    return head
 
 
 def _check_encoding(stream: BinaryIO, requested: str, name: str, head: bytes) -> Decoding:
