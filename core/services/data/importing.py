@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -210,23 +210,18 @@ def change_destination(draft: ImportDraft, destination: Destination, session: Pr
 
 
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
-    """Read files whose columns are named by command-line options. Raises InputError and UsageError.
+    """Read at most ``max_rows`` rows of files whose columns are named by command-line options.
 
-    At most ``max_rows`` rows of each file are read, but all if a column does not exist in these.
+    Raises InputError and UsageError.
     """
     reading, text = options.reading, options.columns.text
     table = join_tables([_read_for_column(path, text, reading, max_rows) for path in options.paths])
-    try:
-        gold = parse_gold_option(options.gold, table, codebook)
-        if options.gold_same_names:
-            named = {source.name for source in gold}
-            gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
-        mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
-        check_mapping(table, mapping, codebook)
-    except UsageError:
-        if max_rows is None or table.read < max_rows:
-            raise
-        return read_with_options(options, codebook)
+    gold = parse_gold_option(options.gold, table, codebook)
+    if options.gold_same_names:
+        named = {source.name for source in gold}
+        gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
+    mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
+    check_mapping(table, mapping, codebook)
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 
 
@@ -260,19 +255,23 @@ def preview_file(options: ImportOptions, codebook: Codebook, session: ProjectSes
     With a limit, only the first rows are read, unless later rows can change the first documents: their gold, their
     neighbours, or their ids.
     """
-    max_rows = None
     columns, has_gold = options.columns, bool(options.gold) or options.gold_same_names
     needs_all_rows = (
-        (columns.rater, columns.group, columns.order) != (None, None, None)
+        options.limit is None
+        or (columns.rater, columns.group, columns.order) != (None, None, None)
         or len(options.paths) > 1
         or (columns.id is not None and has_gold)
     )
-    if options.limit is not None and not needs_all_rows:
-        max_rows = max(MIN_ROWS, 2 * options.limit)
-    preview = preview_import(read_with_options(options, codebook, max_rows), codebook, session)
-    too_few = len(preview.built.documents) < (options.limit or 0)
-    if max_rows is not None and too_few and preview.draft.table.read >= max_rows:
-        preview = preview_import(read_with_options(options, codebook), codebook, session)
+    limit = options.limit or 0
+    for max_rows in (None,) if needs_all_rows else (max(MIN_ROWS, 2 * limit), None):
+        try:
+            preview = preview_import(read_with_options(options, codebook, max_rows), codebook, session)
+        except UsageError:  # perhaps only later rows have a column
+            if max_rows is None:
+                raise
+        else:
+            if len(preview.built.documents) >= limit or preview.draft.table.read < (max_rows or 0):
+                break
     preview.require_documents()
     return preview
 
@@ -495,55 +494,21 @@ MISSPELLING_RATIO = 10
 """A name that may be misspelt is at least this many times rarer than the name that was meant."""
 SIMILARITY = 0.8
 """Least similarity (difflib) of a misspelt name: 'Prcie' and 'Price' have it, 'Service' and 'Price' do not."""
+_KEPT = re.compile(r"\A.|\d|\b(?:\w|[ivx]+)\b")
+"""Parts that a misspelt name has, too: the first letter, digits, words of one character, and Roman numerals."""
 
 
 def describe_misspelt(counts: Mapping[str, int]) -> str:
     """Return the rare names that are probably misspelt: "'staf' (1) for 'Staff' (38)"; empty for none."""
-    pairs = [
-        f"'{name}' ({count:,}) for '{meant}' ({counts[meant]:,})"
-        for name, count in counts.items()
-        if (
-            meant := _probably_meant(
-                name, [other for other in counts if counts[other] >= MISSPELLING_RATIO * max(count, 1)]
-            )
-        )
-    ]
+    names = {name.casefold(): name for name in counts}
+    pairs = []
+    for folded, name in names.items():
+        frequent = [other for other in names if counts[names[other]] >= MISSPELLING_RATIO * max(counts[name], 1)]
+        similar = [other for other in frequent if _KEPT.findall(other) == _KEPT.findall(folded)]
+        near = [names[other] for other in difflib.get_close_matches(folded, similar, 1, SIMILARITY)]
+        pairs += [f"'{name}' ({counts[name]:,}) for '{meant}' ({counts[meant]:,})" for meant in near]
     more = [f"{len(pairs) - MAX_MISSPELT:,} more"] if len(pairs) > MAX_MISSPELT else []
     return ", ".join(pairs[:MAX_MISSPELT] + more)
-
-
-def _probably_meant(name: str, names: Iterable[str]) -> str:
-    """Return the name that a misspelt one probably stands for, empty if there is none.
-
-    The first letter, the digits and words such as ``A`` and ``II`` are the same: 'stable' is not a misspelt 'unstable',
-    nor 'Group 1' 'Group 2'. A part more at the end or inside makes another word, as in 'Asian' and 'interactive', but
-    a doubled letter, e or s does not.
-    """
-
-    def marks(text: str) -> tuple[str, ...]:
-        return tuple(_MARKS.findall(text.casefold()))
-
-    folded = name.casefold()
-    meant = {other.casefold(): other for other in names if marks(other) == marks(name)}
-    similar = [other for other in meant if other[:1] == folded[:1] and not _has_a_part_more(folded, other)]
-    near = difflib.get_close_matches(folded, similar, 1, SIMILARITY)
-    return meant[near[0]] if near else ""
-
-
-_MARKS = re.compile(r"\d|\b(?:\w|[ivx]+)\b")
-"""Digits, words of one character, and Roman numerals."""
-
-
-def _has_a_part_more(one: str, other: str) -> bool:
-    """Return True if one name is the other plus an ending, or plus at least three letters inside.
-
-    A doubled letter, e or s is not such an ending.
-    """
-    shorter, longer = sorted((one, other), key=len)
-    if longer.startswith(shorter):
-        return longer[len(shorter) :] not in (shorter[-1:], "e", "s")
-    is_inside = any(longer.startswith(shorter[:at]) and longer.endswith(shorter[at:]) for at in range(1, len(shorter)))
-    return is_inside and len(longer) - len(shorter) > 2
 
 
 MAX_PENDING = 4
