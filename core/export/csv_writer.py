@@ -36,8 +36,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, columns: SharedColu
 
 def _source_cell(cell: Any, is_text: bool) -> str:
     if isinstance(cell, str):
-        escaped = escape_formula(cell)
-        return cell if escaped is not cell and not is_text and is_number_text(cell) else escaped
+        return cell if not is_text and is_number_text(cell) else escape_formula(cell)
     return as_text(cell)
 
 
