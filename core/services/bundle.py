@@ -10,13 +10,12 @@ import glob
 import json
 import os
 import re
-import shutil
 import tempfile
 import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -40,6 +39,7 @@ from core.services import export
 from core.services.project_session import ProjectSession, check_output_path
 from core.store import migrations
 from core.store.bundle_tables import ROWS_AT_ONCE, restore
+from core.store.database import translate_error
 from core.store.document_records import DocumentRecord
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
 
@@ -61,7 +61,6 @@ UNPACKED_RATIO = 20
 ROWS_RATIO = 1000
 """The same for their rows in memory: much of a project is repeated, such as prompts."""
 MIN_LIMIT = 1 << 30
-MAX_MANIFEST = 1 << 20
 
 
 def write_bundle(session: ProjectSession, path: Path) -> Path:
@@ -131,33 +130,28 @@ def restore_bundle(file: BinaryIO, path: Path) -> Path:
     """Create a project like ``open_bundle``, but in this process, without limits on memory and time."""
     try:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
-            manifest = json.loads(_manifest(archive))
+            manifest = json.loads(archive.read(MANIFEST))
             if manifest.get("layout") != LAYOUT:
                 raise InputError("This version of Moot does not know the layout of this bundle.", "Update Moot.")
             size = file.seek(0, os.SEEK_END)
-            unpacked = _SizeLimit(size, UNPACKED_RATIO, tempfile.gettempdir())
-            rows = _SizeLimit(size, ROWS_RATIO, path.parent)
+            unpacked, rows = _SizeLimit(size, UNPACKED_RATIO), _SizeLimit(size, ROWS_RATIO)
             tables = {str(name): _batches(archive, str(name), stack, unpacked, rows) for name in manifest["tables"]}
             restore(path, int(manifest["schema"]), tables.items())
     except (*_DAMAGE, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(
             "This file is not a Moot bundle, or it is damaged.", "Export it again, or choose another file."
         ) from error
+    except OSError as error:
+        raise translate_error(error, path) from error
     return path
 
 
 class _SizeLimit:
-    """A limit on unpacked bytes: a small archive can unpack to terabytes.
+    """A limit on unpacked bytes, ``ratio`` times the bundle's size: a small archive can unpack to terabytes."""
 
-    The limit is ``ratio`` times the bundle's size, at least ``MIN_LIMIT``, and at most the free space at ``folder``.
-    """
-
-    def __init__(self, size: int, ratio: int, folder: Path | str) -> None:
+    def __init__(self, size: int, ratio: int) -> None:
         self._limit = max(size * ratio, MIN_LIMIT)
-        self._free = self._limit
         self._used = 0
-        with suppress(OSError):  # creating the project reports a missing folder
-            self._free = shutil.disk_usage(folder).free
 
     def add(self, count: int) -> None:
         """Add to the unpacked bytes. Raises InputError beyond the limit."""
@@ -167,19 +161,6 @@ class _SizeLimit:
                 f"The bundle unpacks to more than {self._limit >> 20:,} MB, which is too much for its size.",
                 "It was edited, or another program made it.",
             )
-        if self._used > self._free:
-            raise InputError(
-                f"The bundle unpacks to more than the {self._free >> 20:,} MB that are free on the disk.",
-                "Free some space, or choose another folder.",
-            )
-
-
-def _manifest(archive: zipfile.ZipFile) -> bytes:
-    with archive.open(MANIFEST) as file:
-        manifest = file.read(MAX_MANIFEST + 1)
-    if len(manifest) > MAX_MANIFEST:
-        raise InputError("The bundle's manifest is too long.", "It was edited, or another program made it.")
-    return manifest
 
 
 def _tables(session: ProjectSession, archive: zipfile.ZipFile) -> dict[str, int]:
