@@ -22,8 +22,6 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_preview import RequestPreview, preview_requests
 from core.store.saved_versions import PromptVersion as PromptVersion
 
-OTHER_MOOT = "(other Moot version)"
-
 _NUMBER = re.compile(r"\.v(\d+)$")
 
 TITLES = {"extractor_again": "Extractor, extra rounds", "magistrate_second": "Magistrate, second round"}
@@ -249,8 +247,7 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
 def own_prompts(settings: RunSettings) -> dict[str, str]:
     """Return the prompts of a run that are not shipped ones: key among its templates to a label.
 
-    The label is "judge v2" for a version of the project, "judge" with ``OTHER_MOOT`` for a text that has the name of a
-    shipped template, and "judge changed" for any other text.
+    The label is "judge v2" for a version of the project, and "judge changed" for any other text.
     """
     labels = {}
     for key, template in settings.templates.items():
@@ -258,18 +255,8 @@ def own_prompts(settings: RunSettings) -> dict[str, str]:
             slot, version = prompts.slot_name(template.name), template.name.rpartition(".")[2]
             labels[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
         elif not prompts.is_shipped(template):
-            origin = OTHER_MOOT if _NUMBER.search(template.name) else "changed"
-            labels[key] = f"{key} {origin}".replace("_", " ")
+            labels[key] = f"{key} changed".replace("_", " ")
     return labels
-
-
-def summarise_prompts(settings: RunSettings) -> str:
-    """Return the prompts of a run that are not shipped, those of another Moot version as one; empty without any."""
-    names = list(own_prompts(settings).values())
-    others = [name for name in names if name.endswith(OTHER_MOOT)]
-    if len(others) > 1:
-        names = [name for name in names if name not in others] + [f"{len(others)} prompts {OTHER_MOOT}"]
-    return ", ".join(names)
 
 
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:

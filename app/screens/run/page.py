@@ -150,7 +150,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     title = protocols.short_title(settings)
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
-    if prompts := prompt_templates.summarise_prompts(settings):
+    if prompts := ", ".join(prompt_templates.own_prompts(settings).values()):
         parts.append(f"prompts: {prompts}")
     if overview.siblings > 1:
         parts.append(f"{name_iteration(settings)} of {overview.siblings}")

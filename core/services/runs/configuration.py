@@ -8,7 +8,7 @@ from itertools import count
 from core.debate import protocols
 from core.formatting import format_count, join_names
 from core.runs import FIRST_CANARY, RoleModel, RunRow, RunSettings, Sampling
-from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
+from core.services.prompt_templates import own_prompts, title_of
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
@@ -31,7 +31,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
     return {
         PROTOCOL: protocols.short_title(settings),
         MODELS: ", ".join(dict.fromkeys(models.values())),
-        PROMPTS: summarise_prompts(settings) or SHIPPED,
+        PROMPTS: ", ".join(prompt_names.values()) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
         "Parameters": ", ".join(changed_params(settings)) or "default",
         DOCUMENTS: f"{documents:,}",

@@ -59,23 +59,9 @@ def test_configuration_names_models_prompts_and_codebook():
     assert configuration(SETTINGS.model_copy(update={"iteration": 1_000_000}), 30)["Iteration"] == "canary"
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ("ecj/critic.v1", "critic (other Moot version)"),
-        ("ecj/critic.draft", "critic changed"),
-        ("critic (changed)", "critic changed"),
-    ],
-)
-def test_text_that_is_not_shipped_is_named_by_its_origin(name, shown):
-    settings = SETTINGS.model_copy(update={"templates": {"critic": Template(name=name, text="Object.")}})
-    assert configuration(settings, 1)["Prompts"] == shown
-
-
-def test_prompts_of_another_moot_version_are_named_once():
-    templates = {role: Template(name=f"ecj/{role}.v1", text="Object.") for role in ("extractor", "critic", "judge")}
-    settings = SETTINGS.model_copy(update={"templates": {**templates, **CRITIC.templates}})
-    assert configuration(settings, 1)["Prompts"] == "critic v2, 2 prompts (other Moot version)"
+def test_text_that_is_not_shipped_is_called_changed():
+    settings = SETTINGS.model_copy(update={"templates": {"critic": Template(name="ecj/critic.draft", text="Object.")}})
+    assert configuration(settings, 1)["Prompts"] == "critic changed"
 
 
 def test_all_configured_sampling_parameters_are_named():
