@@ -328,16 +328,6 @@ def cancel_batches(workspace: Workspace, name: str) -> None:
         raise UsageError(" ".join(problems), "Cancel them in the account of the provider.")
 
 
-def unchecked_projects(workspace: Workspace, name: str) -> int:
-    """Return the number of recent projects whose open batches at a connection are not known: they are not open.
-
-    Zero for a connection without batches.
-    """
-    if workspace.models.connection(name).dialect == "ollama":
-        return 0
-    return len({*workspace.recent()}.difference(session.path for session in workspace.sessions()))
-
-
 def _require_unused(workspace: Workspace, name: str, action: str) -> None:
     for session in workspace.sessions():
         for run_id in session.open_runs():

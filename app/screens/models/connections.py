@@ -97,13 +97,8 @@ def _remove_button(workspace: Workspace, name: str) -> None:
 
 
 def _remove(workspace: Workspace, name: str) -> None:
-    unchecked = models.unchecked_projects(workspace, name)
     models.remove(workspace, name)
     state.models.set_test(name, None)
-    if unchecked:
-        projects = format_count(unchecked, "project that is not open", "projects that are not open")
-        words = f"{projects} may have open batches there. To collect them, add it again with its name and address."
-        state.set_notice("info", f"{name} was removed", words)
 
 
 def _key_html(entry: ConnectionEntry) -> str:

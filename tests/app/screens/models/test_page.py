@@ -12,7 +12,7 @@ from core.documents import Document
 from core.llm import connections
 from core.llm.model_info import ModelCard
 from core.runs import RoleModel
-from core.services import models, projects
+from core.services import models
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -153,19 +153,6 @@ def test_removal_says_if_batches_could_not_be_cancelled(workspace: Workspace, se
     button(at, "Stop the runs, cancel their batches and remove")
     assert "1 batch at mine could not be cancelled." in html(at)
     assert "mine" in workspace.models.connections
-
-
-def test_removal_names_the_projects_whose_batches_are_not_known(workspace: Workspace, session: ProjectSession) -> None:
-    models.add(workspace, "mine", "http://127.0.0.1:9/v1")
-    models.add(workspace, "yours", "http://127.0.0.1:9/v1")
-    at = open_page("models")
-    at.button(key="icon-remove-mine").click().run()
-    assert "mine was removed" not in html(at), "all projects are open"
-    closed = projects.create_project(workspace, "closed").path
-    workspace.close_project(closed)
-    at.button(key="icon-remove-yours").click().run()
-    assert "yours was removed" in html(at)
-    assert "1 project that is not open may have open batches there." in html(at)
 
 
 def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:
