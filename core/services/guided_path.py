@@ -84,6 +84,8 @@ def overview(session: ProjectSession) -> Overview:
 
 def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[PathStep]:
     documents, sizes = session.store.documents.count(), _sizes(session)
+    if last is not None and not sizes.get(last.run_id) and state not in UNFINISHED:
+        last = state = None  # all of its documents were replaced
     ended = [
         run
         for run in session.all_runs()
@@ -107,8 +109,7 @@ def _steps(session: ProjectSession, last: RunRow | None, state: State | None) ->
     uses_words = any(role_model.is_builtin and role_model.model == LEXICAL_MODEL for role_model in role_models)
     yield _codebook(session, uses_words=uses_words)
     yield _models(role_models)
-    is_gone = last is not None and not sizes.get(last.run_id)
-    yield _pilot(session, last, state, ended, reviewed, enough=enough, is_gone=is_gone)
+    yield _pilot(session, last, state, ended, reviewed, enough=enough)
     yield PathStep(
         "review",
         "review",
@@ -232,14 +233,12 @@ def _pilot(
     reviewed: int,
     *,
     enough: bool,
-    is_gone: bool,
 ) -> PathStep:
     """Return the pilot's step. The first of the ``ended`` runs, which all have verdicts, completes it.
 
     After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
     During its review, examples are no such change, because corrections become examples. After the review, the run on
     all documents comes next. After a run without any verdict, the failed documents or the definitions come first.
-    ``is_gone`` is True if others have replaced all documents of the ``last`` run.
     """
     version = session.store.codebooks.latest()
     saved = version.number if version else 0
@@ -249,8 +248,6 @@ def _pilot(
     if ended and not is_due:
         words = changed or _run_words(ended[0], ended[0].state)
         return PathStep("pilot", "run", "Pilot", "done", words, "Run a pilot", "", new_run=True)
-    if is_gone and state not in UNFINISHED:
-        last = state = None
     if last is not None and state == "done" and last.failed == last.documents:
         words = f"All debates failed ({format_count(last.documents, 'document')})."
         failed = session.store.runs.retryable(last.run_id)["failed"]
@@ -267,7 +264,7 @@ def _pilot(
     button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
     if state in UNFINISHED:
         return PathStep("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
-    words = changed or (_run_words(last, state) if not is_gone else "The documents of the last run were replaced.")
+    words = changed or _run_words(last, state)
     if ended:
         action = f"Run with v{saved}" if ended[-1].settings.codebook_version != saved else "Run again"
         hint = f"Press {button}. Compare then shows what the change did."
