@@ -126,7 +126,6 @@ class DatabaseConnection:
         self._local = threading.local()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._guard = threading.Lock()
-        self._running: set[Cursor] = set()
         self._closed = False
         self._identity = _identity(path)
         _open_files[self._identity] = self
@@ -220,7 +219,6 @@ class DatabaseConnection:
                 return
             self._closed = True
         try:
-            self._interrupt_queries()
             for cursor in list(self._cursors):
                 _stop(cursor)
             self._root.execute("CHECKPOINT")
@@ -237,34 +235,15 @@ class DatabaseConnection:
         cursor: Cursor | None = getattr(self._local, "cursor", None)
         if cursor is None:
             cursor = self._local.cursor = self.cursor()
-        with self._guard:
-            self._require_open()
-            self._running.add(cursor)
         try:
             yield cursor
         except (duckdb.Error, OSError) as error:
             self._require_open()  # closing interrupts queries
             raise translate_error(error, self.path) from error
-        finally:
-            with self._guard:
-                self._running.discard(cursor)
 
     def _require_open(self) -> None:
         if self._closed:
             raise ProjectError(f"{self.path} is closed.", "Open the project again.")
-
-    def _interrupt_queries(self) -> None:
-        """Interrupt running queries until they end; DuckDB ignores an interrupt that comes before a query starts."""
-        deadline = time.monotonic() + STOP_SECONDS
-        while time.monotonic() < deadline:
-            with self._guard:
-                running = list(self._running)
-            if not running:
-                return
-            for cursor in running:
-                with suppress(duckdb.ConnectionException):  # it is closed already
-                    cursor.interrupt()
-            time.sleep(0.01)
 
 
 _open_files: WeakValueDictionary[tuple[int, int] | None, DatabaseConnection] = WeakValueDictionary()
@@ -300,7 +279,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _stop(cursor: Cursor) -> None:
-    """Interrupt a cursor's query, if one is running in another thread, and close the cursor."""
+    """Close a cursor, whose query in another thread is interrupted until it ends.
+
+    DuckDB ignores an interrupt that comes before the query starts.
+    """
     deadline = time.monotonic() + STOP_SECONDS
     while True:
         with suppress(duckdb.ConnectionException):  # it is closed already
