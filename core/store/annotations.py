@@ -97,18 +97,6 @@ class Annotations(Repository):
             """
         )[0]
 
-    def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
-        """Return the values of the samples of a run by document and item, in the order of their turns."""
-        rows = self._connection.rows(
-            f"SELECT document_id, item, list(value ORDER BY turn) FROM annotations JOIN ({_SAMPLES}) "
-            "USING (document_id, turn) WHERE run_id = $run AND value IS NOT NULL GROUP BY document_id, item",
-            {"run": run_id},
-        )
-        values_by_document: dict[str, dict[str, list[Value]]] = {}
-        for document, item, values in rows:
-            values_by_document.setdefault(document, {})[item] = [load(value) for value in values]
-        return values_by_document
-
     def grid(self, run_id: str, codebook: Codebook, annotator: str) -> Grid:
         """Return an annotator's values on the run's documents, ``[document, item]`` in their order; NaN for no value.
 

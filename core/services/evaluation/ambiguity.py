@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,14 +64,18 @@ def difference_rates(session: ProjectSession, run_id: str) -> dict[str, float]:
             f"{run_id} has no votes: it does not ask one model several times.",
             "Start a run with votes: --protocol single --param method=vote.",
         )
-    requests = int(run.settings.params["k"])
-    store, items = session.store, run.settings.codebook.items
-    predicted = store.annotations.samples(run_id)  # has no document without a readable answer
-    statuses = zip(store.runs.document_ids(run_id), store.annotations.debate_statuses(run_id), strict=True)
-    ended = [document for document, status in statuses if status in ("verdict", "unresolved")]
+    requests, items = int(run.settings.params["k"]), run.settings.codebook.items
+    samples = session.store.annotations.sample_values(run_id, run.settings.codebook)
+    answers = defaultdict(list)  # has no cell without a readable answer
+    for sample, row, column, value in zip(*map(samples.get, ("sample", "row", "column", "value")), strict=True):
+        if sample < requests:
+            answers[row, column].append(value)
+    documents = session.store.runs.document_ids(run_id)
+    statuses = session.store.annotations.debate_statuses(run_id)
     return {
-        document: min(difference_rate(predicted.get(document, {}).get(item, [])[:requests], requests) for item in items)
-        for document in ended
+        document: min(difference_rate(answers[row, column], requests) for column in range(len(items)))
+        for row, (document, status) in enumerate(zip(documents, statuses, strict=True))
+        if status in ("verdict", "unresolved")
     }
 
 

@@ -168,7 +168,6 @@ def test_sample_that_was_cut_and_repeated_has_one_vote(project):
     (stage,) = annotation_arrays.stages(sample_world.session_on(project), project.store.runs.get(run_id))
     assert [grid.tolist() for grid in stage.members.values()] == [[[0.0]], [[1.0]]]
     assert stage.predicted == annotation_arrays.TIED
-    assert project.store.annotations.samples(run_id) == {"d0": {"label": [first, second]}}
 
 
 def test_list_of_a_role_whose_samples_vote_is_their_vote(project):
