@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -119,15 +118,14 @@ class Lab(Repository):
         """Return the number of looks at the held-out split."""
         return int(self._connection.value("SELECT count(*) FROM trials WHERE held_out"))
 
-    def uses(self, text: str) -> list[tuple[str, str, str]]:
-        """Return (run, purpose, hash of what it used) for all runs, newest first.
+    def uses(self, template: str) -> list[tuple[str, str, str]]:
+        """Return (run, purpose, text) for all runs, newest first: the text of a template, or the codebook as JSON.
 
-        ``text`` names a template in the runs' settings; the hash is that of its text (``text_mark``). If empty, the
-        hash is that of the codebook.
+        ``template`` names a template in the runs' settings, empty for the codebook.
         """
-        path = f'$.templates."{text}".text' if text else "$.codebook"
+        path = f'$.templates."{template}".text' if template else "$.codebook"
         return self._connection.rows(
-            "SELECT run_id, purpose, md5(json_extract_string(settings, $path)) FROM runs "
+            "SELECT run_id, purpose, json_extract_string(settings, $path) FROM runs "
             "WHERE json_exists(settings, $path) ORDER BY number DESC",
             {"path": path},
         )
@@ -230,13 +228,3 @@ class Lab(Repository):
 _LABELLED_DOCUMENTS = """(SELECT id, position FROM documents
     SEMI JOIN (SELECT document_id AS id FROM gold UNION ALL SELECT document_id FROM reviewed_labels) USING (id))"""
 _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
-
-
-def text_mark(text: str) -> str:
-    """Return the hash that ``uses`` gives for a text."""
-    return hashlib.md5(storable(text).encode()).hexdigest()
-
-
-def codebook_mark(codebook: Codebook) -> str:
-    """Return the hash that ``uses`` gives for a codebook."""
-    return text_mark(dump(codebook.model_dump(mode="json")))

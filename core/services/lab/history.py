@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.codebook import Kind
+from core.codebook import Codebook, Kind
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
@@ -14,7 +14,8 @@ from core.services.lab.trials import DEFINITIONS
 from core.services.project_session import ProjectSession
 from core.stats.metrics import main_metric
 from core.store.annotation_sources import REVIEWED_OR_GOLD
-from core.store.lab import Trial, codebook_mark, text_mark
+from core.store.lab import Trial
+from core.store.rows import dump
 
 
 def metric_names(reports: Iterable[EvaluationReport | None], kind: Kind) -> str:
@@ -51,11 +52,11 @@ def template_history(session: ProjectSession, slot: prompt_templates.Slot) -> tu
     rows = {
         VersionRow(
             version.name, version.label, version.parent, version.note, version.name == status.default.name
-        ): text_mark(version.text)
+        ): version.text
         for version in versions
     }
     if status.changed:
-        rows[VersionRow("draft", "draft", status.base.name, is_draft=True)] = text_mark(status.text)
+        rows[VersionRow("draft", "draft", status.base.name, is_draft=True)] = status.text
     return _with_runs(session, slot.name, slot.key, rows)
 
 
@@ -64,22 +65,26 @@ def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
     versions = list(reversed(codebooks.history(session)))
     names = [f"v{version.number}" for version in versions]
     rows = {
-        VersionRow(name, name, parent, version.note, version is versions[-1]): codebook_mark(version.codebook.closed)
+        VersionRow(name, name, parent, version.note, version is versions[-1]): _json(version.codebook.closed)
         for name, parent, version in zip(names, ["", *names], versions, strict=False)
     }
     status = codebooks.codebook_status(session)
     if status.dirty and versions:
-        rows[VersionRow("draft", "draft", names[-1], is_draft=True)] = codebook_mark(status.codebook.closed)
+        rows[VersionRow("draft", "draft", names[-1], is_draft=True)] = _json(status.codebook.closed)
     return _with_runs(session, DEFINITIONS, "", rows)
+
+
+def _json(codebook: Codebook) -> str:
+    return dump(codebook.model_dump(mode="json"))
 
 
 def _with_runs(
     session: ProjectSession, subject: str, key: str, rows: Mapping[VersionRow, str]
 ) -> tuple[VersionRow, ...]:
-    """Return the rows, given with their hashes in ``Lab.uses``, with their depths, runs and scores."""
+    """Return the rows, given with their texts in ``Lab.uses``, with their depths, runs and scores."""
     used = defaultdict[str, list[tuple[str, str]]](list)
-    for run_id, purpose, mark in session.store.lab.uses(key):
-        used[mark].append((run_id, purpose))
+    for run_id, purpose, text in session.store.lab.uses(key):
+        used[text].append((run_id, purpose))
     subject_trials = session.store.lab.trials(subject)  # those of other subjects differ in more than this
     trials = {run_id: trial for trial in subject_trials for run_id in (trial.before_run, trial.after_run)}
     depths = _depths(rows)
@@ -87,11 +92,11 @@ def _with_runs(
         replace(
             row,
             depth=depths[row.name],
-            runs=tuple(run_id for run_id, purpose in used[mark] if purpose == "run"),
-            report=_latest_report(session, used[mark], trials, held_out=False),
-            held_out=_latest_report(session, used[mark], trials, held_out=True),
+            runs=tuple(run_id for run_id, purpose in used[text] if purpose == "run"),
+            report=_latest_report(session, used[text], trials, held_out=False),
+            held_out=_latest_report(session, used[text], trials, held_out=True),
         )
-        for row, mark in rows.items()
+        for row, text in rows.items()
     )
 
 
