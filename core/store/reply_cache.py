@@ -81,13 +81,7 @@ class Replies(Repository):
 
     def get(self, key: str) -> Reply | None:
         """Return the reply with this key, or None."""
-        if key not in self._keys:
-            return None
-        waiting = self._log.get(key)
-        if waiting is not None:
-            return waiting
-        rows = self._connection.rows(f"SELECT {', '.join(REPLY)} FROM replies WHERE key = ?", [key])
-        return reply_from_row(rows[0]) if rows else None
+        return self.get_all([key]).get(key)
 
     def get_all(self, keys: Iterable[str]) -> dict[str, Reply]:
         """Return the replies with these keys by key; those that do not exist are left out."""
@@ -108,9 +102,6 @@ class Replies(Repository):
         return await asyncio.to_thread(self.get_all, keys)
 
     async def commit(self, reply: Reply) -> None:
-        self.add(reply)
-
-    def add(self, reply: Reply) -> None:
         """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError.
 
         A reply that cannot be written is kept in memory for ``write_refused``.

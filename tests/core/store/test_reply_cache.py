@@ -88,7 +88,7 @@ KEYS = itertools.count()
 def test_reply_is_the_same_from_memory_the_log_and_the_table(project, parsed):
     reply = paid_reply(parsed, f"key {next(KEYS)}", run_id="r0001", seconds=0.25, output_limit=1024)
     assert decode_reply(encode_reply(reply)) == reply
-    project.replies.add(reply)
+    asyncio.run(project.replies.commit(reply))
     assert project.replies.get(reply.key) == reply
     flush(project)
     assert project.replies._log.get(reply.key) is None
