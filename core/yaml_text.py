@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -60,20 +60,21 @@ def parse(
         node = loader.get_single_node()
         if node is None:
             return None, None
-        size = _size(node, {})
-        if size <= MAX_NODES:
-            if repeated := _repeated_key(node):
+        if _size(node, {}) > MAX_NODES:
+            problem = f"{source} has more than {MAX_NODES:,} values; aliases (*name) count as often as they are used."
+            raise error_type(problem, "Shorten it.")
+        for mapping in (part for part in _walk(node) if isinstance(part, yaml.MappingNode)):
+            if repeated := _repeated_key(mapping):
                 line, key = repeated.start_mark.line + 1, repeated.value
                 raise error_type(f"{source}, line {line}: the key '{key}' is repeated.", "Keep one of them.")
-            _keep_text(node, text_keys)
-            return loader.construct_document(node), node
+            for part in chain.from_iterable(_walk(value) for key, value in mapping.value if key.value in text_keys):
+                part.tag = _TEXT if part.tag in _TYPED else part.tag
+        return loader.construct_document(node), node
     except _MALFORMED as error:
         mark = getattr(error, "problem_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
         remedy = _REMEDIES.get(getattr(error, "problem", ""), "Check the indentation and quotes there.")
         raise error_type(f"{source}{at}: this is not YAML.", remedy) from error
-    problem = f"{source} has more than {MAX_NODES:,} values; aliases (*name) count as often as they are used."
-    raise error_type(problem, "Shorten it.")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -134,28 +135,21 @@ def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
     return parts
 
 
-def _repeated_key(node: yaml.Node) -> yaml.ScalarNode | None:
+def _walk(root: yaml.Node) -> Iterator[yaml.Node]:
+    """Yield a node and all nodes in it, in the order of the text."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        nodes.extend(reversed([*_parts(node)]))
+
+
+def _repeated_key(mapping: yaml.MappingNode) -> yaml.ScalarNode | None:
     """Return the first key that a mapping has twice. PyYAML would silently keep its last value."""
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    return key
-                seen.add(key.value)
-    return next((repeated for part in _parts(node) if (repeated := _repeated_key(part))), None)
-
-
-def _keep_text(node: yaml.Node, keys: Collection[str]) -> None:
-    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-        if key.value in keys:
-            _make_text(value)
-    for part in _parts(node):
-        _keep_text(part, keys)
-
-
-def _make_text(node: yaml.Node) -> None:
-    if node.tag in _TYPED:
-        node.tag = _TEXT
-    for part in _parts(node):
-        _make_text(part)
+    seen: set[str] = set()
+    for key, _ in mapping.value:
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in seen:
+                return key
+            seen.add(key.value)
+    return None
