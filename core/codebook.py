@@ -140,10 +140,7 @@ class Label(_Frozen):
 
     @property
     def definition_hash(self) -> str:
-        """Hash of the words that define the label: name, description, examples and keywords.
-
-        The order of the keywords and the colour do not change it.
-        """
+        """Hash of the words that define the label, whatever the order of the keywords."""
         words = [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)]
         return digest(words, size=8)
 
@@ -188,18 +185,15 @@ class Codebook(_Frozen):
 
     def _set_scales(self) -> None:
         """Give every dimension its own scale unless all have the same; ``scale`` then covers all of them."""
-        scales = [label.scale or self.scale or Scale() for label in self.labels]
-        common = scales[0] if len(set(scales)) == 1 else None
-        if scales:
-            widest = Scale(min=min(scale.min for scale in scales), max=max(scale.max for scale in scales))
-            object.__setattr__(self, "scale", widest)
-            label_scales = (None if common else scale for scale in scales)
-            labels = zip(self.labels, label_scales, strict=True)
-            object.__setattr__(
-                self, "labels", tuple(label.model_copy(update={"scale": scale}) for label, scale in labels)
-            )
-        elif self.scale is None:
-            object.__setattr__(self, "scale", Scale())
+        common = self.scale or Scale()
+        scales = [label.scale or common for label in self.labels] or [common]
+        widest = Scale(min=min(scale.min for scale in scales), max=max(scale.max for scale in scales))
+        labels = (
+            label.model_copy(update={"scale": scale if len(set(scales)) > 1 else None})
+            for label, scale in zip(self.labels, scales, strict=False)
+        )
+        object.__setattr__(self, "labels", tuple(labels))
+        object.__setattr__(self, "scale", widest)
 
     def allows(self, item: str, value: object) -> bool:
         """Return True if an item can have a value; codebooks of another kind or with another scale differ in that."""

@@ -17,7 +17,6 @@ from typing import Any
 
 _FIRST = "=+-@\t\r\n＝＋－＠"
 _RISKY = re.compile(f"'*[{re.escape(_FIRST)}]")
-_ESCAPED = re.compile(f"'+[{re.escape(_FIRST)}]")
 _STARTS = frozenset(f"'{_FIRST}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -29,7 +28,7 @@ def escape_formula(text: str) -> str:
 
 def unescape_formula(text: str) -> str:
     """Undo ``escape_formula``: ``unescape_formula(escape_formula(text)) == text`` for every text."""
-    return text[1:] if text[:1] == "'" and _ESCAPED.match(text) else text
+    return text[1:] if text[:1] == "'" and _RISKY.match(text) else text
 
 
 def is_number_text(text: str) -> bool:

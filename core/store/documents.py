@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
@@ -34,17 +35,8 @@ CHUNK = 10_000
 """Documents inserted at once."""
 
 _DOCUMENT_COLUMNS = (
-    "id",
-    "position",
-    "import_id",
-    "field",
-    "text",
-    "context",
-    "words",
-    "source",
-    "group_name",
-    "group_order",
-)
+    "id", "position", "import_id", "field", "text", "context", "words", "source", "group_name", "group_order",
+)  # fmt: skip
 _READ_COLUMNS = "id, position, field, text, context, source, group_name, group_order"
 _GOLD_COLUMNS = ("document_id", "rater", "item", "value")
 _MATCHES_SEARCH = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
@@ -102,10 +94,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file, with number 0 before it is stored.
-
-    ``counts`` are those of ``Documents``, ``options`` how the file was read.
-    """
+    """One imported file. ``counts`` are those of ``Documents``, ``options`` how the file was read."""
 
     id: int
     file_name: str
@@ -136,7 +125,6 @@ class Documents(Repository):
         is stored if the iterable raises. Raises InputError if the project has or had one of the documents with a
         different text.
         """
-        new = Import(0, storable(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
@@ -147,7 +135,7 @@ class Documents(Repository):
                     f"{self._connection.path.name} has or had {conflict}.",
                     "Restore the text in the file, replace all documents, or use another id column or project.",
                 )
-            return _add_import(cursor, new, chunks, rejected)
+            return _add_import(cursor, file_name, options, chunks, rejected, {})
 
         return self._writer.do(write)
 
@@ -165,7 +153,6 @@ class Documents(Repository):
         Runs and reviews stay, but never apply to another text: documents whose id has some of another text get one of
         ``new_ids``. ``counts`` of the returned import also has ``replaced`` and ``new_ids``.
         """
-        new = Import(0, storable(file_name), time.time(), {}, options or {})
         chunks = _read_chunks(documents, progress)
 
         def write(cursor: Cursor) -> Import:
@@ -179,7 +166,7 @@ class Documents(Repository):
                 for rows, gold in chunks
             ]
             counts = {"replaced": True, "new_ids": len(new_ids)}
-            return _add_import(cursor, replace(new, counts=counts), tables, rejected)
+            return _add_import(cursor, file_name, options, tables, rejected, counts)
 
         return self._writer.do(write)
 
@@ -329,9 +316,9 @@ class Documents(Repository):
             rows += [(digest, id) for id, digest in cursor.execute(_TEXT_DIGESTS).fetchall()]
             with incoming(cursor, _text_columns(documents)):
                 digests = dict(cursor.execute(f"SELECT id, {_DIGEST} FROM incoming").fetchall())
-        known: dict[str, dict[str, None]] = {}
+        known: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for digest, id in rows:
-            known.setdefault(digest, {})[id] = None
+            known[digest][id] = None
         given = {id for id, digest in digests.items() if id in known.get(digest, ())}
         moved = [document.id for document in documents if document.id not in given]
         left = {digest: (id for id in ids if id not in given) for digest, ids in known.items()}
@@ -410,14 +397,14 @@ class Documents(Repository):
         self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False
     ) -> list[Document]:
         rows = self._connection.rows(f"SELECT {_READ_COLUMNS} FROM documents {tail}", params or ())
-        gold_by_id: dict[str, list[tuple[Any, ...]]] = {row[0]: [] for row in rows}
-        if gold and rows:
+        gold_by_id: defaultdict[str, list[list[Any]]] = defaultdict(list)
+        if gold:
             for document_id, *values in self._connection.rows(
                 "SELECT document_id, rater, item, value FROM gold WHERE document_id IN (SELECT unnest(?)) "
                 "ORDER BY rater, item",
-                [list(gold_by_id)],
+                [[row[0] for row in rows]],
             ):
-                gold_by_id[document_id].append(tuple(values))
+                gold_by_id[document_id].append(values)
         return [document_of(row, values_by_key(gold_by_id[row[0]])) for row in rows]
 
 
@@ -435,9 +422,14 @@ def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> None:
 
 
 def _add_import(
-    cursor: Cursor, new: Import, tables: Sequence[tuple[Columns, Columns]], rejected: Sequence[Rejected]
+    cursor: Cursor,
+    file_name: str,
+    options: Mapping[str, Any] | None,
+    tables: Sequence[tuple[Columns, Columns]],
+    rejected: Sequence[Rejected],
+    more_counts: Mapping[str, Any],
 ) -> Import:
-    """Add the columns of documents and of their gold as one import; return it with its number and all counts."""
+    """Add the columns of documents and of their gold as one import and return it."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
     read = sum(len(documents["id"]) for documents, _ in tables)
     column_conflicts = sum(_complete_documents(cursor, documents) for documents, _ in tables)
@@ -449,17 +441,14 @@ def _add_import(
         "gold_conflicts": sum(conflicts for _, conflicts in chunks),
         "rejected": len(rejected),
         **({"column_conflicts": column_conflicts} if column_conflicts else {}),
-        **new.counts,
+        **more_counts,
     }
+    new = Import(number, storable(file_name), time.time(), counts, options or {})
     row = {"file_name": new.file_name, "unix_time": new.at, "options": dump(new.options), "counts": dump(counts)}
     add_row(cursor, "imports", id=number, **row)
-    insert(
-        cursor,
-        "rejected_rows",
-        ("import_id", "line", "reason", "raw"),
-        [(number, row.line, row.reason, row.raw) for row in rejected],
-    )
-    return replace(new, id=number, counts=counts)
+    rows = [(number, row.line, row.reason, row.raw) for row in rejected]
+    insert(cursor, "rejected_rows", ("import_id", "line", "reason", "raw"), rows)
+    return new
 
 
 def _reused_ids(cursor: Cursor) -> dict[str, str]:

@@ -31,17 +31,9 @@ logger = logging.getLogger(__name__)
 
 _USAGE = tuple(Usage.__dataclass_fields__)
 _FIELDS = (
-    "key",
-    "run_id",
-    "text",
-    "reasoning",
-    "finish_reason",
-    "cost_usd",
-    "seconds",
-    "unix_time",
-    "served_model",
+    "key", "run_id", "text", "reasoning", "finish_reason", "cost_usd", "seconds", "unix_time", "served_model",
     "output_limit",
-)
+)  # fmt: skip
 _JSON = ("refused_params", "token_logprobs")
 REPLY = (*_FIELDS, *_USAGE, *_JSON)
 """Columns of ``replies``: the fields of ``Reply`` and of its ``Usage``."""

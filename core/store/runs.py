@@ -146,10 +146,10 @@ class Runs(Repository):
 
     def settings(self, run_id: str) -> RunSettings | None:
         """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""
-        if run_id not in self._frozen:
-            text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
-            return None if text is None else self._parse_settings(run_id, text)
-        return self._frozen[run_id]
+        if run_id in self._frozen:
+            return self._frozen[run_id]
+        text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
+        return None if text is None else self._parse_settings(run_id, text)
 
     def codebook(self, run_id: str | None) -> Codebook | None:
         """Return the codebook of a run, None for an unknown run."""
