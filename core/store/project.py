@@ -134,8 +134,9 @@ class Project:
 
     def write_refused(self) -> None:
         """Write what the full disk refused and was paid for. Raises StorageFull and ProjectError."""
-        self.replies.write_refused()
-        self.sink.write_refused()
+        self.replies.write_unlogged()
+        self._writer.retry_refused()
+        self._writer.do(lambda _cursor: None)  # after all of them
 
     def close(self) -> None:
         """Write everything queued, checkpoint and release the file. Harmless if repeated.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from core.debate.turns import Reply, Usage, decode_reply, encode_reply
-from core.errors import ProjectError, StorageFull
+from core.errors import ProjectError
 from core.files import atomic_write
 from core.store.database import Cursor, DatabaseConnection, translate_error
 from core.store.rows import dump, insert_keyed, load
@@ -55,9 +55,7 @@ class Replies(Repository):
         self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
         self._unlogged: deque[Reply] = deque()
-        """Replies that the full disk refused: neither in the log nor in the table."""
-        self._refused: deque[Reply] = deque()
-        """Replies that the full disk refused: in the log, not in the table."""
+        """Replies that the full disk kept out of the log."""
         missing = [reply for reply in self._log.recovered if reply.key not in self._keys]
         if missing:
             writer.do(lambda cursor: _insert_replies(cursor, missing, keys_may_exist=True))
@@ -96,25 +94,18 @@ class Replies(Repository):
     async def commit(self, reply: Reply) -> None:
         """Return once the reply is in the log, where it survives a crash. Raises StorageFull and ProjectError.
 
-        A reply that cannot be written is kept in memory for ``write_refused``.
+        A reply that cannot be written is kept in memory for ``write_unlogged``.
         """
         self._write(reply)
         with suppress(ProjectError):
-            self._queue_refused()
+            self.write_unlogged()
+        self._writer.retry_refused()
 
-    def write_refused(self) -> None:
-        """Write again the replies that the full disk refused, and wait for it. Raises StorageFull and ProjectError."""
-        if self._unlogged or self._refused:
-            self._queue_refused()
-            self._writer.do(lambda _cursor: None)  # after all queued replies
-
-    def _queue_refused(self) -> None:
-        with suppress(IndexError):  # another thread may take some, and the writer's thread may append more
+    def write_unlogged(self) -> None:
+        """Write the replies that the full disk kept out of the log. Raises StorageFull and ProjectError."""
+        with suppress(IndexError):  # another thread may take some
             while True:
                 self._write(self._unlogged.popleft())
-        with suppress(IndexError):
-            for _ in range(len(self._refused)):
-                self._insert(self._refused.popleft())
 
     def _write(self, reply: Reply) -> None:
         if reply.key in self._keys:
@@ -125,10 +116,8 @@ class Replies(Repository):
             self._unlogged.append(reply)
             raise
         self._keys.add(reply.key)
-        self._insert(reply)
-
-    def _insert(self, reply: Reply) -> None:
-        self._writer.insert(_insert_replies, [reply]).add_done_callback(partial(self._on_written, reply))
+        written = self._writer.insert(_insert_replies, [reply], keep=True)
+        written.add_done_callback(partial(self._on_written, reply))
 
     def close(self) -> None:
         """Close the log, after the writer."""
@@ -138,8 +127,6 @@ class Replies(Repository):
         error = written.exception()
         if error is None:
             self._log.forget([reply.key])
-        elif isinstance(error, StorageFull):
-            self._refused.append(reply)
         else:
             logger.error("A reply stays in its log: %s", error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -18,7 +18,7 @@ from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.documents import VERDICT, storable
 from core.engine.interfaces import BatchJob, FailedAttempt
-from core.errors import ProjectGone, StorageFull
+from core.errors import ProjectGone
 from core.hashing import canonical
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Cursor, DatabaseConnection
@@ -72,8 +72,6 @@ class RunWriter(Repository):
         """By run, keys of replies that an earlier session paid for and whose turns are not written yet."""
         self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))
         """By run and document, turns and their system prompts that may not be written yet."""
-        self._refused: deque[FailedAttempt] = deque()
-        """Failed attempts that the full disk refused, for ``write_refused``."""
 
     def turn(self, turn: Turn) -> bool:
         """Queue a turn, as in ``RunSink``. A turn that is replayed on a resume is left unchanged."""
@@ -102,18 +100,7 @@ class RunWriter(Repository):
         return reached
 
     def attempt(self, attempt: FailedAttempt) -> None:
-        def on_written(written: Future[None]) -> None:
-            if isinstance(written.exception(), StorageFull):
-                self._refused.append(attempt)
-
-        self._writer.insert(_insert_attempts, [attempt]).add_done_callback(on_written)
-
-    def write_refused(self) -> None:
-        """Write again the failed attempts that the full disk refused, and wait for it. Raises ProjectError."""
-        if self._refused:
-            for _ in range(len(self._refused)):
-                self.attempt(self._refused.popleft())
-            self._writer.do(lambda _cursor: None)  # after all of them
+        self._writer.insert(_insert_attempts, [attempt], keep=True)
 
     def add_seconds(self, run_id: str, seconds: float) -> None:
         self._writer.call(

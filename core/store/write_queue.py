@@ -35,6 +35,7 @@ the rows are passed again with the last argument (``keys_may_exist``) set.
 class _Rows:
     insert: Insert[Any]
     rows: Sequence[Any]
+    keep: bool
     future: Future[Any] = field(default_factory=Future)
 
 
@@ -64,6 +65,8 @@ class Writer:
     def __init__(self, connection: DatabaseConnection) -> None:
         self._connection = connection
         self._waiting: list[_Item] = []
+        self._refused: list[_Item] = []
+        """Rows to keep that a full disk refused."""
         self._changed = threading.Condition()
         self._pressing = False
         """True if the waiting items must be written at once."""
@@ -76,13 +79,21 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="moot-writer", daemon=True)
         self._thread.start()
 
-    def insert(self, insert: Insert[R], rows: Sequence[R]) -> Future[None]:
+    def insert(self, insert: Insert[R], rows: Sequence[R], *, keep: bool = False) -> Future[None]:
         """Queue rows, and return a future that is done once they are on disk.
 
         Rows may wait for others, and rows of one ``insert`` are written together. They are always written before a
-        later call and before the writer ends. Pass only rows that can be restored after a crash of the process.
+        later call and before the writer ends. Pass only rows that can be restored after a crash of the process. Rows to
+        ``keep`` wait for ``retry_refused`` if the disk is full; their future is not done before.
         """
-        return self._submit(_Rows(insert, rows))
+        return self._submit(_Rows(insert, rows, keep))
+
+    def retry_refused(self) -> None:
+        """Queue the kept rows that a full disk refused again."""
+        with self._changed:
+            self._waiting += self._refused
+            self._refused = []
+            self._changed.notify()
 
     def call(self, run: Callable[[Cursor], T]) -> Future[T]:
         """Queue a function of the cursor, and return a future with its result, done once its transaction is on disk."""
@@ -140,7 +151,11 @@ class Writer:
             else:
                 problem = translate_error(error, self._connection.path)
                 self.refusal = problem if isinstance(problem, StorageFull) else None
-                _acknowledge(group, [None], problem)
+                if self.refusal and isinstance(group[0], _Rows) and group[0].keep:
+                    with self._changed:
+                        self._refused += group
+                else:
+                    _acknowledge(group, [None], problem)
             return
         self.refusal = None
         # A file that is gone still takes every write, but nobody could open it again.

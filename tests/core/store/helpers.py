@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
+
+import pytest
 
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
 from core.documents import Document, Evidence, Value
+from core.errors import StorageFull
 from core.prompts import Message
 from core.runs import RoleModel, RunSettings
 from core.store.project import Project, Store
@@ -258,3 +263,15 @@ def record_review(reviews, document_id, item, before, after, **context):
 def set_status(reviews, document_id, status, *, actor):
     """Record a status alone."""
     reviews.record([Decision(document_id, status=status)], actor=actor)
+
+
+def fail_while(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, full: threading.Event) -> None:
+    """Make a function of the store that inserts rows fail as on a full disk while ``full`` is set."""
+    insert = getattr(module, name)
+
+    def failing(*args: Any) -> None:
+        if full.is_set():
+            raise StorageFull("The disk is full.", "Free some space.")
+        insert(*args)
+
+    monkeypatch.setattr(module, name, failing)

@@ -24,7 +24,7 @@ from core.store import reply_cache
 from core.store.project import Project
 from core.store.reply_cache import ReplyLog, reply_log_path
 from tests.core.store import helpers
-from tests.core.store.helpers import flush
+from tests.core.store.helpers import fail_while, flush
 from tests.each_row import each_row
 
 
@@ -190,16 +190,11 @@ def test_line_after_an_incomplete_line_and_a_full_disk_is_read(path, monkeypatch
 
 
 @pytest.fixture
-def full_disk(project, monkeypatch):
-    def failing_insert(_insert, rows):
-        def full(_cursor):
-            raise StorageFull("The disk is full.", "Free some space.")
-
-        return project._writer.call(full)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(project._writer, "insert", failing_insert)
-        yield patched
+def full_disk(monkeypatch):
+    full = threading.Event()
+    full.set()
+    fail_while(monkeypatch, reply_cache, "_insert_replies", full)
+    return full
 
 
 def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
@@ -207,7 +202,7 @@ def test_reply_whose_insert_failed_is_inserted_later(project, full_disk):
     flush(project)
     assert project.replies.contains("k1")
     assert stored_keys(project) == set()
-    full_disk.undo()
+    full_disk.clear()
     commit_replies(project, "k2")
     flush(project)
     assert stored_keys(project) == {"k1", "k2"}
@@ -223,37 +218,13 @@ def test_reply_that_the_log_refused_is_written_later(tmp_path, monkeypatch, late
             commit_replies(project, "k1")
         assert not project.replies.contains("k1")
         with pytest.raises(StorageFull):
-            project.replies.write_refused()
+            project.write_refused()
         monkeypatch.undo()
         if later == "another reply":
             commit_replies(project, "k2")
         elif later == "resume":
-            project.replies.write_refused()
+            project.write_refused()
             assert stored_keys(project) == {"k1"}, "the totals of a resumed run count it"
         assert project.replies.contains("k1") == (later != "close")
     with Project(path) as project:
         assert project.replies.get("k1") == make_reply("k1")
-
-
-def test_reply_refused_during_a_commit_is_inserted_later(project, full_disk):
-    reached, released = threading.Event(), threading.Event()
-
-    class SlowAppend(type(project.replies._refused)):
-        def append(self, reply):
-            reached.set()
-            assert released.wait(30)
-            super().append(reply)
-
-    gate = threading.Event()
-    project._writer.call(lambda _cursor: gate.wait(30))
-    commit_replies(project, "k1")
-    project.replies._refused = SlowAppend()
-    gate.set()
-    assert reached.wait(30)
-    full_disk.undo()
-    commit_replies(project, "k2")
-    released.set()
-    flush(project)
-    commit_replies(project, "k3")
-    flush(project)
-    assert stored_keys(project) == {"k1", "k2", "k3"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 
 import duckdb
@@ -16,6 +17,7 @@ from core.store import run_writer
 from core.store.project import Project
 from tests.core.store.helpers import (
     ROLE_MODEL,
+    fail_while,
     flush,
     make_documents,
     make_reply,
@@ -292,14 +294,12 @@ def test_failed_attempts_are_stored(project, run_id):
 
 
 def test_failed_attempt_that_the_disk_refused_is_written_later(project, run_id, monkeypatch):
-    def full(_cursor, _attempts, _keys_may_exist):
-        raise StorageFull("The disk is full.", "Free some space.")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(run_writer, "_insert_attempts", full)
-        project.sink.attempt(FailedAttempt(run_id, "d0", "critic", "k0", "stalled", "silence", Usage(5, 2), 0.25))
-        flush(project)
+    fail_while(monkeypatch, run_writer, "_insert_attempts", full := threading.Event())
+    full.set()
+    project.sink.attempt(FailedAttempt(run_id, "d0", "critic", "k0", "stalled", "silence", Usage(5, 2), 0.25))
+    flush(project)
     assert project.store.runs.require(run_id).cost_usd == 0
+    full.clear()
     project.write_refused()
     project.write_refused()
     assert project.store.runs.require(run_id).cost_usd == 0.25
