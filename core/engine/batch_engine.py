@@ -98,7 +98,6 @@ class BatchEngine(ReplayingEngine):
         """The last failure of a request, as the end of a note."""
         self._deferred: dict[str, None] = {}
         self._max_requests = MAX_REQUESTS
-        self._quota_exceeded = False
         self._failed_polls = 0
 
     async def _execute(self) -> None:
@@ -217,7 +216,7 @@ class BatchEngine(ReplayingEngine):
 
     async def _send(self, job: BatchJob, part: Path) -> None:
         """Submit a complete file. The job is recorded first, and therefore never submitted twice."""
-        if self._quota_exceeded and self._awaited_jobs():
+        if self._max_requests < MAX_REQUESTS and self._awaited_jobs():  # a quota was exceeded
             self._deferred |= self._release(job.keys)
             part.unlink()
             return
@@ -289,20 +288,7 @@ class BatchEngine(ReplayingEngine):
         began = time.monotonic()
         wait = MIN_POLL
         while self.pending_state is None:
-            ready: dict[str, None] = {}
-            states: dict[str, BatchState] = {}
-            for job in self._awaited_jobs():
-                state = await self._poll(job)
-                if state is None:
-                    continue
-                states[job.name] = state
-                if state.ended:
-                    try:
-                        ready |= await self._collect(job, state)
-                    except ModelError as error:  # rows committed before it are found when the job is collected again
-                        self._note_failure(error)
-                    else:
-                        self._failed_polls = 0
+            states, ready = await self._poll_all(self._awaited_jobs())
             if ready:
                 return list(ready | self._deferred)
             self.note = self._waiting_for(states)
@@ -312,6 +298,27 @@ class BatchEngine(ReplayingEngine):
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, MAX_POLL)
         return ()
+
+    async def _poll_all(self, jobs: Iterable[BatchJob]) -> tuple[dict[str, BatchState], dict[str, None]]:
+        """Poll jobs and collect those that have ended.
+
+        Return the states by name of the job, and the documents that waited for the collected replies.
+        """
+        states: dict[str, BatchState] = {}
+        ready: dict[str, None] = {}
+        for job in jobs:
+            try:
+                state = await self._poll(job)
+                if state is not None:
+                    states[job.name] = state
+                    if state.ended:
+                        ready |= await self._collect(job, state)
+                    self._failed_polls = 0
+            except ModelError as error:  # rows committed before it are found when the job is collected again
+                self._failed_polls += 1
+                if isinstance(error, Unauthorised) or self._failed_polls >= MAX_FAILED_POLLS:
+                    self.pause(StopReason("errors", str(error)))
+        return states, ready
 
     async def _end_unneeded_jobs(self) -> None:
         """Cancel the batches of this run that no debate waits for, and collect what the server bills for them.
@@ -327,13 +334,7 @@ class BatchEngine(ReplayingEngine):
         self.note = await cancel_jobs(self.run_id, jobs.values(), self._batches, "")
         wait, began = MIN_POLL, time.monotonic()
         while self.pending_state is None and (open_jobs := [*(jobs.keys() & self._jobs_out.keys())]):
-            for job in map(jobs.__getitem__, open_jobs):
-                state = await self._poll(job)
-                if state is not None and state.ended:
-                    try:
-                        await self._collect(job, state)
-                    except ModelError as error:
-                        self._note_failure(error)
+            await self._poll_all(map(jobs.__getitem__, open_jobs))
             if time.monotonic() - began >= self.settings.engine.stage_timeout:
                 return
             await asyncio.sleep(wait)
@@ -363,26 +364,15 @@ class BatchEngine(ReplayingEngine):
         )
 
     async def _poll(self, job: BatchJob) -> BatchState | None:
+        """Return the state of a job; None for one that its server does not know, which pauses the run."""
         try:
-            state = await (await self._server(job.role_model)).status(job.remote_id, job.keys)
+            return await (await self._server(job.role_model)).status(job.remote_id, job.keys)
         except NoSuchModel:
             await self._jobs.submitted(job.name, "")  # the next session searches for it by its name
             problem = f"{job.role_model.connection} does not know the batch {job.remote_id}."
             remedy = "Is the key that of another project? If the batch is gone, resuming pays for another one."
             self.pause(StopReason("errors", f"{problem} {remedy}"))
             return None
-        except ModelError as error:
-            self._note_failure(error)
-            return None
-        if not state.ended:
-            self._failed_polls = 0
-        return state
-
-    def _note_failure(self, error: ModelError) -> None:
-        """Count a failed request about a job; pause the run after too many in a row."""
-        self._failed_polls += 1
-        if isinstance(error, Unauthorised) or self._failed_polls >= MAX_FAILED_POLLS:
-            self.pause(StopReason("errors", str(error)))
 
     async def _collect(self, job: BatchJob, state: BatchState) -> dict[str, None]:
         """Commit all replies of a finished job and return the documents that waited for them."""
@@ -520,7 +510,7 @@ class BatchEngine(ReplayingEngine):
         reason the run pauses.
         """
         if _QUOTA_EXCEEDED.search(problem) and len(job.keys) > 1:
-            self._quota_exceeded, self._max_requests = True, max(1, len(job.keys) // 2)
+            self._max_requests = max(1, len(job.keys) // 2)
         else:
             self.pause(StopReason("errors", f"{job.role_model.connection} refused the batch: {problem}"))
 
