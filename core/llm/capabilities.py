@@ -280,10 +280,7 @@ class Capabilities:
                 continue
             local = Connection(name="any", base_url=row["base_url"]).local
             known = {name: row[name] for name in (_OF_MODELS if local else names) & row.keys()}
-            if not isinstance(known.get("refused_params"), dict):  # written before values were told apart
-                known.pop("refused_params", None)
-            capabilities = ModelCapabilities(**known)
-            self._known.setdefault((row["base_url"], row["model"]), capabilities)
+            self._known.setdefault((row["base_url"], row["model"]), ModelCapabilities(**known))
 
     def lower_limits(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take over the lowest limits that other processes of the same run met, also at servers on this machine.

@@ -17,8 +17,6 @@ from core.llm.failures import from_event, from_status
 from core.llm.request import NAME, ModelRequest, Schema
 
 PATH = "/chat/completions"
-_BEFORE_THOUGHT = 100
-"""Most characters of a text before the reasoning in it: white space and a tag."""
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
@@ -96,11 +94,9 @@ class _Events:
     def read(self, line: bytes) -> None:
         if line.startswith(b"data:"):
             self._read_data(line[5:].strip())
-        elif line.startswith(b":"):
-            self.builder.note_comment(line)
-        elif line:
+        elif line and not line.startswith(b":"):
             self._read_other(line)
-        else:
+        elif not line:
             if not self.is_whole:
                 self.take_buffered()
             self.is_error = False
@@ -168,38 +164,18 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
         if isinstance(part, dict):
             text, inner_thought = _parts(part.get("content", choice.get("text")))
             thought = part.get("reasoning_content") or part.get("reasoning") or inner_thought
-            refusal = part.get("refusal")
             if part is not choice.get("message"):
                 builder.has_deltas |= isinstance(text, str) and bool(text.strip())
             elif event.get("object") == "chat.completion":
-                # MiniMax ends a stream with a whole reply, which repeats all of its text.
-                so_far = builder.so_far
-                whole, text = text, _unread(text, so_far)
-                if builder.has_deltas and text is whole:
-                    text = None  # the pieces had other white space
-                # <think> at the start of the text
-                is_inline = isinstance(thought, str) and thought in so_far[: len(thought) + _BEFORE_THOUGHT]
-                thought = None if is_inline else _unread(thought, streaming.join_pieces(builder.reasoning))
-                refusal = _unread(refusal, streaming.join_pieces(builder.refusal))
+                builder.forget_repeated(text, is_reasoning=False)
+                builder.forget_repeated(thought, is_reasoning=True)
             builder.add(text, thought)
-            builder.add_refusal(refusal)
+            builder.add_refusal(part.get("refusal"))
         logprobs = choice.get("logprobs")
         builder.add_logprobs(logprobs.get("content") if isinstance(logprobs, dict) else logprobs)
         if choice.get("error"):
             raise from_event(choice["error"], role_model)
         builder.note_finish(choice.get("finish_reason"))
-
-
-def _unread(text: Any, so_far: str) -> Any:
-    """Return the rest of a text that begins with what was read so far; any other text is a piece of the reply.
-
-    White space around the text may differ.
-    """
-    so_far = so_far.lstrip()
-    if not (so_far and isinstance(text, str) and text.lstrip().startswith(so_far.rstrip())):
-        return text
-    text = text.lstrip()
-    return text.removeprefix(so_far if text.startswith(so_far) else so_far.rstrip())
 
 
 def _parts(content: Any) -> tuple[Any, str]:

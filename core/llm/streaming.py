@@ -218,7 +218,6 @@ _BROKEN = frozenset(
 )
 """Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. Any other reason is a normal end."""
 
-_PROGRESS = re.compile(rb":.*\b\d+/\d+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -251,7 +250,6 @@ class ReplyBuilder:
     _refused: int = 0
     """The characters of the refusal so far."""
     _received_at: float = field(default_factory=time.monotonic)
-    _comment: bytes = b""
     _goes_on: bool = False
     """True if the last piece came after a finish reason."""
     _spelt: int = 0
@@ -280,6 +278,18 @@ class ReplyBuilder:
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
                     )
+
+    def forget_repeated(self, text: Any, *, is_reasoning: bool) -> None:
+        """Remove the pieces that a whole reply repeats, as MiniMax sends it at the end of a stream.
+
+        Without deltas, a text that begins with all pieces repeats them; any other one is a piece.
+        """
+        pieces = self.reasoning if is_reasoning else self.text
+        if not isinstance(text, str) or not text.strip():
+            return
+        if self.has_deltas or text.lstrip().startswith(join_pieces(pieces).strip()):
+            pieces.clear()
+            self._lengths[is_reasoning] = 0
 
     def add_refusal(self, piece: Any) -> None:
         """Add a piece of the words in which the model declines. Raises Runaway if they do not end."""
@@ -356,12 +366,6 @@ class ReplyBuilder:
         """Note the server's name of the model; the first valid name counts."""
         if not self.served_model and isinstance(name, str):
             self.served_model = server_message(name)
-
-    def note_comment(self, comment: bytes) -> None:
-        """Note a comment of a stream: the progress of the prompt, as in ``: keepalive 2048/9000``, ends a silence."""
-        if comment != self._comment and _PROGRESS.fullmatch(comment):
-            self._received_at = time.monotonic()
-        self._comment = comment
 
     def count_lines(self, count: int) -> None:
         """Count lines that were read.

@@ -148,13 +148,6 @@ def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytes
     assert ask(sending(*pings[:3], event(piece("yes", finish="stop")), pause=0.05)).text == "yes"
 
 
-def test_comments_on_the_progress_of_the_prompt_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "IDLE_SECONDS", 1.5)
-
-    comments = [b": keepalive %d/33\n\n" % done for done in range(0, 33, 4)]  # as mlx_lm.server writes them
-    assert ask(sending(*comments, event(piece("yes", finish="stop")), pause=0.3)).text == "yes"
-
-
 @pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
 def test_invalid_token_counts_are_ignored(count: Any) -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}

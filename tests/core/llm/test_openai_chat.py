@@ -101,15 +101,20 @@ LABEL = "The label is A"
 @pytest.mark.parametrize(
     ("pieces", "text", "reasoning", "expected"),
     [
-        ((piece("\n\n"), piece("The label "), piece("is A")), LABEL, None, ("\n\nThe label is A", "")),
-        ((piece(reasoning_content="hm"), piece("\n")), LABEL, "hm", ("\nThe label is A", "hm")),
-        ((piece(reasoning_content="hm"), piece(LABEL)), f"<think>hm</think>{LABEL}", None, (LABEL, "hm")),
-        ((piece(reasoning_content="\nhm "), piece("A")), "A", "hm", ("A", "\nhm ")),
-        ((piece(f"<think>hm</think>{LABEL}"),), LABEL, "hm", (f"<think>hm</think>{LABEL}", "")),
+        ((piece("\n\n"), piece("The label "), piece("is A")), LABEL, None, (LABEL, "")),
+        ((piece(reasoning_content="hm"), piece("\n")), LABEL, "hm", (LABEL, "hm")),
+        (
+            (piece(reasoning_content="hm"), piece(LABEL)),
+            f"<think>hm</think>{LABEL}",
+            None,
+            (f"<think>hm</think>{LABEL}", "hm"),
+        ),
+        ((piece(reasoning_content="\nhm "), piece("A")), "A", "hm", ("A", "hm")),
+        ((piece(f"<think>hm</think>{LABEL}"),), LABEL, "hm", (LABEL, "hm")),
         ((piece(role="assistant", content=""),), LABEL, "hm", (LABEL, "hm")),
         ((piece("The label "),), LABEL, None, (LABEL, "")),
         ((piece(LABEL),), LABEL, "hm", (LABEL, "hm")),
-        ((piece("The  label is A"),), LABEL, None, ("The  label is A", "")),
+        ((piece("The  label is A"),), LABEL, None, (LABEL, "")),
     ],
 )
 def test_whole_reply_after_its_pieces_neither_doubles_nor_cuts_text(

@@ -111,9 +111,6 @@ def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
     assert loaded.get(far, "m").refused_params == {"temperature": [1.0]}
     assert loaded.get(near, "m").refused_params == {}, "another server may use the local address by now"
     assert loaded.get(near, "m").context == 4096
-    unread = Capabilities()
-    unread.recall([{**row, "refused_params": ["temperature"]} for row in rows])
-    assert unread.get(far, "m").refused_params == {}, "the values are not known"
     old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
     later = Capabilities()
     later.recall(old)
