@@ -175,8 +175,7 @@ class FileType:
     format: Format | None = None
 
 
-_UNPACK = "Unpack it and open the file inside."
-_ONE_TEXT_PER_ROW = "Export a table with one text per row."
+_ARCHIVE = FileType("an archive", "Unpack it and open the file inside.")
 _FILE_TYPES: Mapping[bytes, FileType] = {
     rb"PAR1[^\t\r\n -~]": FileType("a Parquet file", "Rename it to end in .parquet.", "parquet"),
     rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": FileType(
@@ -191,28 +190,13 @@ _FILE_TYPES: Mapping[bytes, FileType] = {
         "a web page",
         "Save its table as csv or xlsx. If it asks you to log in, do so and download the file again.",
     ),
-    rb"#FORMAT=WebAnno": FileType("a file of tokens (WebAnno, INCEpTION)", _ONE_TEXT_PER_ROW),
-    rb"(?:-DOCSTART-.*\s+)?(?:\S+[ \t](?:\S+[ \t])*(?:O|[BIES]-[A-Z]\S*)\r?\n\s*){3}": FileType(
-        "a file of tokens (CoNLL)", _ONE_TEXT_PER_ROW
-    ),
-    (  # ten columns: the fourth is a part of speech, the seventh a number
-        rb"(?:#.*\n)*\d+(?:-\d+)?\t(?:[^\t\n]+\t){2}(?:[A-Z]{1,5}|_)\t(?:[^\t\n]+\t){2}(?:\d+|_)\t"
-        rb"(?:[^\t\n]+\t){2}[^\t\n]+\n"
-    ): FileType("a file of tokens (CoNLL-U)", _ONE_TEXT_PER_ROW),
-    rb"WEBVTT\b|\d+\r?\n\d\d:\d\d:\d\d,\d+ -->": FileType("subtitles", "Save the lines as csv, a text per row."),
     rb"TY  - |@\w+\{[^\s,{}]+,\s*\w+\s*=": FileType(
         "a list of references", "Export the references as csv, for example with Zotero."
     ),
-    rb"\x1f\x8b": FileType("a gzip archive", _UNPACK),
-    rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)": FileType("a bzip2 archive", _UNPACK),
-    rb"\xfd7zXZ\x00": FileType("an xz archive", _UNPACK),
-    rb"7z\xbc\xaf\x27\x1c": FileType("a 7z archive", _UNPACK),
-    rb"Rar!\x1a\x07": FileType("a rar archive", _UNPACK),
-    rb"\x28\xb5\x2f\xfd": FileType("a zstd archive", _UNPACK),
+    rb"\x1f\x8b|BZh[1-9](?:1AY&SY|\x17rE8P\x90)|\xfd7zXZ\x00": _ARCHIVE,
+    rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|\x28\xb5\x2f\xfd": _ARCHIVE,
     rb"%PDF-": FileType("a PDF document"),
-    rb"\x89PNG\r\n": FileType("a PNG picture"),
-    rb"\xff\xd8\xff": FileType("a JPEG picture"),
-    rb"GIF8[79]a": FileType("a GIF picture"),
+    rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a": FileType("a picture"),
     rb"\{\\rtf": FileType("a rich text document"),
     rb"SQLite format 3\x00": FileType("an SQLite database"),
     rb"ARROW1\x00\x00": FileType("an Arrow file"),
@@ -258,7 +242,7 @@ def _zip_type(stream: BinaryIO) -> FileType:
         return FileType("an OpenDocument spreadsheet", "Rename it to end in .ods.", "ods")
     if any(name.startswith("word/") for name in names):
         return FileType("a Word document")
-    return FileType("a zip archive", _UNPACK)
+    return _ARCHIVE
 
 
 def _is_binary(head: bytes) -> bool:
