@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from core.codebook import Codebook, normalise
-from core.documents import Document
 from core.errors import InputError, UsageError
 from core.formatting import format_count, one_line, plural
 from core.ingest.codebook_from_gold import codebook_from_gold
@@ -34,7 +33,6 @@ from core.ingest.gold import split_list
 from core.ingest.gold_options import parse_gold_option, parse_value_option, same_name_gold
 from core.ingest.mapping import ColumnMapping as ColumnMapping
 from core.ingest.mapping import ImportOptions as ImportOptions
-from core.ingest.mapping import check_mapping
 from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import DETECTED, Table, join_tables, unique_names
@@ -221,7 +219,6 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         named = {source.name for source in gold}
         gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
     mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
-    check_mapping(table, mapping, codebook)
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 
 
@@ -383,24 +380,19 @@ def _with_stored_neighbours(session: ProjectSession, preview: ImportPreview) -> 
         return built
     (name,) = unique_names([NEIGHBOURS], (mapping.text, *mapping.context))
     loaded = session.store.documents.load([document.id for document in built.documents], gold=False)
-    if not any(name in document.fields for document in loaded):
+    stored = {document.id: document.fields for document in loaded}
+    if not any(name in fields for fields in stored.values()):
         return built  # they were imported without neighbours
-
-    def own_fields(document: Document) -> dict[str, str]:
-        return {field: text for field, text in document.fields.items() if field != name}
-
-    stored = {document.id: document for document in loaded}
-    kept = {
-        document.id: stored[document.id].fields
-        for document in built.documents
-        if document.id in stored
-        and document.fields != stored[document.id].fields
-        and own_fields(document) == own_fields(stored[document.id])
-    }
-    if not kept:
+    documents, count = [], 0
+    for document in built.documents:
+        fields = stored.get(document.id, document.fields)
+        changed = {field for field, _ in fields.items() ^ document.fields.items()}
+        if changed == {name}:
+            document, count = replace(document, fields=fields), count + 1
+        documents.append(document)
+    if not count:
         return built
-    documents = (replace(document, fields=kept.get(document.id, document.fields)) for document in built.documents)
-    note = f"{format_count(len(kept), 'document')} {plural(len(kept), 'keeps', 'keep')} the neighbours in the project."
+    note = f"{format_count(count, 'document')} {plural(count, 'keeps', 'keep')} the neighbours in the project."
     return replace(built, documents=tuple(documents), notes=(*built.notes, note))
 
 
