@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import GOLD_RATER, Value, as_rating
-from core.ingest.table import as_text
+from core.ingest.table import EXCEL_ERRORS, as_text
 
 GoldKind: TypeAlias = Literal["label", "list", "choice"]
 
@@ -60,8 +60,8 @@ BINARY: dict[str, bool] = {
 NO_ANSWER = "#"
 """Cell of a label that was not accepted in Prodigy. A label cannot have this name (``normalise``)."""
 
-MISSING = frozenset(
-    (NO_ANSWER, "na", "n/a", "<na>", "#n/a", "nan", "null", "\\n", ".", *(f".{letter}" for letter in ascii_lowercase))
+MISSING = frozenset((NO_ANSWER, "na", "n/a", "<na>", "nan", "null", "\\n", ".")).union(
+    (f".{letter}" for letter in ascii_lowercase), map(str.casefold, EXCEL_ERRORS)
 )
 """Casefolded cells without a value, as R, pandas, databases, Excel and Stata write them. A label may have such a name.
 

@@ -9,19 +9,17 @@ import fnmatch
 import functools
 import io
 import itertools
-import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
-from xml.etree.ElementTree import ParseError, parse
 
 from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
-from core.formatting import did_you_mean, join_names
+from core.formatting import did_you_mean
 from core.ingest.child_process import memory_limit
 from core.ingest.table import (
     BELOW_HEADER,
@@ -50,48 +48,29 @@ UNPACKED_SHARE = 4
 """A workbook may unpack to this part of the memory limit, because its cells take several times the bytes."""
 CELL_BYTES = 32
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3})(\d{1,7})"')
-_EMPTY_FORMULA = re.compile(
-    rb"<(?:\w+:)?c\s([^<>]*)><(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
-)
-"""A cell with a formula and without a value. ``t="str"`` among its attributes means that the value is an empty text."""
+_ERROR = re.compile(rb'(<(?:\w+:)?c\s[^<>]*\b)t="e"')
+"""The attributes of an xlsx cell whose value is an error, such as ``#DIV/0!``, which calamine reads as empty."""
 _ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
 _ODS_ERROR = re.compile(rb'<table:table-cell\b([^<>]*\bcalcext:value-type="error"[^<>]*)>')
 """A cell with an error, which calamine reads as empty or as 0."""
 _ODS_VALUE = re.compile(rb'\soffice:(?:value|string-value|value-type)="[^"]*"')
-_ERROR = re.compile(rb'<(?:\w+:)?c\s([^<>]*\bt="e"[^<>]*)>')
-"""A cell whose value is an error, such as ``#N/A`` or ``#NAME?``, which calamine reads as empty."""
-NOT_AVAILABLE = "#N/A"
-SHOWN_CELLS = 5
 
 
 def read_sheet(source: TableSource, format: Format) -> Table:
     """Read the named sheet, or the first visible sheet of two rows or more. Rows without any value are skipped.
 
     A sheet of a single column is passed over if a later one has more columns and more rows.
-    Whole numbers become int, dates ISO text, formulas their last value, errors ``#N/A`` (in xls None), and empty cells
-    None. UsageError lists the sheets if none has that name. InputError for a file that is not a workbook, is protected,
-    or has no rows.
+    Whole numbers become int, dates ISO text, formulas their last value, errors their names (in ods ``#N/A``, in xls
+    None), and empty cells None. UsageError lists the sheets if none has that name. InputError for a file that is not a
+    workbook, is protected, or has no rows.
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
-    if format == "ods":
-        source = replace(source, stream=_with_breaks_and_errors(source.stream))
-    names, sheet_name, first_column, rows = _open(source)
+    names, sheet_name, rows = _open(replace(source, stream=_with_left_out_parts(source.stream)))
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
-    stored = _stored_sheet(source.stream, sheet_name) if format == "xlsx" else b""
-    errors = _cell_names(_ERROR.findall(stored))
-    formulas = _cell_names(cell for cell in _EMPTY_FORMULA.findall(stored) if b't="str"' not in cell)
-    del stored  # perhaps many megabytes
-    error_columns: dict[int, list[int]] = {}
-    for cell in errors:
-        letters, number = re.findall(r"[A-Z]+|[0-9]+", cell)
-        error_columns.setdefault(int(number), []).append(_column_number(letters.encode()) - first_column)
     for line, row in rows:
-        for index in error_columns.get(line, ()):
-            if 0 <= index < len(row):  # else the file is damaged
-                row[index] = NOT_AVAILABLE
         if all(cell == "" for cell in row):
             continue
         sheet_rows.append([_cell(value) for value in row])
@@ -127,14 +106,6 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
         *notes,
     )
-    if formulas:
-        notes = (
-            f"Empty, because the file has their formulas ({len(formulas):,}) without results: {_shown(formulas)}. Open "
-            "the file in a spreadsheet program and save it to store the results.",
-            *notes,
-        )
-    if errors:
-        notes = (f"Read as {NOT_AVAILABLE}, because of an error ({len(errors):,}): {_shown(errors)}.", *notes)
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     cells = tuple(data[index] for index in used)
@@ -169,49 +140,33 @@ def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
         return None  # calamine says what is wrong
 
 
-def _stored_sheet(stream: BinaryIO, sheet: str) -> bytes:
-    """Return the XML of a sheet of an xlsx file, empty if it is not found in the archive."""
-    stream.seek(0)
-    with suppress(zipfile.BadZipFile, zlib.error, KeyError, StopIteration, ParseError), zipfile.ZipFile(stream) as file:
-        with file.open("xl/workbook.xml") as book, file.open("xl/_rels/workbook.xml.rels") as links:
-            sheets = parse(book).iterfind(".//{*}sheet")
-            attributes = next(element.attrib for element in sheets if element.get("name") == sheet)
-            targets = {link.get("Id"): link.get("Target", "") for link in parse(links).iterfind("{*}Relationship")}
-        key = next(value for name, value in attributes.items() if name.endswith("}id"))
-        return file.read(posixpath.join("xl", targets[key]).lstrip("/"))
-    return b""
+def _with_left_out_parts(stream: BinaryIO) -> BinaryIO:
+    """Return an xlsx or ods file with errors as texts, and with line breaks and tabs of ods cells as characters.
 
-
-def _cell_names(attributes: Iterable[bytes]) -> list[str]:
-    """Return the names of cells, such as ``B3``, that are among their attributes."""
-    return re.findall(r'\br="([A-Z]{1,3}\d{1,7})"', "\n".join(cell.decode() for cell in attributes))
-
-
-def _shown(cells: list[str]) -> str:
-    return join_names(cells) if len(cells) <= SHOWN_CELLS else f"{', '.join(cells[:SHOWN_CELLS])} and others"
-
-
-def _with_breaks_and_errors(stream: BinaryIO) -> BinaryIO:
-    """Return an ods file with its line breaks and tabs as characters, and with errors as ``#N/A``.
-
-    The file itself is returned if it has none or is damaged.
+    The file itself is returned if it has none, is damaged, or is of another format.
     """
     damage = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, NotImplementedError, EOFError)
     with suppress(*damage), zipfile.ZipFile(stream) as file:
-        content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
-        content, errors = _ODS_ERROR.subn(_ods_error, content)
-        if breaks or errors:
-            changed = io.BytesIO()
-            with zipfile.ZipFile(changed, "w") as copy:
-                for member in file.namelist():
-                    copy.writestr(member, content if member == "content.xml" else file.read(member))
-            stream = changed
+        changed: dict[str, bytes] = {}
+        for name in fnmatch.filter(file.namelist(), "xl/worksheets/*.xml"):
+            content, errors = _ERROR.subn(rb'\1t="str"', file.read(name))
+            changed |= {name: content} if errors else {}
+        if "content.xml" in file.namelist():
+            content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
+            content, errors = _ODS_ERROR.subn(_ods_error, content)
+            changed |= {"content.xml": content} if breaks or errors else {}
+        if changed:
+            copy = io.BytesIO()
+            with zipfile.ZipFile(copy, "w") as target:
+                for name in file.namelist():
+                    target.writestr(name, changed[name] if name in changed else file.read(name))
+            stream = copy
     stream.seek(0)
     return stream
 
 
 def _ods_error(cell: re.Match[bytes]) -> bytes:
-    value = f'office:value-type="string" office:string-value="{NOT_AVAILABLE}"'.encode()
+    value = b'office:value-type="string" office:string-value="#N/A"'
     return b"<table:table-cell " + value + _ODS_VALUE.sub(b"", cell[1]) + b">"
 
 
@@ -224,8 +179,8 @@ def _column_number(letters: bytes) -> int:
     return functools.reduce(lambda number, letter: number * 26 + letter - 64, letters, 0)
 
 
-def _open(source: TableSource) -> tuple[tuple[str, ...], str, int, Iterator[tuple[int, list[Any]]]]:
-    """Return the names of the sheets, that of the one to read, its first used column and its rows, all from 1."""
+def _open(source: TableSource) -> tuple[tuple[str, ...], str, Iterator[tuple[int, list[Any]]]]:
+    """Return the names of the sheets, that of the one to read, and its rows, numbered from 1."""
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
 
     name, sheet = source.name, source.sheet
@@ -249,7 +204,7 @@ def _open(source: TableSource) -> tuple[tuple[str, ...], str, int, Iterator[tupl
         raise InputError(f"{name} cannot be read as a workbook: {error}.", "Save it again, or as csv.") from error
     if best is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
-    return names, best.name, 1 + (best.start or (0, 0))[1], enumerate(best.iter_rows(), 1)
+    return names, best.name, enumerate(best.iter_rows(), 1)
 
 
 def _is_better(sheet: CalamineSheet, earlier: CalamineSheet) -> bool:

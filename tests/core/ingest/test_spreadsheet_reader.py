@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -99,26 +98,6 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
         read_table(data, name="data.xlsx", options=ReadOptions(sheet="Empty"))
 
 
-def test_formulas_without_a_stored_result_are_named(xlsx: Book) -> None:
-    data = xlsx({"Read me": [["-"]], "A & B": [["text", "n", "m"], ["F1", "F2", 1], ["F3", "F4", 2], ["F5", "b", 3]]})
-    formulas = {
-        "F1": '<f>A9&amp;"x"</f><v></v>',
-        "F2": "<f>C2</f><v>7</v>",
-        "F3": '<f t="shared" si="0"/>',
-        "F4": '<f>"a"&lt;C3</f><v/>',
-    }
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        files = {name: archive.read(name).decode() for name in archive.namelist()}
-    for name, formula in formulas.items():
-        inline = f't="inlineStr"><is><t xml:space="preserve">{name}</t></is></c>'
-        files["xl/worksheets/sheet2.xml"] = files["xl/worksheets/sheet2.xml"].replace(inline, f">{formula}</c>")
-    empty_text = 't="inlineStr"><is><t xml:space="preserve">F5</t></is></c>', 't="str"><f>C9</f><v></v></c>'
-    files["xl/worksheets/sheet2.xml"] = files["xl/worksheets/sheet2.xml"].replace(*empty_text)
-    table = read_table(zipped(files), name="data.xlsx")
-    assert (table.column("text"), table.column("n")) == ((None, None, None), (7, None, "b"))
-    assert "their formulas (3) without results: A2, A3 and B3. Open the file" in table.notes[1]
-
-
 def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
     rows = [["text", "Food", "Price"], ["One", 1, 0], ["Two", "E1", ""], ["E2", "", 1], ["E3", "E3", "E3"]]
     data = xlsx({"S": rows})
@@ -129,21 +108,11 @@ def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
         inline = f't="inlineStr"><is><t xml:space="preserve">{name}</t></is></c>'
         files[sheet] = files[sheet].replace(inline, f't="e"><f>X1</f><v>{error}</v></c>')
     table = read_table(zipped(files), name="data.xlsx")
-    assert table.column("Food") == (1, "#N/A", None, "#N/A")
-    assert table.notes == ("Read as #N/A, because of an error (5): B3, A4, A5, B5 and C5.",)
+    assert table.column("Food") == (1, "#DIV/0!", None, "#REF!")
     mapping = replace(suggest_mapping(table), value_map={"": False})
     built = build_documents(table, mapping, codebook_from_gold(table, mapping))
     assert [[*document.gold["gold"].values()] for document in built.documents] == [[True, False], [False]]
     assert [row.line for row in built.rejected] == [4, 5]
-
-
-def test_cells_with_errors_are_found_in_a_table_that_does_not_begin_in_the_first_column(xlsx: Book) -> None:
-    with zipfile.ZipFile(io.BytesIO(xlsx({"S": [["", "text", "Food"], ["", "One", 1], ["", "Two", "E1"]]}))) as archive:
-        files = {name: archive.read(name).decode() for name in archive.namelist()}
-    sheet = re.sub(r'<c r="A\d"[^>]*>.*?</c>', "", files["xl/worksheets/sheet1.xml"])
-    sheet = re.sub(r'(r="C3") t="inlineStr">.*?</c>', r'\1 t="e"><v>#N/A</v></c>', sheet)
-    table = read_table(zipped({**files, "xl/worksheets/sheet1.xml": sheet}), name="data.xlsx")
-    assert (table.columns, table.row(1)) == (("text", "Food"), {"text": "Two", "Food": "#N/A"})
 
 
 def test_values_of_ods_files_are_read(ods: Book) -> None:
