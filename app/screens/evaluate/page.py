@@ -76,7 +76,7 @@ def main() -> None:
         _no_reference(session, references, present)
         return
     evaluation = evaluate(session, run, reference)
-    ended = evaluation.n + evaluation.excluded - evaluation.coverage.count("waiting")
+    ended = evaluation.n + evaluation.excluded - evaluation.coverage.left_out.get("waiting", 0)
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:
         head = f"Only {evaluation.n:,} of {ended:,} debated documents {plural(evaluation.n, 'is', 'are')} scored"
         notice("warn", head, f"The others have no verdict, and may be harder. {_unresolved_remedy(run)}")
@@ -217,7 +217,7 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
         wrong = "all documents without a verdict" if is_sample else "these"
         notes.append(f"{main_metric(scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
     for reason in coverage.WITHOUT_REFERENCE:
-        if count := counted.count(reason):
+        if count := counted.left_out.get(reason):
             words = coverage.REASONS[reason].format(reference=evaluation.missing)
             notes.append(f"not counted: {format_count(count, 'document')} {words}")
     share = f" ({format_percent(1 - (scores.coverage or 0.0))})" if evaluation.excluded else ""

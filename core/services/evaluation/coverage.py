@@ -14,13 +14,7 @@ from core.documents import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
-from core.services.evaluation.annotation_arrays import (
-    AnnotationArrays,
-    debate_statuses,
-    paired_arrays,
-    rows_in,
-    verdict_arrays,
-)
+from core.services.evaluation.annotation_arrays import Grid, debate_statuses, paired_arrays, rows_in, verdict_arrays
 from core.services.evaluation.reference import reference_names
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
@@ -72,10 +66,6 @@ class Coverage:
     missing: str = ""
     """Words for a missing reference, if other than usual: documents of several raters may have no majority."""
 
-    def count(self, *reasons: Reason) -> int:
-        """Return how many documents are left out for one of these reasons."""
-        return sum(self.left_out.get(reason, 0) for reason in reasons)
-
     def describe(self, reference: Reference = "gold") -> str:
         """Return "n = 120 documents; excluded: 3 unresolved; not counted: 12 without gold", without empty parts.
 
@@ -122,15 +112,12 @@ def of_documents(
     reasons to the documents that the chart excludes for them. ``unshared`` is the number of documents that only another
     run contains.
     """
-    reason_codes = _reason_codes(session, run, reference, is_counted)
-    for name, mask in (extra_reasons or {}).items():
-        reason_codes = np.maximum(reason_codes, np.where(mask, _ORDER.index(name), _COUNTS))
+    reasons = dict(extra_reasons or {})
     if column is not None:
         lacks_item = np.isnan(verdict_arrays(session, run, reference).reference[:, column])
-        code = _ORDER.index(f"no_{label_noun(run.settings.codebook.kind)}_reference")
-        reason_codes = np.where(lacks_item, np.maximum(reason_codes, code), reason_codes)
-    outside = np.full(unshared, _ORDER.index("one_run_only"))
-    codes = np.concatenate([np.where(is_counted, _COUNTS, reason_codes), outside])
+        reasons[f"no_{label_noun(run.settings.codebook.kind)}_reference"] = lacks_item
+    codes = _reason_codes(session, run, reference, is_counted, reasons)
+    codes = np.append(codes, np.full(unshared, _ORDER.index("one_run_only")))
     return _count_codes(codes, _missing_reference(session, [run], reference))
 
 
@@ -145,10 +132,9 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
+    loaded = verdict_arrays(session, run, reference)
     first = [stage.predicted for stage in annotation_arrays.stages(session, run)[:1]]
-    ends = [verdict_arrays(session, run, reference).verdicts, *first]
-    codes = _reason_codes(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1))
-    return _count_codes(codes, _missing_reference(session, [run], reference))
+    return of_documents(session, run, reference, _is_scored(loaded.reference, loaded.verdicts, *first))
 
 
 @cached_scores
@@ -172,7 +158,7 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     runs_with_document: Counter[str] = Counter()
     for run in runs:
         loaded = verdict_arrays(session, run, reference)
-        codes = _reason_codes(session, run, reference, np.all(~np.isnan(loaded.verdicts), axis=1))
+        codes = _reason_codes(session, run, reference, _is_scored(loaded.reference, loaded.verdicts))
         runs_with_document.update(loaded.documents)
         for document, code in zip(loaded.documents, codes.tolist(), strict=True):
             code_of_document[document] = max(code, code_of_document.get(document, _COUNTS))
@@ -183,27 +169,17 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     return _count_codes(codes_of_documents, _missing_reference(session, runs, reference))
 
 
-def of_rerun(
-    session: ProjectSession,
-    run: RunRow,
-    later: RunRow,
-    before: AnnotationArrays,
-    after: AnnotationArrays,
-) -> Coverage:
+def of_rerun(session: ProjectSession, run: RunRow, later: RunRow) -> Coverage:
     """Return the coverage of the changes in a later run on some of a run's documents.
 
-    ``before`` and ``after`` are the annotations of both runs. A document counts if it has a complete verdict in both.
-    No reference label is needed. Documents outside the later run are excluded, and documents without a complete
-    verdict.
+    A document counts if it has a complete verdict in both. No reference label is needed.
     """
-    rows = rows_in(after.documents, before.documents)
-    is_sampled = rows >= 0
-    codes = np.where(is_sampled, _COUNTS, _ORDER.index("not_sampled"))
-    for source_run, loaded, source_rows in ((run, before, is_sampled), (later, after, rows[is_sampled])):
-        is_complete: Mask = np.all(~np.isnan(loaded.verdicts), axis=1)
-        source_codes = _debate_codes(session, source_run, is_complete)
-        codes[is_sampled] = np.maximum(codes[is_sampled], source_codes[source_rows])
-    return _count_codes(codes)
+    rows = rows_in(verdict_arrays(session, later).documents, verdict_arrays(session, run).documents)
+    before, after = (
+        _debate_codes(session, row, np.all(~np.isnan(verdict_arrays(session, row).verdicts), axis=1))
+        for row in (run, later)
+    )
+    return _count_codes(np.where(rows < 0, _ORDER.index("not_sampled"), np.maximum(before, after[rows])))
 
 
 def merge(coverages: Sequence[Coverage]) -> Coverage:
@@ -223,24 +199,33 @@ def merge(coverages: Sequence[Coverage]) -> Coverage:
     return Coverage(sum(coverage.n for coverage in coverages), left_out, runs, pooled=True, missing=missing)
 
 
-def _reason_codes(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> Codes:
-    """Return for each document the code of the reason for its exclusion, ``_COUNTS`` if it counts.
+def _is_scored(reference: Grid, *values: Grid) -> Mask:
+    """Return a mask of the documents with a reference and complete values."""
+    return np.asarray(~np.isnan(reference).all(axis=1) & ~np.isnan(np.hstack(values)).any(axis=1))
 
-    ``predicted`` is True where all compared values are present.
-    """
+
+def _reason_codes(
+    session: ProjectSession,
+    run: RunRow,
+    reference: Reference,
+    is_counted: Mask,
+    extra_reasons: Mapping[Reason, Mask] | None = None,
+) -> Codes:
+    """Return for each document the code of the last reason in ``REASONS`` that applies, ``_COUNTS`` if it counts."""
     loaded = verdict_arrays(session, run, reference)
-    codes = _debate_codes(session, run, predicted)
-    is_removed = codes == _ORDER.index("removed")
-    codes[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
     learned_from = {
         "training_example": session.store.classifiers.training_documents(run.run_id),
         "used_as_example": session.store.annotations.example_documents(run.run_id),
     }
-    for reason, documents in learned_from.items():
-        rows = rows_in(loaded.documents, documents)
-        codes[rows[rows >= 0]] = _ORDER.index(reason)
-    codes[is_removed] = _ORDER.index("removed")
-    return codes
+    reasons = {
+        "no_reference": np.isnan(loaded.reference).all(axis=1),
+        **{reason: rows_in(documents, loaded.documents) >= 0 for reason, documents in learned_from.items()},
+        **(extra_reasons or {}),
+    }
+    codes = _debate_codes(session, run, is_counted)
+    for reason, mask in reasons.items():
+        codes = np.where(mask, np.maximum(codes, _ORDER.index(reason)), codes)
+    return np.where(is_counted, _COUNTS, codes)
 
 
 def _debate_codes(session: ProjectSession, run: RunRow, is_complete: Mask) -> Codes:

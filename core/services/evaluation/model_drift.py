@@ -116,7 +116,7 @@ def _drift(session: ProjectSession, run: RunRow, later: RunRow, first: Annotatio
         changed=tuple(compress(now.documents, differs)),
         share=ratio(differs, complete, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
-        counted=coverage.of_rerun(session, run, later, first, now),
+        counted=coverage.of_rerun(session, run, later),
         problem=_problem(later),
         models=_renamed(served_models(run.run_id), served_models(later.run_id)),
     )

@@ -12,7 +12,6 @@ from core.runs import Prepass
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import (
     ambiguity,
-    annotation_arrays,
     coverage,
     debate_effect,
     error_analysis,
@@ -147,14 +146,7 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
-    result = coverage.of_rerun(
-        session,
-        run,
-        again,
-        annotation_arrays.verdict_arrays(session, run),
-        annotation_arrays.verdict_arrays(session, again),
-    )
-    assert result == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
+    assert coverage.of_rerun(session, run, again) == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
 
 def test_document_without_a_readable_vote_is_ambiguous(project, session):
