@@ -244,7 +244,6 @@ def strict_scores(
     predicted: npt.ArrayLike,
     labels: Sequence[str],
     *,
-    intervals: bool = True,
     design: Design | None = None,
 ) -> dict[str, Estimate]:
     """Return the macro, micro and accuracy scores with every excluded document counted as wrong in every label.
@@ -257,7 +256,7 @@ def strict_scores(
     gold, verdicts = (codes(side).reshape(len(side), -1) for side in (np.asarray(reference), np.asarray(predicted)))
     wrong = gold != 1 if kind == "multilabel" else len(labels)
     filled = np.where((verdicts < 0).any(axis=1, keepdims=True), wrong, verdicts)
-    scores = score(kind, gold, filled, labels, intervals=intervals, design=design)
+    scores = score(kind, gold, filled, labels, design=design)
     return {metric.key: scores[metric.key] for metric in strict_metrics(kind)}
 
 

@@ -148,7 +148,7 @@ def evaluate(folder: Path, count: int) -> None:
         session = session_on(project)
         project.store.annotations.grid("r0001", run.settings.codebook, "gold")  # the first call reads the file
         with timed(f"score {count * len(items):,} annotations against gold", 1):
-            scores = evaluate_run(session, run, intervals=False).scores
+            scores = evaluate_run(session, run).scores
         check(dict(zip(items, scores.counts.values(), strict=True)), items, values, count)
 
 

@@ -242,28 +242,24 @@ def evaluate(
     run: RunRow,
     reference: Reference = "gold",
     annotator: str = VERDICT,
-    *,
-    intervals: bool = True,
 ) -> EvaluationReport:
     """Return the scores of an annotator of a run: its ``verdict``, a role, or like ``reference`` the name of a source.
 
-    Cached until a score could change. ``intervals=False`` saves time. Raises UsageError for an unknown reference.
+    Cached until a score could change. Raises UsageError for an unknown reference.
     """
     codebook = run.settings.codebook
     check_reference(session, reference, [codebook])
     gold, predicted = paired_arrays(session, run, annotator, reference)
     loaded = verdict_arrays(session, run, reference)
     design = sampling_design(session, run, reference, loaded)
-    all_scores = score(codebook, gold, predicted, intervals=intervals, design=design)
+    all_scores = score(codebook, gold, predicted, design=design)
     scored, _ = counted_documents(~np.isnan(gold), ~np.isnan(predicted))
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if not (is_own(annotator) or source_of(annotator).kind == RUN):
         strict = {}  # a document that a person did not label is not wrong
     elif all_scores.excluded:
         all_documents = strict_design(session, run, reference, loaded)
-        strict = scoring.strict_scores(
-            codebook.kind, gold, predicted, codebook.names, intervals=intervals, design=all_documents
-        )
+        strict = scoring.strict_scores(codebook.kind, gold, predicted, codebook.names, design=all_documents)
     return EvaluationReport(
         run=run,
         reference=reference,
@@ -272,7 +268,7 @@ def evaluate(
         basis=Basis.from_design(design, gold, scored, _warning(session, run, reference, scored)),
         coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
-        **(_several_raters(session, run, annotator, design, intervals=intervals) if reference == "gold" else {}),
+        **(_several_raters(session, run, annotator, design) if reference == "gold" else {}),
         overlap=_overlap(session, run, design) if reference == "gold" else {},
     )
 
@@ -365,9 +361,7 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
     }
 
 
-def _several_raters(
-    session: ProjectSession, run: RunRow, annotator: str, design: Design, *, intervals: bool
-) -> dict[str, Any]:
+def _several_raters(session: ProjectSession, run: RunRow, annotator: str, design: Design) -> dict[str, Any]:
     """Return the fields of a report on gold by several raters of the run's documents; empty for one rater."""
     codebook, documents = run.settings.codebook, verdict_arrays(session, run).documents
     sources = {name: str(AnnotationSource("gold", name)) for name in session.store.annotations.raters()}
@@ -379,8 +373,7 @@ def _several_raters(
         return {}
 
     def against(gold: Grid) -> Scores:
-        grids = paired_with(session, run, annotator, gold)
-        return score(codebook, *grids, intervals=intervals, design=design)
+        return score(codebook, *paired_with(session, run, annotator, gold), design=design)
 
     alpha = partial(krippendorff_alpha, level="ordinal" if codebook.kind == "rating" else "nominal")
     stack = np.stack(list(golds.values()), axis=-1)

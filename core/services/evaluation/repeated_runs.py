@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +11,15 @@ from core.documents import VERDICT, Reference
 from core.runs import RunRow
 from core.services.evaluation import coverage
 from core.services.evaluation.annotation_arrays import (
+    AnnotationArrays,
+    Grid,
     debate_statuses,
     group_codes,
     paired_with,
     sampling_design,
     verdict_arrays,
 )
-from core.services.evaluation.evaluation import evaluate, score
+from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats.metrics import MAIN_PER_LABEL
@@ -74,18 +76,19 @@ def waiting_documents(session: ProjectSession, rows: Sequence[RunRow]) -> set[st
     }
 
 
+def _reference_without(loaded: AnnotationArrays, documents: Collection[str]) -> Grid:
+    """Return the reference without that of these documents."""
+    is_left_out = np.array([document in documents for document in loaded.documents], dtype=np.bool_)
+    return np.where(is_left_out[:, None], np.nan, loaded.reference)
+
+
 def _scores(
     session: ProjectSession, row: RunRow, reference: Reference, waiting: set[str]
 ) -> tuple[Scores, coverage.Coverage]:
     """Return the scores of an iteration without the ``waiting`` documents, and their coverage."""
-    if not waiting:
-        report = evaluate(session, row, reference, intervals=False)
-        return report.scores, report.coverage
     loaded = verdict_arrays(session, row, reference)
-    is_debated = np.array([document not in waiting for document in loaded.documents], dtype=np.bool_)
-    gold = np.where(is_debated[:, None], loaded.reference, np.nan)
+    gold, verdicts = paired_with(session, row, VERDICT, _reference_without(loaded, waiting))
     design = sampling_design(session, row, reference, loaded)
-    gold, verdicts = paired_with(session, row, VERDICT, gold)
     scores = score(row.settings.codebook, gold, verdicts, intervals=False, design=design)
     return scores, coverage.of_documents(session, row, reference, np.any(~np.isnan(verdicts), axis=1))
 
@@ -107,8 +110,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
     loaded = verdict_arrays(session, rows[0], reference)
-    is_waiting = np.array([document in waiting for document in loaded.documents], dtype=np.bool_)
-    gold = np.where(is_waiting[:, None], np.nan, loaded.reference)
+    gold = _reference_without(loaded, waiting)
     predicted = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
     return RepeatedRuns(
         runs=tuple(scored),

@@ -221,7 +221,7 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
         run = session.run(run_id)
         names = {label.id: label.name for label in run.settings.codebook.labels}
         for reference, annotator in product(("gold", "reviewed"), ("verdict", "extractor", "critic")):
-            report = evaluation.evaluate(session, run, reference, annotator, intervals=False)
+            report = evaluation.evaluate(session, run, reference, annotator)
             n, excluded, exact, cells = count_cells(records, codebook.items, annotator, reference)
             assert (report.n, report.excluded) == (n, excluded)
             assert report.scores["subset_accuracy"].value == (exact / n if n else None)
@@ -310,7 +310,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     result = evaluation.evaluate(session, session.run(run_id), "reviewed")
     assert result.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
-    assert result.coverage.count("no_reference") == 7
+    assert result.coverage.left_out["no_reference"] == 7
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # only Beta has a score
