@@ -56,20 +56,19 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     report = evaluate(session, run, reference)
     view = f"evaluate?{urlencode({'run': run.run_id, 'reference': reference})}"
     claim, claimed = _claim(session, run)
-    has_reference = report.n > 0
-    analyses = _analyses(session, run)
-    methods = (
+    regressions = [_regression(session, run, formula) for formula in corrected_regression.saved_formulas(session, run)]
+    is_estimated = any(isinstance(block, ManuscriptTable) for block in regressions)
+    methods = [
         _annotation(session, run),
-        *([_reference(session, run, report)] if has_reference else []),
-        *([claim] if claim else []),
-        *([_REGRESSION] if any(isinstance(analysis, corrected_regression.Analysis) for analysis in analyses) else []),
-    )
-    results = _results(report, view) if has_reference else [_NOTHING]
-    codebook = run.settings.codebook
+        _reference(session, run, report) if report.n else "",
+        claim,
+        _REGRESSION if is_estimated else "",
+    ]
+    results = [*(_results(report, view) if report.n else [_NOTHING]), claimed, *regressions]
     sections: dict[str, tuple[Block, ...]] = {
-        "Methods": methods,
-        "Results": (*results, *([claimed] if claimed else []), *map(_regression, analyses)),
-        "Appendix: codebook": tuple(_codebook(codebook)),
+        "Methods": tuple(filter(None, methods)),
+        "Results": tuple(filter(None, results)),
+        "Appendix: codebook": tuple(_codebook(run.settings.codebook)),
         "Appendix: models": (_models(session, run),),
         **_appendix_of_protocol(run.settings),
         "Appendix: prompts": tuple(
@@ -248,28 +247,29 @@ def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]
 
 def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
     basis, counted = report.basis, report.coverage.describe(report.reference)
-    noun = reference_names(report.reference).noun + _raters(report)
+    if basis.design == "sample":
+        return _review(session, run, report)
+    noun = reference_names(report.reference).noun
     if source_of(report.reference).by_author:
         noun = "the labels of the authors of the texts (Ma et al., 2025)"
+    elif report.raters:
+        noun += f", {report.describe_raters(join_names([*report.raters]))}"
     if basis.warning:
         counted = f"{counted}. {basis.warning}".removesuffix(".")
-    match basis.design:
-        case "sample":
-            return _review(session, run, report)
-        case "by_hand":
-            sight = _sight(session, run, source_of(report.reference).who)
-            return (
-                f"The reference is {noun} ({counted}).{sight} {_selection(session, run, report)} The "
-                "scores describe these documents alone and have no intervals."
-            )
-        case "groups":
-            return (
-                f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
-                f"95% over {format_count(basis.units, 'group')}.{_agreement(session, run, report)}"
-            )
-        case _:
-            agreement = _agreement(session, run, report)
-            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents.{agreement}"
+    if basis.design == "by_hand":
+        sight = _sight(session, run, source_of(report.reference).who)
+        sample, without_weight = _sample(session, run, report)
+        ways = {"drawn at random, too few for intervals": sample.drawn} if sample.drawn else {}
+        counts = [f"{format_count(count, 'document')} {way}" for way, count in (ways | without_weight).items()]
+        return (
+            f"The reference is {noun} ({counted}).{sight} The documents are not a random sample of the run: "
+            f"{join_names(counts)}. The scores describe these documents alone and have no intervals."
+        )
+    intervals = "Intervals are at 95% over documents"
+    if basis.design == "groups":
+        groups = format_count(basis.units, "group")
+        intervals = f"Documents of one group depend on each other; intervals are at 95% over {groups}"
+    return f"The reference is {noun} ({counted}). {intervals}.{_agreement(session, run, report)}"
 
 
 def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
@@ -321,15 +321,6 @@ def _sight(session: ProjectSession, run: RunRow, person: str) -> str:
     return f" {blind} before the reviewer saw the verdict, {seen.shown.n:,} with it in view."
 
 
-def _selection(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
-    """Return a sentence on reviewed documents that do not represent others."""
-    sample, without_weight = _sample(session, run, report)
-    ways = {"drawn at random, too few for intervals": sample.drawn} if sample.drawn else {}
-    ways |= without_weight
-    counts = join_names([f"{format_count(count, 'document')} {way}" for way, count in ways.items()])
-    return f"The documents are not a random sample of the run: {counts}."
-
-
 _WAYS = {
     "drawn": "drawn in the review of a part of the documents",
     "queue": "taken in the order of the review queue",
@@ -349,11 +340,6 @@ def _sample(session: ProjectSession, run: RunRow, report: EvaluationReport) -> t
     methods = {selection.document_id: selection.how for selection in selections}
     rows = design.order[~design.sample.draws].tolist()
     return design.sample, Counter(_WAYS.get(methods[loaded.documents[row]], "chosen by hand") for row in rows)
-
-
-def _raters(report: EvaluationReport) -> str:
-    """Return how several raters became the reference: ", the majority of ann, ben and cy"; empty for one rater."""
-    return f", {report.describe_raters(join_names([*report.raters]))}" if report.raters else ""
 
 
 def _ties(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:
@@ -391,16 +377,22 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         return "", ""
     codebook = run.settings.codebook
     status = review_plan.plan_status(session, run, current)
-    is_better, points = current.claim == "better", f"{100 * current.points:g} points"
-    stop = f"one run was better, or neither could be by {points}" if is_better else "it was narrow enough"
-    method = {
-        "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
-        f"the review could stop as soon as {stop}.",
-        "f1": "The result was computed once, after the planned number of reviews.",
-        "error": "Levels of certainty were tested once, after the planned number of reviews, in a fixed sequence with "
-        "exact binomial tests on documents drawn with equal probabilities (Angelopoulos et al., 2021).",
-    }["share" if current.claim in ("correct", "better") else current.claim]
-    expected = "" if is_better else f" at an expected error of {format_percent(current.expected)}"
+    expected, stop = f" at an expected error of {format_percent(current.expected)}", "it was narrow enough"
+    if current.claim == "better":
+        expected, stop = "", f"one run was better, or neither could be by {100 * current.points:g} points"
+    match current.claim:
+        case "f1":
+            method = "The result was computed once, after the planned number of reviews."
+        case "error":
+            method = (
+                "Levels of certainty were tested once, after the planned number of reviews, in a fixed sequence with "
+                "exact binomial tests on documents drawn with equal probabilities (Angelopoulos et al., 2021)."
+            )
+        case _:
+            method = (
+                "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
+                f"the review could stop as soon as {stop}."
+            )
     earlier = review_plan.reviewed_before(session, run)
     reviewed = f"After the review of {format_count(earlier, 'document')}" if earlier else "Before the review"
     planned = (
@@ -419,24 +411,14 @@ _REGRESSION = (
 )
 
 
-def _analyses(session: ProjectSession, run: RunRow) -> list[corrected_regression.Analysis | str]:
-    """Return the regressions of the paper; the error as text for one that cannot be estimated."""
-    analyses: list[corrected_regression.Analysis | str] = []
-    for formula in corrected_regression.saved_formulas(session, run):
-        try:
-            analyses.append(corrected_regression.analyse(session, run, formula))
-        except MootError as error:
-            analyses.append(str(error))
-    return analyses
-
-
-def _regression(analysis: corrected_regression.Analysis | str) -> Block:
-    if isinstance(analysis, str):
-        return analysis
+def _regression(session: ProjectSession, run: RunRow, formula: corrected_regression.Formula) -> Block:
+    """Return the table of a regression; the error as text if it cannot be estimated."""
+    try:
+        analysis = corrected_regression.analyse(session, run, formula)
+    except MootError as error:
+        return str(error)
     head, rows = corrected_regression.table(analysis)
-    return ManuscriptTable(
-        head, rows, f"{analysis.formula.family.capitalize()} regression {analysis.formula}: {analysis.sentence}"
-    )
+    return ManuscriptTable(head, rows, f"{formula.family.capitalize()} regression {formula}: {analysis.sentence}")
 
 
 def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
@@ -467,7 +449,7 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
 
 def _with_intervals(estimates: Iterable[Estimate]) -> str:
     """Return the words that say that values have intervals; nothing if none of these has one."""
-    return ", with 95% intervals" if any(" (" in format_estimate(estimate) for estimate in estimates) else ""
+    return ", with 95% intervals" if any(estimate.shown_interval for estimate in estimates) else ""
 
 
 def _cell(estimate: Estimate) -> str:
