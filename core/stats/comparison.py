@@ -131,12 +131,10 @@ class Equivalence:
         margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
         if self.interval is None:
             return f"{capitalised(margin)} cannot be tested: the difference has no interval."
-        span = format_interval(self.interval, "points", named=True)
-        if self.equivalent:
-            return f"Equivalent within {margin} ({span})."
+        result = "Neither equivalent nor non-inferior within"
         if self.non_inferior:
-            return f"Not inferior by {margin} ({span})."
-        return f"Neither equivalent nor non-inferior within {margin} ({span})."
+            result = "Equivalent within" if self.equivalent else "Not inferior by"
+        return f"{result} {margin} ({format_interval(self.interval, 'points', named=True)})."
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +207,7 @@ def compare_annotators(
     cochran = None
     if len(sides) > 2 and shared.design.is_simple:
         target, *cases = _right_documents(*shared.coded(*sides))
-        cochran = cochrans_q(target, {side.id: case for side, case in zip(sides, cases, strict=True)})
+        cochran = cochrans_q(target, dict(zip([side.id for side in sides], cases, strict=True)))
     scores = tuple(
         scoring.score(codebook.kind, reference, side.verdicts, codebook.names, design=design) for side in sides
     )
@@ -230,15 +228,8 @@ class _SharedDocuments:
 
     def difference(self, first: Side, second: Side, level: float = LEVEL) -> Scores:
         """Return every score of the second annotator minus that of the first."""
-        return scoring.difference(
-            self.codebook.kind,
-            self.gold,
-            first.verdicts,
-            second.verdicts,
-            self.codebook.names,
-            design=self.design,
-            level=level,
-        )
+        kind, sides, names = self.codebook.kind, (first.verdicts, second.verdicts), self.codebook.names
+        return scoring.difference(kind, self.gold, *sides, names, design=self.design, level=level)
 
     def main_p(self, scores: Scores, first: Side, second: Side) -> float | None:
         """Return the p of the difference in the main score."""
@@ -329,23 +320,15 @@ def verdict_on(difference: Estimate, p: float | None, *, enough: bool = True) ->
     return "better" if difference.value > 0 else "worse"
 
 
-def _right_documents(gold: Any, *coded: Any) -> tuple[Any, ...]:
+def _right_documents(gold: Codes, *coded: Codes) -> list[Codes]:
     """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
-    has_gold = (gold >= 0).any(axis=1)
-    masks = [np.where(has_gold, 1, -1)]
-    for codes in coded:
-        right = ((codes == gold) | (gold < 0)).all(axis=1)
-        masks.append(np.where((codes >= 0).all(axis=1), right, -1))
-    return tuple(masks)
+    rights = [((codes == gold) | (gold < 0)).all(axis=1) for codes in coded]
+    sides = [np.where((codes >= 0).all(axis=1), right, -1) for codes, right in zip(coded, rights, strict=True)]
+    return [np.where((gold >= 0).any(axis=1), 1, -1), *sides]
 
 
 def describe_difference(
-    first: str,
-    second: str,
-    difference: Estimate,
-    verdict: DifferenceVerdict,
-    scope: str,
-    measure: _Measure,
+    first: str, second: str, difference: Estimate, verdict: DifferenceVerdict, scope: str, measure: _Measure
 ) -> str:
     """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
     if difference.value is None:

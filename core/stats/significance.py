@@ -74,11 +74,7 @@ def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> 
 
 
 def mcnemar_of(
-    reference: npt.ArrayLike,
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    *,
-    groups: Codes | None = None,
+    reference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, *, groups: Codes | None = None
 ) -> McNemar:
     """Return McNemar's test from codes of equal shape (``[document]`` of a choice or of one label), -1 for no value.
 
@@ -170,7 +166,7 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     sides = ratings(first), ratings(second)
     check_shapes(*sides)
     complete = ~np.isnan(sides[0] + sides[1])
-    first_scores, second_scores = (_defined(np.where(complete, side, np.nan)) for side in sides)
+    first_scores, second_scores = (side[complete] for side in sides)
     n = len(first_scores)
     error, df = (sqrt(_variance(second_scores - first_scores) / n), n - 1.0) if n >= 2 else (0.0, None)
     return _t_test("paired", first_scores, second_scores, 2 * int((~complete).sum()), error, df)
@@ -199,19 +195,13 @@ def _defined(scores: npt.ArrayLike) -> Numbers:
 
 
 def _t_test(
-    kind: Literal["paired", "welch"],
-    first: Numbers,
-    second: Numbers,
-    excluded: int,
-    error: float,
-    df: float | None,
+    kind: Literal["paired", "welch"], first: Numbers, second: Numbers, excluded: int, error: float, df: float | None
 ) -> TTest:
     # Not scipy.stats: its tests warn if one set has no spread, as iterations of a deterministic model, and load slowly.
     from scipy.special import stdtr
 
-    mean_first = float(first.mean()) if len(first) else None
-    mean_second = float(second.mean()) if len(second) else None
-    difference = None if mean_first is None or mean_second is None else mean_second - mean_first
+    before, after = (float(side.mean()) if len(side) else None for side in (first, second))
+    difference = None if before is None or after is None else after - before
     t = p = interval = None
     # Equal scores leave a spread of rounding errors only, which must not pass for precision.
     if difference is not None and df is not None and error > 1e-12 * max(1.0, abs(difference)):
@@ -219,19 +209,8 @@ def _t_test(
         p = 2 * float(stdtr(df, -abs(t)))
         half = t_quantile(df) * error
         interval = Interval(difference - half, difference + half)
-    return TTest(
-        kind,
-        len(first),
-        len(second),
-        excluded,
-        mean_first,
-        mean_second,
-        difference,
-        t,
-        None if t is None else df,
-        p,
-        interval,
-    )
+    df = None if t is None else df
+    return TTest(kind, len(first), len(second), excluded, before, after, difference, t, df, p, interval)
 
 
 def _variance(values: Numbers) -> float:
